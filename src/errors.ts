@@ -1,0 +1,71 @@
+/**
+ * Every error Holdfast raises on purpose, as one table. The code is stable and part of the API; the status is what the
+ * HTTP server answers; `retryable` says whether the same call may succeed later without being changed.
+ */
+export const errorTable = {
+  invalid_payload: { status: 422, retryable: false, title: 'The payload cannot be stored exactly as given' },
+  payload_rejected: { status: 422, retryable: false, title: 'The payload does not fit the schema of its type' },
+  payload_too_large: { status: 413, retryable: false, title: 'The payload is larger than 64 KB' },
+  invalid_option: { status: 400, retryable: false, title: 'An option has a value it cannot have' },
+  invalid_configuration: { status: 500, retryable: false, title: 'The configuration has problems' },
+  unknown_type: { status: 422, retryable: false, title: 'No job type of that name is registered' },
+  unknown_lane: { status: 422, retryable: false, title: 'There is no lane of that name' },
+  duplicate_handler: { status: 500, retryable: false, title: 'Two handlers were given for one job type' },
+  missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
+  lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
+  unknown_transaction: { status: 500, retryable: false, title: 'The transaction is of no client that is known here' },
+  database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
+  schema_outdated: { status: 503, retryable: true, title: 'The database schema is older or newer than this version needs' },
+  migration_changed: { status: 500, retryable: false, title: 'A migration that ran before has been changed since' },
+  not_found: { status: 404, retryable: false, title: 'There is nothing of that id' },
+  unauthorized: { status: 401, retryable: false, title: 'A valid key is needed' },
+} as const satisfies Record<string, { status: number; retryable: boolean; title: string }>
+
+export type ErrorCode = keyof typeof errorTable
+
+/** What is thrown: a code from the table, a sentence for a person, and the place that was wrong where there is one. */
+export class HoldfastError extends Error {
+  override readonly name: string = 'HoldfastError'
+  readonly code: ErrorCode
+  /** The field or path that was wrong, such as `payload.to` or `priority`. */
+  readonly field: string | undefined
+
+  constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.field = options.field
+  }
+
+  get status(): number {
+    return errorTable[this.code].status
+  }
+
+  get retryable(): boolean {
+    return errorTable[this.code].retryable
+  }
+}
+
+/** Thrown by a handler: this attempt failed, try again. `after` overrides the type's backoff. */
+export class RetryableError extends Error {
+  override readonly name = 'RetryableError'
+  readonly after: number | string | undefined
+
+  constructor(message: string, options: { after?: number | string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.after = options.after
+  }
+}
+
+/** Thrown by a handler: no retry can help. The job goes to the dead letters at once. */
+export class FatalError extends Error {
+  override readonly name = 'FatalError'
+}
+
+/** Raised where a write found that its attempt no longer holds the lease. Nothing was changed. */
+export class LeaseLostError extends HoldfastError {
+  override readonly name = 'LeaseLostError'
+
+  constructor(jobId: string) {
+    super('lease_lost', `the lease of job ${jobId} is gone; nothing was changed`)
+  }
+}

@@ -1,0 +1,14 @@
+// Compiles src to dist and copies the SQL beside the code that reads it.
+import { spawnSync } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+rmSync(`${root}dist`, { recursive: true, force: true })
+const compiled = spawnSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.json`], {
+  stdio: 'inherit',
+})
+if (compiled.status !== 0) process.exit(compiled.status ?? 1)
+for (const folder of ['store/sql', 'store/migrations']) {
+  cpSync(`${root}src/${folder}`, `${root}dist/${folder}`, { recursive: true, filter: (path) => !path.endsWith('.ts') })
+}
