@@ -1,0 +1,20 @@
+import type pg from 'pg'
+
+export interface HeartbeatSettings {
+  worker: number
+  intervalMs: number
+  connection: pg.ClientConfig
+}
+
+/** From the worker to its heartbeat thread. */
+export type ToHeartbeat =
+  | { kind: 'hold'; lease: string; leaseMs: number }
+  | { kind: 'release'; leases: readonly string[] }
+  | { kind: 'stop' }
+
+/** From the heartbeat thread to its worker. */
+export type FromHeartbeat =
+  | { kind: 'beat' }
+  | { kind: 'lost'; leases: readonly string[] }
+  | { kind: 'trouble'; message: string }
+  | { kind: 'stopped' }

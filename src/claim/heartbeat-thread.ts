@@ -1,0 +1,89 @@
+/**
+ * Renews the worker's leases from a thread of its own, with a connection of its own: a handler that blocks the event
+ * loop for minutes does not lose its job. The price is one connection and about 10 MB of memory per worker.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import pg from 'pg'
+import { sleep } from '../clock.js'
+import { statement } from '../store/queries.js'
+import { asText } from '../store/transaction.js'
+import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
+
+const { worker, intervalMs, connection } = workerData as HeartbeatSettings
+// Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing.
+const { text } = statement('renewLeases')
+const answerWithinMs = 5_000
+const afterTroubleMs = Math.min(1_000, intervalMs)
+
+const held = new Map<string, number>()
+let client: pg.Client | undefined
+let timer: NodeJS.Timeout | undefined
+let stopping = false
+let beating: Promise<void> = Promise.resolve()
+
+function tell(message: FromHeartbeat): void {
+  parentPort?.postMessage(message)
+}
+
+parentPort?.on('message', (message: ToHeartbeat) => {
+  switch (message.kind) {
+    case 'hold':
+      held.set(message.lease, message.leaseMs)
+      return
+    case 'release':
+      for (const lease of message.leases) held.delete(lease)
+      return
+    case 'stop':
+      stopping = true
+      clearTimeout(timer)
+      void beating.then(disconnect).then(() => {
+        tell({ kind: 'stopped' })
+        parentPort?.close()
+      })
+  }
+})
+
+async function beat(): Promise<void> {
+  const asked = [...held]
+  try {
+    client ??= await connect()
+    const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms)])
+    const { rows } = await client.query({ text, values, query_timeout: answerWithinMs } as pg.QueryConfig)
+    tell({ kind: 'beat' })
+    const renewed = new Set(rows.map((row: { lease: string }) => row.lease))
+    // A lease released while the statement ran is gone for a good reason.
+    const lost = asked.map(([lease]) => lease).filter((lease) => !renewed.has(lease) && held.has(lease))
+    for (const lease of lost) held.delete(lease)
+    if (lost.length > 0) tell({ kind: 'lost', leases: lost })
+    schedule(intervalMs)
+  } catch (error) {
+    tell({ kind: 'trouble', message: error instanceof Error ? error.message : String(error) })
+    await disconnect()
+    schedule(afterTroubleMs)
+  }
+}
+
+function schedule(ms: number): void {
+  if (stopping) return
+  timer = setTimeout(() => {
+    beating = beat()
+  }, ms)
+}
+
+async function connect(): Promise<pg.Client> {
+  const fresh = new pg.Client({ ...connection, application_name: `holdfast heartbeat of worker ${worker}` })
+  fresh.on('error', () => {
+    if (client === fresh) client = undefined
+  })
+  await fresh.connect()
+  return fresh
+}
+
+async function disconnect(): Promise<void> {
+  const old = client
+  client = undefined
+  // A connection that does not answer would not answer to a polite goodbye either.
+  await Promise.race([old?.end().catch(() => {}), sleep(500, { unref: true })])
+}
+
+beating = beat()

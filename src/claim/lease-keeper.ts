@@ -1,0 +1,99 @@
+import { Worker as Thread } from 'node:worker_threads'
+import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
+
+export interface LeaseKeeperEvents {
+  /** The database answered a heartbeat. */
+  beat(): void
+  /** These leases are gone; other workers may have their jobs. */
+  lost(leases: readonly string[]): void
+  trouble(message: string): void
+}
+
+/** The worker's side of the heartbeat thread: which leases it holds, and which of them were lost. */
+export class LeaseKeeper {
+  readonly #settings: HeartbeatSettings
+  readonly #events: LeaseKeeperEvents
+  /** How many attempts are still open under each lease. */
+  readonly #open = new Map<string, number>()
+  readonly #leaseMs = new Map<string, number>()
+  #thread: Thread | undefined
+  #stopping = false
+
+  constructor(settings: HeartbeatSettings, events: LeaseKeeperEvents) {
+    this.#settings = settings
+    this.#events = events
+  }
+
+  start(): void {
+    const thread = new Thread(new URL('./heartbeat-thread.js', import.meta.url), {
+      workerData: this.#settings,
+      name: 'holdfast heartbeat',
+    })
+    thread.on('message', (message: FromHeartbeat) => this.#hear(message))
+    // The thread may die of a bug or of memory; the leases live on in a new one.
+    thread.on('error', (error) => this.#events.trouble(`the heartbeat thread failed: ${error.message}`))
+    thread.on('exit', () => this.#replace(thread))
+    this.#thread = thread
+    for (const [lease, leaseMs] of this.#leaseMs) this.#tell({ kind: 'hold', lease, leaseMs })
+  }
+
+  hold(lease: string, jobs: number, leaseMs: number): void {
+    this.#open.set(lease, jobs)
+    this.#leaseMs.set(lease, leaseMs)
+    this.#tell({ kind: 'hold', lease, leaseMs })
+  }
+
+  /** One attempt under this lease has ended. True when it was the last one. */
+  ended(lease: string): boolean {
+    const left = (this.#open.get(lease) ?? 0) - 1
+    if (left > 0) {
+      this.#open.set(lease, left)
+      return false
+    }
+    return this.#open.delete(lease)
+  }
+
+  /** These leases have been closed in the database and need no more renewing. */
+  release(leases: readonly string[]): void {
+    for (const lease of leases) this.#leaseMs.delete(lease)
+    this.#tell({ kind: 'release', leases })
+  }
+
+  /** Resolves when the thread has gone. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    const thread = this.#thread
+    if (!thread) return
+    await new Promise<void>((resolve) => {
+      thread.once('exit', () => resolve())
+      this.#tell({ kind: 'stop' })
+      setTimeout(() => void thread.terminate(), 2_000).unref()
+    })
+  }
+
+  #hear(message: FromHeartbeat): void {
+    switch (message.kind) {
+      case 'beat':
+        return this.#events.beat()
+      case 'trouble':
+        return this.#events.trouble(message.message)
+      case 'lost': {
+        const lost = message.leases.filter((lease) => this.#open.has(lease))
+        for (const lease of message.leases) this.#leaseMs.delete(lease)
+        if (lost.length > 0) this.#events.lost(lost)
+        return
+      }
+      case 'stopped':
+        return
+    }
+  }
+
+  #replace(thread: Thread): void {
+    if (this.#stopping || this.#thread !== thread) return
+    this.start()
+  }
+
+  #tell(message: ToHeartbeat): void {
+    this.#thread?.postMessage(message)
+  }
+}

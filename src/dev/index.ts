@@ -1,0 +1,1 @@
+export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres/index.js'

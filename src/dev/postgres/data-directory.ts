@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, realpathSync } from 'node:fs'
+import { lchown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { HoldfastError } from '../../errors.js'
+import { type Binaries, program } from './binaries.js'
+import { isAlive } from './postmaster.js'
+import { type Identity, runProgram } from './programs.js'
+import { nameFor, reachableBase } from './reachable.js'
+import { canEnter } from './unprivileged.js'
+
+export const superuser = 'postgres'
+const passwordFile = 'holdfast.password'
+
+/** Makes the directory that holds the cluster and returns its real path: where it was asked for, or, if Postgres cannot enter there, elsewhere. */
+export async function placeData(
+  dataDir: string,
+  identity: Identity | undefined,
+  notice: (line: string) => void,
+): Promise<string> {
+  const asked = resolve(dataDir)
+  const made = await mkdir(asked, { recursive: true })
+  const place = realpathSync(asked)
+  if (!identity) return place
+  if (made) await lchown(place, identity.uid, identity.gid)
+  if (await canEnter(place, identity)) return place
+  const holds = await readdir(place)
+  // A directory fresh from mkdtemp is root's alone; it is as good as one we made.
+  if (holds.length === 0 && (await canEnter(dirname(place), identity))) {
+    await lchown(place, identity.uid, identity.gid)
+    return place
+  }
+  const cluster = holds.find((name) => existsSync(join(place, name, 'PG_VERSION')))
+  if (cluster) {
+    throw new HoldfastError(
+      'database_unavailable',
+      `the database in ${join(place, cluster)} belongs to user ${identity.name}, who may no longer enter that directory: allow it (chmod o+x on each directory above), or move it.`,
+    )
+  }
+  const elsewhere = join(await reachableBase(), nameFor('data', place))
+  if (await mkdir(elsewhere, { recursive: true })) await lchown(elsewhere, identity.uid, identity.gid)
+  notice(`Postgres runs as user ${identity.name}, who cannot enter ${place}; the database is kept in ${elsewhere} instead`)
+  return elsewhere
+}
+
+/** True when there is a cluster. One that we may not look into is an error: to make another in its place would hide it. */
+export async function isInitialised(clusterDir: string): Promise<boolean> {
+  try {
+    await stat(join(clusterDir, 'PG_VERSION'))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return false
+    throw new HoldfastError(
+      'database_unavailable',
+      `${clusterDir} belongs to another user: start Holdfast as that user or as root, or choose another data directory.`,
+      { cause: error },
+    )
+  }
+}
+
+/**
+ * Makes the cluster aside and puts it in place by one rename, so that there is a whole one or none, whoever dies when. Two who do
+ * this at once need no lock: the second rename finds the place taken, and its work is thrown away.
+ */
+export async function initialise(clusterDir: string, binaries: Binaries, identity: Identity | undefined): Promise<void> {
+  await removeLeftovers(dirname(clusterDir))
+  const stage = `${clusterDir}.init-${process.pid}-${randomBytes(4).toString('hex')}`
+  const data = join(stage, 'data')
+  const password = join(stage, 'password')
+  try {
+    await mkdir(stage, { mode: 0o700 })
+    await mkdir(data, { mode: 0o700 })
+    await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' })
+    // The outer directory last: until then nobody else can swap what is inside.
+    if (identity) for (const path of [password, data, stage]) await lchown(path, identity.uid, identity.gid)
+    const made = await runProgram(program(binaries, 'initdb'), initdbFlags(binaries.major, data, password), identity)
+    if (!made.ok) throw new HoldfastError('database_unavailable', `initdb could not make ${clusterDir}:\n${made.complaint}`)
+    await rename(password, join(data, passwordFile))
+    await rename(data, clusterDir)
+  } catch (error) {
+    if (await isInitialised(clusterDir)) return
+    throw error
+  } finally {
+    await rm(stage, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+export async function readPassword(clusterDir: string): Promise<string> {
+  return readFile(join(clusterDir, passwordFile), 'utf8').catch((cause) => {
+    const text = `${clusterDir} was not made by Holdfast: it has no ${passwordFile}. Set DATABASE_URL to use that database, or choose another data directory.`
+    throw new HoldfastError('database_unavailable', text, { cause })
+  })
+}
+
+function initdbFlags(major: number, data: string, password: string): string[] {
+  const access = ['-D', data, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${password}`]
+  // The built-in locale sorts alike on every machine and knows all of Unicode; before 17 there is only the operating system's.
+  const builtin = major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
+  return [...access, ...builtin, '--locale=C', '-E', 'UTF8', '--no-sync', '--no-instructions']
+}
+
+/** What starters left that died while they made a cluster; their process id is in the name. */
+async function removeLeftovers(place: string): Promise<void> {
+  for (const name of await readdir(place)) {
+    const pid = /^pg\d+\.init-(\d+)-/.exec(name)?.[1]
+    // An initdb that outlived its starter may still write there; then the next start removes the rest.
+    if (pid && !isAlive(Number(pid))) await rm(join(place, name), { recursive: true, force: true, maxRetries: 5 }).catch(() => {})
+  }
+}

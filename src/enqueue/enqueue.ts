@@ -1,0 +1,96 @@
+import { sleep } from '../clock.js'
+import { HoldfastError } from '../errors.js'
+import type { AnyJobType, JobRequest } from '../job/type.js'
+import { explained, isConnectionTrouble } from '../store/sqlstate.js'
+import type { NewJob, Store } from '../store/store.js'
+import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
+import { prepare } from './prepare.js'
+import type { TypeRegistry } from './registry.js'
+
+export interface Enqueued {
+  id: string
+  /** `existing`: an earlier job has this id or idempotency key; nothing was added. */
+  status: 'created' | 'existing'
+}
+
+/** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
+const statementJobs = 5_000
+const tries = 4
+
+/**
+ * Stores jobs, all or none, and answers in order. With the caller's transaction they exist if and only if it commits;
+ * without, they are durable when this resolves.
+ */
+export async function enqueue(
+  store: Store,
+  registry: TypeRegistry,
+  requests: readonly JobRequest[],
+  tx?: CallerTransaction,
+): Promise<Enqueued[]> {
+  const jobs = await Promise.all(requests.map(prepare))
+  refuseRepeatedIds(jobs)
+  if (jobs.length === 0) return []
+  const queryable = tx === undefined ? undefined : asQueryable(tx)
+  await registry.ensure(requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[])
+  const standing = queryable
+    ? await storeOn(store, jobs, queryable, { fresh: !jobs.some((job) => job.brought), wakeAlways: true })
+    : await storeDurably(store, jobs)
+  return jobs.map((job, place) => {
+    const id = standing.get(place)
+    return id === undefined ? { id: job.id, status: 'created' } : { id, status: 'existing' }
+  })
+}
+
+/**
+ * A connection can break after the commit and before the answer. The ids were made here, so asking again cannot add a
+ * job twice: if the first try was committed, the second finds its own ids.
+ */
+async function storeDurably(store: Store, jobs: readonly NewJob[]): Promise<Map<number, string>> {
+  const brought = jobs.some((job) => job.brought)
+  for (let attempt = 1; ; attempt++) {
+    const options = { fresh: attempt === 1 && !brought, wakeAlways: false }
+    try {
+      const standing =
+        jobs.length <= statementJobs
+          ? await store.enqueue(jobs, options)
+          : await store.database.transaction((tx) => storeOn(store, jobs, tx, { ...options, wakeAlways: true }))
+      if (attempt > 1) forgetOwn(standing, jobs)
+      return standing
+    } catch (error) {
+      if (attempt >= tries || !isConnectionTrouble(error)) throw explained(error)
+      await sleep(50 * 3 ** (attempt - 1))
+    }
+  }
+}
+
+async function storeOn(
+  store: Store,
+  jobs: readonly NewJob[],
+  tx: Queryable,
+  options: { fresh: boolean; wakeAlways: boolean },
+): Promise<Map<number, string>> {
+  const standing = new Map<number, string>()
+  for (let start = 0; start < jobs.length; start += statementJobs) {
+    const part = await store.enqueue(jobs.slice(start, start + statementJobs), { ...options, tx })
+    for (const [place, id] of part) standing.set(start + place, id)
+  }
+  return standing
+}
+
+/** A job found under an id that was made for this very call is the one an earlier try of it stored. */
+function forgetOwn(standing: Map<number, string>, jobs: readonly NewJob[]): void {
+  for (const [place, id] of standing) {
+    const job = jobs[place] as NewJob
+    if (id === job.id && !job.brought) standing.delete(place)
+  }
+}
+
+function refuseRepeatedIds(jobs: readonly NewJob[]): void {
+  const seen = new Set<string>()
+  for (const job of jobs) {
+    if (job.brought && seen.has(job.id)) {
+      throw new HoldfastError('invalid_option', `id ${job.id} is given twice in one call`, { field: 'id' })
+    }
+    if (job.brought) seen.add(job.id)
+  }
+}

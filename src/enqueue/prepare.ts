@@ -1,0 +1,74 @@
+import { HoldfastError } from '../errors.js'
+import { toMilliseconds } from '../job/duration.js'
+import { isJobId, newJobId } from '../job/id.js'
+import { didYouMean } from '../job/nearest.js'
+import { encodePayload } from '../job/payload.js'
+import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
+import type { NewJob } from '../store/store.js'
+
+const known = ['type', 'payload', 'id', 'priority', 'maxAttempts', 'delay', 'runAt', 'idempotencyKey']
+const longestDelayMs = 5 * 365 * 86_400_000
+const msToday = 86_400_000
+
+/** Checks one request whole and brings it into the form it is stored in. Throws before anything is written. */
+export async function prepare(request: JobRequest): Promise<NewJob> {
+  const unknown = Object.keys(request).find((key) => !known.includes(key))
+  if (unknown) throw refused(unknown, `is not an option of a job${didYouMean(unknown, known)}`)
+  const { type } = request
+  const definition = typeof type === 'string' ? undefined : type
+  const payload = encodePayload(request.payload)
+  if (definition?.schema) await checkAgainstSchema(definition, request.payload)
+  return {
+    id: brought(request.id) ?? newJobId(),
+    brought: request.id !== undefined,
+    type: definition?.type ?? String(type),
+    payload,
+    priority: request.priority === undefined ? (definition?.priority ?? null) : wholeNumber(request.priority, 'priority', 0, 9),
+    maxAttempts:
+      request.maxAttempts === undefined
+        ? (definition?.maxAttempts ?? null)
+        : wholeNumber(request.maxAttempts, 'maxAttempts', 1, 20),
+    idempotencyKey: idempotencyKey(request.idempotencyKey),
+    ...dueTime(request),
+  }
+}
+
+async function checkAgainstSchema(definition: AnyJobType, payload: unknown): Promise<void> {
+  const result = await definition.schema?.['~standard'].validate(payload)
+  if (!result?.issues) return
+  const problems = result.issues.map((issue) => {
+    const path = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+    return `payload${path && `.${path}`}: ${issue.message}`
+  })
+  const field = problems[0]?.split(':')[0] ?? 'payload'
+  throw new HoldfastError('payload_rejected', `${definition.type} refuses its payload: ${problems.join('; ')}`, { field })
+}
+
+function brought(id: string | undefined): string | undefined {
+  if (id === undefined || isJobId(id)) return id?.toLowerCase()
+  throw refused('id', `is ${JSON.stringify(id)}; it must be a UUIDv7. For keys of your own there is idempotencyKey`)
+}
+
+function idempotencyKey(key: unknown): string | null {
+  if (key === undefined) return null
+  if (typeof key === 'string' && key.length >= 1 && key.length <= 500 && !/[\0\p{Surrogate}]/u.test(key)) return key
+  throw refused('idempotencyKey', 'must be a string of 1 to 500 characters without NUL')
+}
+
+function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt: string | null } {
+  if (delay !== undefined && runAt !== undefined) throw refused('delay', 'and runAt exclude each other')
+  if (runAt !== undefined) {
+    if (!(runAt instanceof Date) || Number.isNaN(runAt.getTime())) throw refused('runAt', 'must be a valid Date')
+    const year = runAt.getUTCFullYear()
+    if (year < 2000 || year > 2199) throw refused('runAt', `lies in the year ${year}; from 2000 to 2199 is taken`)
+    return { delayMs: null, runAt: runAt.toISOString() }
+  }
+  if (delay === undefined) return { delayMs: null, runAt: null }
+  const delayMs = toMilliseconds(delay, 'delay')
+  if (delayMs > longestDelayMs) throw refused('delay', `is ${Math.round(delayMs / msToday)} days; at most five years are taken`)
+  return { delayMs, runAt: null }
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

@@ -1,0 +1,49 @@
+import { HoldfastError } from '../errors.js'
+import { didYouMean } from '../job/nearest.js'
+import type { AnyJobType } from '../job/type.js'
+import { explained } from '../store/sqlstate.js'
+import type { Store } from '../store/store.js'
+
+/**
+ * Makes types known to the database, so that SQL, other processes and other languages can enqueue them. A producer's
+ * first use of a definition registers it once per process, on a connection of our own: inside the caller's transaction
+ * it would hold a lock that other producers wait for.
+ */
+export class TypeRegistry {
+  readonly #store: Store
+  readonly #known = new Set<string>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async ensure(types: readonly AnyJobType[]): Promise<void> {
+    const fresh = types.filter((type) => !this.#known.has(type.type))
+    if (fresh.length > 0) await this.#register(fresh, false)
+  }
+
+  /** What a worker does at its start: its definitions are the newest, so known types take their values. */
+  async update(types: readonly AnyJobType[]): Promise<void> {
+    await this.#register(types, true)
+  }
+
+  async #register(types: readonly AnyJobType[], update: boolean): Promise<void> {
+    const unique = [...new Map(types.map((type) => [type.type, type])).values()]
+    try {
+      await this.#checkLanes(unique)
+      await this.#store.registerTypes(unique, { update })
+    } catch (error) {
+      throw explained(error)
+    }
+    for (const { type } of unique) this.#known.add(type)
+  }
+
+  async #checkLanes(types: readonly AnyJobType[]): Promise<void> {
+    const lanes = (await this.#store.lanes()).map((lane) => lane.name)
+    for (const { type, lane } of types) {
+      if (lanes.includes(lane)) continue
+      const message = `${type} is to run in lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
+      throw new HoldfastError('unknown_lane', message, { field: 'lane' })
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type pg from 'pg'
+import { type Enqueued, enqueue } from './enqueue/enqueue.js'
+import { TypeRegistry } from './enqueue/registry.js'
+import { HoldfastError } from './errors.js'
+import { type JobStory, readStory } from './history/story.js'
+import { isJobId } from './job/id.js'
+import type { JobOptions, JobRequest, JobType } from './job/type.js'
+import { type AppliedMigration, migrate } from './store/migrate.js'
+import { Store } from './store/store.js'
+import type { CallerTransaction } from './store/transaction.js'
+
+export interface HoldfastOptions {
+  /** Where the database is. Left out, DATABASE_URL is taken. */
+  connectionString?: string
+  /** A `pg` pool of your own instead. It is used and never closed. */
+  pool?: pg.Pool
+  /** Most connections this process holds at once, heartbeat and listener aside. */
+  connections?: number
+  /** Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21. */
+  preparedStatements?: boolean
+}
+
+/** The way into the queue. One per process; it opens connections when they are first needed. */
+export class Holdfast {
+  readonly store: Store
+  readonly types: TypeRegistry
+
+  constructor(options: HoldfastOptions = {}) {
+    const connectionString = options.connectionString ?? process.env.DATABASE_URL
+    if (!connectionString && !options.pool) {
+      throw new HoldfastError('invalid_configuration', 'no database: give connectionString or pool, or set DATABASE_URL', {
+        field: 'connectionString',
+      })
+    }
+    this.store = new Store({ ...options, connectionString })
+    this.types = new TypeRegistry(this.store)
+  }
+
+  /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
+  async enqueue<Input>(
+    // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
+    type: JobType<Input, any> | string,
+    payload: Input,
+    options: JobOptions & { tx?: CallerTransaction } = {},
+  ): Promise<Enqueued> {
+    const { tx, ...jobOptions } = options
+    const request = { ...jobOptions, type, payload } as JobRequest
+    return (await enqueue(this.store, this.types, [request], tx))[0] as Enqueued
+  }
+
+  /** Stores any number of jobs, all or none; answers in their order. */
+  async enqueueMany(requests: readonly JobRequest[], options: { tx?: CallerTransaction } = {}): Promise<Enqueued[]> {
+    return enqueue(this.store, this.types, requests, options.tx)
+  }
+
+  /** One job with its status and all its attempts; undefined where no such job is kept. */
+  async job(id: string): Promise<JobStory | undefined> {
+    if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+    return readStory(this.store, id)
+  }
+
+  /** Brings the database schema up to this version. Safe in many processes at once. */
+  async migrate(): Promise<AppliedMigration[]> {
+    return migrate(this.store.database)
+  }
+
+  async close(): Promise<void> {
+    await this.store.close()
+  }
+}

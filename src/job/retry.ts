@@ -1,0 +1,101 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, formatDuration, toMilliseconds } from './duration.js'
+import { describeFailure, type Failure, showValue } from './failure.js'
+import { didYouMean } from './nearest.js'
+
+/** Milliseconds, except for the factor. Attempt n is followed by base × factor^(n−1), at most cap, plus 0 to jitter. */
+export interface Backoff {
+  base: number
+  factor: number
+  cap: number
+  jitter: number
+}
+
+/** The jitter pulls apart jobs that failed in one moment, so that they do not come back as one wave. */
+export const defaultBackoff: Backoff = { base: 30_000, factor: 2, cap: 3_600_000, jitter: 15_000 }
+
+export type BackoffFunction = (attempt: number, error: Failure) => Duration
+
+export type BackoffOption = Partial<{ base: Duration; factor: number; cap: Duration; jitter: Duration }> | BackoffFunction
+
+/** A job that waits longer than this between two attempts has been forgotten by everybody. */
+const longest = 30 * 86_400_000
+
+/** Checks the option when the type is defined, so that a wrong one is found at start and not at the first failure. */
+export function readBackoff(option: BackoffOption | undefined): Backoff | BackoffFunction {
+  if (option === undefined) return defaultBackoff
+  if (typeof option === 'function') return option
+  if (typeof option !== 'object' || option === null || Array.isArray(option)) {
+    throw wrong('backoff', `is ${showValue(option)}; give an object with base, factor, cap and jitter, or a function`)
+  }
+  const known = Object.keys(defaultBackoff)
+  for (const key of Object.keys(option)) {
+    if (!known.includes(key)) throw wrong(`backoff.${key}`, `is not known${didYouMean(key, known)}`)
+  }
+  const backoff: Backoff = {
+    base: readDelay(option.base, 'base'),
+    factor: readFactor(option.factor),
+    cap: readDelay(option.cap, 'cap'),
+    jitter: readDelay(option.jitter, 'jitter'),
+  }
+  if (backoff.cap < backoff.base) {
+    const [base, cap] = [formatDuration(backoff.base), formatDuration(backoff.cap)]
+    const byDefault = option.cap === undefined ? ' (the default)' : ''
+    const orBase = option.base === undefined ? ' (the default)' : ''
+    throw wrong('backoff.cap', `is ${cap}${byDefault}, less than backoff.base, which is ${base}${orBase}; set both`)
+  }
+  return backoff
+}
+
+/**
+ * How long to wait after the attempt that failed, counted from 1. A custom function that throws or answers nonsense must
+ * not cost the job its retry: the default is taken, and `fellBack` says why, for the log.
+ */
+export function retryDelay(
+  attempt: number,
+  backoff: Backoff | BackoffFunction,
+  failure: Failure,
+  random: () => number,
+): { delay: number; fellBack?: string } {
+  if (typeof backoff !== 'function') return { delay: grow(attempt, backoff, random) }
+  try {
+    const answer: unknown = backoff(attempt, { ...failure })
+    silence(answer)
+    const delay = toMilliseconds(answer, 'the answer of the backoff function')
+    if (delay <= longest) return { delay }
+    throw wrong('the answer of the backoff function', `is ${formatDuration(delay)}, more than 30 days`)
+  } catch (error) {
+    const { message } = describeFailure(error)
+    const fellBack = error instanceof HoldfastError ? message : `the backoff function threw: ${message}`
+    return { delay: grow(attempt, defaultBackoff, random), fellBack }
+  }
+}
+
+function grow(attempt: number, { base, factor, cap, jitter }: Backoff, random: () => number): number {
+  const grown = base * factor ** Math.max(0, attempt - 1)
+  // Zero times infinity is the one way to no number at all here: a base of 0 with a very late attempt.
+  const delay = Number.isNaN(grown) ? 0 : Math.min(grown, cap)
+  return Math.round(delay + random() * jitter)
+}
+
+/** An async function is answered with the default at once; its promise, if it fails later, must not end the process. */
+function silence(answer: unknown): void {
+  if (answer instanceof Promise) Promise.prototype.then.call(answer, undefined, () => {})
+}
+
+function readDelay(value: Duration | undefined, key: 'base' | 'cap' | 'jitter'): number {
+  if (value === undefined) return defaultBackoff[key]
+  const ms = toMilliseconds(value, `backoff.${key}`)
+  if (ms > longest) throw wrong(`backoff.${key}`, `is ${formatDuration(ms)}; more than 30 days is refused`)
+  return ms
+}
+
+function readFactor(value: unknown): number {
+  if (value === undefined) return defaultBackoff.factor
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 1) return value
+  throw wrong('backoff.factor', `is ${showValue(value)}; it must be a number from 1 (always the same delay) upwards`)
+}
+
+function wrong(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

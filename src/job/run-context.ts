@@ -1,0 +1,37 @@
+import type { Duration } from './duration.js'
+
+/** What a handler is told about the attempt it makes, and what it can do with it. */
+export interface RunContext {
+  readonly job: {
+    readonly id: string
+    readonly type: string
+    readonly priority: number
+    /** The number of this attempt, from 1. */
+    readonly attempt: number
+    readonly maxAttempts: number
+    readonly createdAt: Date
+  }
+  /** Fires when the attempt should stop: timeout, lost lease or shutdown. The reason says which. */
+  readonly signal: AbortSignal
+  /**
+   * Grows with every attempt at this job. A store that remembers the largest fence it has seen and refuses smaller ones
+   * cannot be written to by an attempt that was given up while it was still running.
+   */
+  readonly fence: bigint
+  /**
+   * Makes sure the lease is still held and stays so for at least this long, even if this process stops renewing it.
+   * Rejects with LeaseLostError when another worker may have the job already.
+   */
+  extendLease(duration: Duration): Promise<void>
+  /** `return ctx.snooze('10m')` ends the attempt without spending it; the job is due again after that time. */
+  snooze(duration: Duration): Snooze
+}
+
+/** The answer of a handler that wants to be called again later. */
+export class Snooze {
+  readonly delayMs: number
+
+  constructor(delayMs: number) {
+    this.delayMs = delayMs
+  }
+}

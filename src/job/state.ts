@@ -1,0 +1,93 @@
+/** Every status a job can have, as everyone sees it, with what it means to a person. */
+export const statuses = {
+  awaiting_approval: 'Somebody has to approve it before it may run',
+  scheduled: 'Waits for a time in the future',
+  pending: 'Due, and waits for a free worker',
+  processing: 'A worker holds its lease and runs it now',
+  failed: 'An attempt failed; the next one is scheduled',
+  completed: 'Done; its handler succeeded',
+  cancelled: 'Stopped by somebody; it will not run again',
+  dead: 'Failed for good; it stands among the dead letters until somebody replays or discards it',
+  discarded: 'Was dead, and somebody decided that it need not run',
+} as const satisfies Record<string, string>
+
+export type Status = keyof typeof statuses
+
+export type Cause =
+  | 'enqueue'
+  | 'approve'
+  | 'reject'
+  | 'promote'
+  | 'reschedule'
+  | 'claim'
+  | 'complete'
+  | 'fail'
+  | 'exhaust'
+  | 'snooze'
+  | 'hand_back'
+  | 'rescue'
+  | 'cancel'
+  | 'replay'
+  | 'discard'
+
+/** From null is creation. */
+export interface Move {
+  readonly from: Status | null
+  readonly to: Status
+  readonly by: Cause
+}
+
+/**
+ * The whole life of a job, in the order it lives it. What is not in this table does not happen: the diagram in the docs
+ * and the checks in the database are tested against it. Changes that keep the status (a new priority, a later time for
+ * a scheduled job) are no moves.
+ */
+export const moves: readonly Move[] = [
+  { from: null, to: 'awaiting_approval', by: 'enqueue' },
+  { from: null, to: 'scheduled', by: 'enqueue' },
+  { from: null, to: 'pending', by: 'enqueue' },
+
+  { from: 'awaiting_approval', to: 'scheduled', by: 'approve' },
+  { from: 'awaiting_approval', to: 'pending', by: 'approve' },
+  { from: 'awaiting_approval', to: 'cancelled', by: 'reject' },
+  { from: 'awaiting_approval', to: 'cancelled', by: 'cancel' },
+
+  { from: 'scheduled', to: 'pending', by: 'promote' },
+  { from: 'scheduled', to: 'pending', by: 'reschedule' },
+  { from: 'scheduled', to: 'cancelled', by: 'cancel' },
+
+  { from: 'pending', to: 'processing', by: 'claim' },
+  { from: 'pending', to: 'scheduled', by: 'reschedule' },
+  { from: 'pending', to: 'cancelled', by: 'cancel' },
+
+  { from: 'processing', to: 'completed', by: 'complete' },
+  { from: 'processing', to: 'failed', by: 'fail' },
+  // No attempts left, an error no retry can help, or a job that crashed its worker too often.
+  { from: 'processing', to: 'dead', by: 'exhaust' },
+  { from: 'processing', to: 'scheduled', by: 'snooze' },
+  // A worker that shuts down gives the job back: no attempt is spent.
+  { from: 'processing', to: 'pending', by: 'hand_back' },
+  // A worker that died did not: the attempt is spent, and the job runs again.
+  { from: 'processing', to: 'pending', by: 'rescue' },
+  { from: 'processing', to: 'cancelled', by: 'cancel' },
+
+  { from: 'failed', to: 'pending', by: 'promote' },
+  { from: 'failed', to: 'pending', by: 'reschedule' },
+  { from: 'failed', to: 'cancelled', by: 'cancel' },
+
+  { from: 'dead', to: 'pending', by: 'replay' },
+  { from: 'dead', to: 'discarded', by: 'discard' },
+]
+
+export function isStatus(text: string): text is Status {
+  return Object.hasOwn(statuses, text)
+}
+
+export function canMove(from: Status | null, to: Status): boolean {
+  return moves.some((move) => move.from === from && move.to === to)
+}
+
+/** True where no move leads out. `dead` is not final: a person still has to decide. */
+export function isFinal(status: Status): boolean {
+  return !moves.some((move) => move.from === status)
+}

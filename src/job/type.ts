@@ -1,0 +1,103 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from './duration.js'
+import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
+import type { RunContext, Snooze } from './run-context.js'
+
+/** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
+export interface JobOptions {
+  /** A UUIDv7 of the producer's own. A second enqueue with it answers with the first job. */
+  id?: string
+  /** 0 (low) to 9 (high). */
+  priority?: number
+  /** How often the job may be tried in all, 1 to 20. */
+  maxAttempts?: number
+  /** Not before this much later. */
+  delay?: Duration
+  /** Not before this time. */
+  runAt?: Date
+  /** A second enqueue of the type with this key answers with the first job, as long as that job is kept. */
+  idempotencyKey?: string
+}
+
+/** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
+export interface JobRequest extends JobOptions {
+  readonly type: string | AnyJobType
+  readonly payload: unknown
+}
+
+/** A job type: what a producer needs to enqueue it and, with `run`, what a worker needs to run it. */
+export interface JobType<Input = unknown, Output = unknown> {
+  readonly type: string
+  readonly schema: StandardSchemaV1<Input, Output> | undefined
+  readonly lane: string
+  readonly priority: number
+  readonly maxAttempts: number
+  readonly timeoutMs: number
+  readonly backoff: Backoff | BackoffFunction
+  readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
+  /** A typed request, for enqueueMany. */
+  job(payload: Input, options?: JobOptions): JobRequest
+}
+
+/** A type whatever its payload is, for lists that hold many. */
+// biome-ignore lint/suspicious/noExplicitAny: payload types stand on both sides of functions, so nothing narrower fits all
+export type AnyJobType = JobType<any, any>
+
+export interface TypeDefinition<Schema extends StandardSchemaV1> {
+  /** The name jobs of this type carry everywhere, such as `send_email`. */
+  type: string
+  /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
+  payload?: Schema
+  lane?: string
+  priority?: number
+  maxAttempts?: number
+  backoff?: BackoffOption
+  /** After this the attempt has failed and its slot is free. */
+  timeout?: Duration
+  /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
+  run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
+}
+
+const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'run']
+const longestTimeoutMs = 7 * 86_400_000
+
+/** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
+export function defineType<Schema extends StandardSchemaV1>(
+  definition: TypeDefinition<Schema>,
+): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>> {
+  const { type, payload, lane = 'default', run } = definition
+  if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
+    throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
+  }
+  const unknown = Object.keys(definition).find((key) => !fields.includes(key))
+  if (unknown) throw refused(unknown, `is not known in the definition of ${type}; known are ${fields.join(', ')}`)
+  if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
+    throw refused('payload', `of ${type} is not a Standard Schema; zod 3.24+, valibot 1+ and arktype 2+ make them`)
+  }
+  if (run !== undefined && typeof run !== 'function') throw refused('run', `of ${type} is not a function`)
+  const timeoutMs = toMilliseconds(definition.timeout ?? '5m', 'timeout')
+  if (timeoutMs < 1 || timeoutMs > longestTimeoutMs) throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
+
+  const made: JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>> = {
+    type,
+    schema: payload as JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>>['schema'],
+    lane,
+    priority: wholeNumber(definition.priority ?? 5, 'priority', 0, 9),
+    maxAttempts: wholeNumber(definition.maxAttempts ?? 5, 'maxAttempts', 1, 20),
+    timeoutMs: Math.ceil(timeoutMs),
+    backoff: readBackoff(definition.backoff),
+    run,
+    job: (input, options = {}) => ({ ...options, type: made, payload: input }),
+  }
+  return Object.freeze(made)
+}
+
+export function wholeNumber(value: unknown, field: string, low: number, high: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high) return value
+  throw refused(field, `is ${String(value)}; it must be a whole number from ${low} to ${high}`)
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

@@ -1,0 +1,124 @@
+import { monotonicMs } from '../clock.js'
+import type { Outcome } from '../job/outcome.js'
+import { Attempt, type ClaimedJob } from './attempt.js'
+
+export interface SlotsEvents {
+  ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
+  overran(job: ClaimedJob): void
+  extendLease(lease: string, ms: number): Promise<boolean>
+  /** There is room for another claim. */
+  room(): void
+}
+
+/** How long a job claimed ahead may expect to wait for its slot. */
+const claimAheadMs = 50
+/** A job that waited this long for its slot goes back: another worker may be free. */
+const longestWaitMs = 1_000
+const mostAhead = 1_000
+const watchEveryMs = 50
+
+/**
+ * The places in which handlers run, and the short line of claimed jobs in front of them. When handlers take a
+ * millisecond, claiming one job at a time would spend all time on round trips; when they take minutes, claiming ahead
+ * would keep jobs from other workers. So the line is as long as what is measured to run within a moment.
+ */
+export class Slots {
+  readonly #concurrency: number
+  readonly #events: SlotsEvents
+  readonly #running = new Set<Attempt>()
+  #line: ClaimedJob[] = []
+  #averageMs: number | undefined
+  #watch: NodeJS.Timeout | undefined
+
+  constructor(concurrency: number, events: SlotsEvents) {
+    this.#concurrency = concurrency
+    this.#events = events
+  }
+
+  get running(): number {
+    return this.#running.size
+  }
+
+  get waiting(): number {
+    return this.#line.length
+  }
+
+  /** How many jobs may be claimed now. Zero until it is worth a statement. */
+  get room(): number {
+    const held = this.#running.size + this.#line.length
+    const ahead = this.#ahead()
+    const room = this.#concurrency + ahead - held
+    return held < this.#concurrency || room >= Math.max(1, ahead / 2) ? Math.max(0, room) : 0
+  }
+
+  add(jobs: readonly ClaimedJob[]): void {
+    for (const job of jobs) this.#line.push(job)
+    this.#fill()
+  }
+
+  /** The leases are gone: what waits under them is forgotten, what runs is told. Returns how many jobs that were. */
+  loseLeases(leases: ReadonlySet<string>): number {
+    const before = this.#line.length + this.#running.size
+    this.#line = this.#line.filter((job) => !leases.has(job.lease))
+    for (const attempt of this.#running) {
+      if (!leases.has(attempt.job.lease)) continue
+      attempt.loseLease()
+      this.#running.delete(attempt)
+    }
+    this.#fill()
+    return before - this.#line.length - this.#running.size
+  }
+
+  /** Gives back what waits in line; no attempt was begun. */
+  handBackWaiting(): void {
+    const line = this.#line
+    this.#line = []
+    for (const job of line) this.#events.ended(job, { kind: 'handed_back' }, null)
+  }
+
+  /** Gives back what is still running, without spending the attempts. */
+  handBackRunning(): void {
+    for (const attempt of [...this.#running]) attempt.handBack()
+  }
+
+  #ahead(): number {
+    if (this.#averageMs === undefined) return 0
+    return Math.min(mostAhead, Math.floor((this.#concurrency * claimAheadMs) / Math.max(this.#averageMs, 0.01)))
+  }
+
+  #fill(): void {
+    let next = 0
+    while (this.#running.size < this.#concurrency && next < this.#line.length) {
+      const attempt = new Attempt(this.#line[next++] as ClaimedJob, {
+        ended: (attempt, outcome) => this.#ended(attempt, outcome),
+        overran: (attempt) => this.#events.overran(attempt.job),
+        extendLease: (attempt, ms) => this.#events.extendLease(attempt.job.lease, ms),
+      })
+      this.#running.add(attempt)
+      attempt.start()
+    }
+    if (next > 0) this.#line.splice(0, next)
+    if (this.#running.size > 0 && this.#watch === undefined) this.#watchTime()
+  }
+
+  #ended(attempt: Attempt, outcome: Outcome): void {
+    this.#running.delete(attempt)
+    const took = monotonicMs() - attempt.startedAtMs
+    this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
+    this.#events.ended(attempt.job, outcome, attempt.startedAtMs)
+    this.#fill()
+    if (this.room > 0) this.#events.room()
+  }
+
+  /** One timer for all deadlines: a timer for each job would cost more than most jobs. */
+  #watchTime(): void {
+    this.#watch = setTimeout(() => {
+      this.#watch = undefined
+      const now = monotonicMs()
+      for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) attempt.timeOut()
+      const first = this.#line[0]
+      if (first && now - first.claimedAtMs > longestWaitMs) this.handBackWaiting()
+      if (this.#running.size > 0) this.#watchTime()
+    }, watchEveryMs)
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * A list as the text PostgreSQL reads for any array type: `{"a","say \"hi\"",NULL,7}`.
+ *
+ * Clients disagree about arrays (one infers the type from the first element, one expands them to a list of parameters,
+ * one needs a type it cannot know), but all of them send a string unchanged. So the list travels as a string and the
+ * cast in the statement does the rest. Strings are always quoted: an empty one, 'NULL' or ' x ' then need no special
+ * case, for two bytes each. U+0000 is not refused here, the server does that.
+ */
+export function arrayLiteral(values: readonly unknown[]): string {
+  return `{${values.map(element).join(',')}}`
+}
+
+function element(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  throw new TypeError(`an array element must be a string, number, bigint, boolean or null, not ${typeof value}`)
+}

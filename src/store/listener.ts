@@ -1,0 +1,84 @@
+import pg from 'pg'
+import { sleep } from '../clock.js'
+
+const checkEveryMs = 10_000
+const answerWithinMs = 5_000
+const reconnectMs = { first: 200, most: 5_000 }
+
+/**
+ * Hears the wake-up calls of some lanes, on a connection of its own that it re-makes whenever it breaks. A half-open
+ * connection says nothing at all, so it is asked a question every ten seconds. Losing it costs latency, never a job:
+ * polling goes on underneath.
+ */
+export class Listener {
+  readonly #config: pg.ClientConfig
+  readonly #channels: readonly string[]
+  readonly #onWake: () => void
+  readonly #stop = new AbortController()
+  #client: pg.Client | undefined
+  #running: Promise<void> | undefined
+  #broken: (() => void) | undefined
+
+  constructor(config: pg.ClientConfig, lanes: readonly number[], onWake: () => void) {
+    this.#config = config
+    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
+    this.#onWake = onWake
+  }
+
+  /** Whether wake-up calls can arrive right now. */
+  get listening(): boolean {
+    return this.#client !== undefined
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#broken?.()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    let pause = reconnectMs.first
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#listenUntilBroken(() => {
+          pause = reconnectMs.first
+        })
+      } catch {
+        // The database is away; the claim loop reports that. Here it only means to try again.
+      }
+      await sleep(pause * (0.5 + Math.random()), { signal: this.#stop.signal })
+      pause = Math.min(pause * 2, reconnectMs.most)
+    }
+  }
+
+  async #listenUntilBroken(onReady: () => void): Promise<void> {
+    const client = new pg.Client({ ...this.#config, application_name: 'holdfast listener', query_timeout: answerWithinMs })
+    const broken = new Promise<void>((resolve) => {
+      this.#broken = resolve
+      client.on('error', () => resolve())
+      client.on('end', () => resolve())
+    })
+    client.on('notification', () => this.#onWake())
+    try {
+      await client.connect()
+      for (const channel of this.#channels) await client.query(`listen ${channel}`)
+      this.#client = client
+      onReady()
+      // Whatever was called while nobody listened is found by looking.
+      this.#onWake()
+      const check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
+      await broken
+      clearInterval(check)
+    } finally {
+      this.#client = undefined
+      // end() waits for a server that may never answer; the socket is closed either way.
+      void client.end().catch(() => {})
+      const { stream } = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection ?? {}
+      setTimeout(() => stream?.destroy(), 500).unref()
+    }
+  }
+}

@@ -1,0 +1,144 @@
+-- Why: stops 2 and 3: a worker takes jobs under a lease and keeps it while it works.
+-- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
+
+-- Claims at most p_limit free jobs of one lane under one new lease, never one that somebody else is claiming.
+-- Order: priority first, but each lane's ageing step of waiting counts as one priority, so low priorities move too;
+-- inside one priority, first in first out.
+-- p_after: per priority (0 to 9) the place in line up to which this worker has read before. Starting there instead of at
+-- the head is what keeps a claim fast while dead index entries pile up under somebody's long transaction; the price is
+-- that a job committed late is found only by the next claim from the head.
+-- p_types: only these types; null where the worker runs every type of the lane.
+-- The settings pin the plan to queue_claim, whatever the statistics say.
+create function holdfast.claim_jobs(
+  p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[]
+) returns table (
+  lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint,
+  max_attempts smallint, created_at timestamptz, payload text
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_after bigint[] := p_after;
+  v_step interval := (select l.ageing from holdfast.lanes as l where l.id = p_lane);
+  v_ranks timestamptz[];
+  v_best integer;
+  v_lead interval;
+  v_chunk integer;
+  v_rows tid[];
+  v_last bigint;
+  v_all tid[] := '{}';
+  v_left integer := p_limit;
+begin
+  -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
+  select array_agg(holdfast.head_rank(p_lane, p::smallint, p_types, v_after[p + 1], v_step) order by p) into v_ranks
+  from generate_series(0, 9) as p;
+
+  while v_left > 0 loop
+    v_best := null;
+    v_lead := null;
+    for p in reverse 9..0 loop
+      if v_ranks[p + 1] is not null then
+        if v_best is null or v_ranks[p + 1] < v_ranks[v_best + 1] then
+          v_lead := v_ranks[v_best + 1] - v_ranks[p + 1];
+          v_best := p;
+        else
+          v_lead := least(v_lead, v_ranks[p + 1] - v_ranks[v_best + 1]);
+        end if;
+      end if;
+    end loop;
+    exit when v_best is null;
+
+    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked.
+    v_chunk := case when v_lead < v_step then (v_left + 1) / 2 else v_left end;
+    select array_agg(free.ctid), max(free.seq) into v_rows, v_last
+    from (
+      select q.ctid, q.seq from holdfast.queue as q
+      where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
+        and (p_types is null or q.type_id = any (p_types))
+      order by q.seq limit v_chunk
+      for update skip locked
+    ) as free;
+
+    if v_rows is null then
+      v_ranks[v_best + 1] := null;
+      continue;
+    end if;
+    v_all := v_all || v_rows;
+    v_left := v_left - cardinality(v_rows);
+    v_after[v_best + 1] := v_last;
+    exit when v_left <= 0;
+    v_ranks[v_best + 1] := case when cardinality(v_rows) < v_chunk then null
+      else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
+  end loop;
+
+  if v_all = '{}' then
+    return;
+  end if;
+
+  lease_id := nextval('holdfast.lease_seq');
+  return query
+    with claimed as (
+      update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
+      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt
+    ), leased as (
+      insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
+      select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
+      from claimed as c
+    )
+    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload::text
+    from claimed as c left join holdfast.bodies as b on b.id = c.job_id;
+end $$;
+
+-- Runs under the plan settings of claim_jobs.
+-- When the first free job of one priority became ready, moved back by one ageing step per priority; null where none is.
+create function holdfast.head_rank(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_step interval)
+returns timestamptz
+language plpgsql as $$
+begin
+  return (
+    select q.ready_at - p_priority * p_step from holdfast.queue as q
+    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
+      and (p_types is null or q.type_id = any (p_types))
+    order by q.seq limit 1
+  );
+end $$;
+
+-- Moves jobs whose time has come from waiting into the queue, at most p_limit, and wakes their lanes.
+-- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
+-- Returns how many were moved, how far it read, and in how many milliseconds the next one is due (null: none waits).
+create function holdfast.promote_due(p_limit integer, p_after timestamptz)
+returns table (promoted integer, read_to timestamptz, next_in_ms double precision)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_rows tid[];
+  v_lanes smallint[];
+begin
+  select array_agg(due.ctid), max(due.due_at) into v_rows, read_to
+  from (
+    select w.ctid, w.due_at from holdfast.waiting as w
+    where w.due_at >= p_after and w.due_at <= v_now
+    order by w.due_at limit p_limit
+    for update skip locked
+  ) as due;
+  promoted := coalesce(cardinality(v_rows), 0);
+  if promoted > 0 then
+    with moved as (
+      delete from holdfast.waiting as w where w.ctid = any (v_rows)
+      returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt
+    ), queued as (
+      insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+      select m.due_at, m.job_id, m.type_id, m.lane_id, m.priority, m.attempt from moved as m
+    )
+    select array_agg(distinct m.lane_id) into v_lanes from moved as m;
+    perform holdfast.wake_lanes(v_lanes, false);
+  end if;
+  select extract(epoch from w.due_at - v_now) * 1000 into next_in_ms from holdfast.waiting as w
+  where w.due_at >= coalesce(read_to, p_after) order by w.due_at limit 1;
+  return next;
+end $$;

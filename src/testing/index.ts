@@ -1,0 +1,1 @@
+export { makeScratchDatabase, type ScratchDatabase } from './scratch-database.js'

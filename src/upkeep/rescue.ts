@@ -1,0 +1,19 @@
+import type { RescuedRow } from '../store/rows.js'
+import type { Store } from '../store/store.js'
+import type { Chore } from './upkeep.js'
+
+const leasesAtOnce = 20
+
+/** Finds leases nobody renewed and frees their jobs, a few leases at a time, so that no statement is long. */
+export function rescueChore(store: Store, everyMs: number, onRescued: (rows: readonly RescuedRow[]) => void): Chore {
+  return {
+    name: 'rescue',
+    everyMs,
+    async runOnce() {
+      if (!(await store.anyLeaseExpired())) return { more: false }
+      const rows = await store.rescue(leasesAtOnce)
+      if (rows.length > 0) onRescued(rows)
+      return { more: rows.length > 0 }
+    },
+  }
+}

@@ -1,0 +1,5 @@
+export type { WorkerEvents } from '../events.js'
+export type { Health } from './health.js'
+export type { Logger } from './logger.js'
+export type { WorkerOptions } from './options.js'
+export { startWorker, type Worker } from './worker.js'

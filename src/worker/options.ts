@@ -1,0 +1,86 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { didYouMean } from '../job/nearest.js'
+import type { Logger } from './logger.js'
+
+export interface WorkerOptions {
+  /** How many handlers run at once. */
+  concurrency?: number
+  /** What this worker is called in history. Not its identity: that is new at every start. */
+  name?: string
+  /** A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`. */
+  lease?: Duration
+  /** How long running handlers may go on after stop() before their jobs are handed back. */
+  drain?: Duration
+  /** The longest rest between two looks at the queue while wake-up calls can be heard. */
+  poll?: Duration
+  /** Whether to hear wake-up calls. Off where LISTEN cannot work, as behind a pooler in transaction mode. */
+  listen?: boolean
+  /** How long finished jobs are kept. */
+  retention?: { completed?: Duration; dead?: Duration }
+  /** Where log lines go: anything shaped like pino. */
+  logger?: Logger
+  /** Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself. */
+  handleSignals?: boolean
+  /** Takes values that are dangerous in production, such as a lease of one second. */
+  unsafe?: boolean
+}
+
+export interface WorkerSettings {
+  concurrency: number
+  name: string | undefined
+  leaseMs: number
+  drainMs: number
+  pollMs: number
+  listen: boolean
+  completedMs: number
+  deadMs: number
+  handleSignals: boolean
+}
+
+const known = ['concurrency', 'name', 'lease', 'drain', 'poll', 'listen', 'retention', 'logger', 'handleSignals', 'unsafe']
+const day = 86_400_000
+
+/** Checks everything and reports every problem at once. */
+export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
+  const problems: string[] = []
+  for (const key of Object.keys(options)) if (!known.includes(key)) problems.push(`${key}: unknown${didYouMean(key, known)}`)
+
+  const read = (value: Duration | undefined, field: string, standard: string, low: number, high: number, why: string): number => {
+    try {
+      const ms = toMilliseconds(value ?? standard, field)
+      if (ms < low || ms > high) problems.push(`${field}: ${value} ${why}`)
+      return ms
+    } catch (error) {
+      problems.push(`${field}: ${(error as Error).message}`)
+      return 0
+    }
+  }
+  const concurrency = options.concurrency ?? 10
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
+    problems.push(`concurrency: ${String(concurrency)} must be a whole number from 1 to 10000`)
+  }
+  const [shortest, longest] = options.unsafe ? [100, 30 * day] : [60_000, 3_600_000]
+  const settings: WorkerSettings = {
+    concurrency,
+    name: options.name,
+    leaseMs: read(options.lease, 'lease', '60s', shortest, longest, 'is outside of 60s to 1h; say unsafe: true if it is meant'),
+    drainMs: read(options.drain, 'drain', '30s', 0, day, 'is outside of 0 to 1 day'),
+    pollMs: read(options.poll, 'poll', '2s', 10, 60_000, 'is outside of 10ms to 60s'),
+    listen: options.listen ?? true,
+    completedMs: read(
+      options.retention?.completed,
+      'retention.completed',
+      '7d',
+      day,
+      3650 * day,
+      'is less than a day or more than 10 years',
+    ),
+    deadMs: read(options.retention?.dead, 'retention.dead', '30d', day, 3650 * day, 'is less than a day or more than 10 years'),
+    handleSignals: options.handleSignals ?? false,
+  }
+  if (problems.length > 0) {
+    throw new HoldfastError('invalid_configuration', `the worker cannot start:\n  ${problems.join('\n  ')}`)
+  }
+  return settings
+}

@@ -1,0 +1,37 @@
+// Makes node_modules agree with package-lock.json, and does nothing when it does already. Only Node's own modules: this runs
+// before anything is installed.
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export function installIfMissing(root) {
+  if (isInstalled(root)) return
+  console.log('Installing dependencies (npm ci)')
+  // The npm that runs us, if one does, rather than whichever is first on the PATH.
+  const npm = process.env.npm_execpath
+  const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, 'ci']] : ['npm', ['ci']]
+  const installed = spawnSync(file, args, { cwd: root, stdio: 'inherit', shell: file === 'npm' && process.platform === 'win32' })
+  if (installed.status !== 0) process.exit(installed.status ?? 1)
+}
+
+/**
+ * npm writes what it installed into a lock file of its own. Contents are compared, not times: a checkout makes every file new, and
+ * an install nobody needs takes a minute.
+ */
+function isInstalled(root) {
+  const wanted = packagesOf(join(root, 'package-lock.json'))
+  const present = packagesOf(join(root, 'node_modules', '.package-lock.json'))
+  if (!wanted || !present) return false
+  const differs = ([path, entry]) => wanted[path]?.version !== entry.version || wanted[path]?.integrity !== entry.integrity
+  // Packages for other platforms are listed, optional, and never installed.
+  const missing = ([path, entry]) => path !== '' && !entry.optional && !entry.devOptional && !(path in present)
+  return !Object.entries(present).some(differs) && !Object.entries(wanted).some(missing)
+}
+
+function packagesOf(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,72 @@
+// What `npm test` runs: install, build, test; at the end what was not run and why, and the counts in one plain line.
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { installIfMissing } from './install.mjs'
+
+/** Debian's package for each program that a test may need (test/support/programs.ts). */
+const debianPackage = { chromium: 'chromium', pgbouncer: 'pgbouncer', 'redis-server': 'redis-server', promtool: 'prometheus' }
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-results-'))
+const results = join(scratch, 'results.json')
+const notRun = join(scratch, 'not-run')
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
+
+installIfMissing(root)
+const built = spawnSync(process.execPath, [join(root, 'tools', 'build.mjs')], { stdio: 'inherit' })
+if (built.status !== 0) {
+  console.log('The build failed, so no test was run.\n0 passed, 1 failed')
+  process.exit(built.status ?? 1)
+}
+process.exitCode = await runVitest(process.argv.slice(2))
+printNotRun()
+printCounts(process.exitCode)
+
+function runVitest(args) {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`]
+  const vitest = spawn(process.execPath, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, HOLDFAST_NOT_RUN_FILE: notRun },
+  })
+  // Ctrl-C in a terminal reaches vitest without us; we stay until it has stopped its Postgres. Other signals reach only us.
+  process.on('SIGINT', () => process.stdin.isTTY || vitest.kill('SIGINT'))
+  process.on('SIGTERM', () => vitest.kill('SIGTERM'))
+  return new Promise((resolve) => vitest.on('close', (code) => resolve(code ?? 1)))
+}
+
+function printNotRun() {
+  const notes = [...new Set(read(notRun).split('\n').filter(Boolean))].map((line) => JSON.parse(line))
+  const programs = [...new Set(notes.map((note) => note.program))]
+  for (const program of programs) {
+    console.log(`\nNot run, because ${program} is not installed (apt-get install -y ${debianPackage[program]}):`)
+    for (const note of notes) if (note.program === program) console.log(`  ${note.test}`)
+  }
+  if (programs.length > 1)
+    console.log(`\nTo run them all: apt-get install -y ${programs.map((name) => debianPackage[name]).join(' ')}`)
+}
+
+function printCounts(exitCode) {
+  const report = JSON.parse(read(results) || '{"testResults":[]}')
+  const tests = report.testResults.flatMap((file) => file.assertionResults)
+  const count = (...statuses) => tests.filter((test) => statuses.includes(test.status)).length
+  // A file that cannot be loaded has no tests to fail, and an error outside of any test fails none: both count as one.
+  const broken = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((t) => t.status === 'failed'),
+  )
+  const failed = count('failed') + broken.length
+  const skipped = count('skipped', 'pending', 'todo', 'disabled')
+  const shown = failed === 0 && exitCode !== 0 ? 1 : failed
+  console.log(`\n${count('passed')} passed, ${shown} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

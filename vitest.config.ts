@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const dist = fileURLToPath(new URL('./dist/', import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    // Tests in test/ use the package as its users do: the built files, by the names in package.json.
+    alias: [
+      { find: /^holdfast$/, replacement: `${dist}index.js` },
+      { find: /^holdfast\/(worker|server|testing|dev)$/, replacement: `${dist}$1/index.js` },
+    ],
+  },
+  test: {
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    // A process for each file: tests kill workers and read process.env. Three of them, because they share one Postgres and,
+    // as a rule, two cores.
+    pool: 'forks',
+    maxWorkers: 3,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // Node itself must load the built files: they start threads from import.meta.url, which a transformed module does not have.
+    server: { deps: { external: [/\/dist\/.*\.js$/] } },
+  },
+})
