@@ -6,6 +6,11 @@ export function monotonicMs(): number {
   return performance.now()
 }
 
+/** Milliseconds since 1970. For ids and names, which tell roughly when they were made; no decision may rest on it. */
+export function wallMs(): number {
+  return Date.now()
+}
+
 /** Resolves after that time, or at once when the signal fires. Never keeps the process alive by itself when `unref` is set. */
 export function sleep(ms: number, options: { signal?: AbortSignal; unref?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {

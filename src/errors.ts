@@ -16,7 +16,12 @@ export const errorTable = {
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction is of no client that is known here' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
   schema_outdated: { status: 503, retryable: true, title: 'The database schema is older or newer than this version needs' },
+  permission_denied: { status: 500, retryable: false, title: 'The database user lacks a right that is needed' },
   migration_changed: { status: 500, retryable: false, title: 'A migration that ran before has been changed since' },
+  invalid_request: { status: 400, retryable: false, title: 'The request cannot be understood' },
+  request_too_large: { status: 413, retryable: false, title: 'The request is larger than the server takes' },
+  unsupported_media_type: { status: 415, retryable: false, title: 'The request is in a format that is not taken here' },
+  internal_error: { status: 500, retryable: true, title: 'Something went wrong inside the server' },
   not_found: { status: 404, retryable: false, title: 'There is nothing of that id' },
   unauthorized: { status: 401, retryable: false, title: 'A valid key is needed' },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>

@@ -9,6 +9,8 @@ export interface WorkerEvents {
   'settle.late': [{ job: string }]
   /** A handler came to its end after its attempt had been given up. */
   'job.overran': [{ job: string; type: string; attempt: number }]
+  /** Something a handler started failed after its attempt had ended: a promise nobody waited for, a late timer. */
+  'job.escaped': [{ job: string; type: string; attempt: number; error: string }]
   'lease.lost': [{ leases: number; jobs: number }]
   'lease.rescued': [{ job: string; type: string; attempt: number; worker: number; dead: boolean }]
   'database.away': [{ error: string }]

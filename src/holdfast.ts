@@ -3,6 +3,7 @@ import { type Enqueued, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
 import { type JobStory, readStory } from './history/story.js'
+import { type Duration, toMilliseconds } from './job/duration.js'
 import { isJobId } from './job/id.js'
 import type { JobOptions, JobRequest, JobType } from './job/type.js'
 import { type AppliedMigration, migrate } from './store/migrate.js'
@@ -18,6 +19,11 @@ export interface HoldfastOptions {
   connections?: number
   /** Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21. */
   preparedStatements?: boolean
+  /**
+   * How long one statement may take before its connection is given up; connecting may take another 5 s. An enqueue that
+   * cannot reach the database is tried again, and fails after at most twice the two together.
+   */
+  statementTimeout?: Duration
 }
 
 /** The way into the queue. One per process; it opens connections when they are first needed. */
@@ -32,7 +38,12 @@ export class Holdfast {
         field: 'connectionString',
       })
     }
-    this.store = new Store({ ...options, connectionString })
+    const { pool, connections, preparedStatements, statementTimeout = '20s' } = options
+    const statementTimeoutMs = toMilliseconds(statementTimeout, 'statementTimeout')
+    if (statementTimeoutMs < 100) {
+      throw new HoldfastError('invalid_configuration', 'statementTimeout: must be at least 100 ms', { field: 'statementTimeout' })
+    }
+    this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
   }
 

@@ -5,24 +5,45 @@ import type { Store } from '../store/store.js'
 const callsPerSecond = 50
 const lookOftenMs = 10
 const quietAfterMs = 1_000
+/** Whoever cleans up after dead workers may have taken a frozen one for dead; so a sleeper says again that it sleeps. */
+const sayAgainMs = 10_000
 
 /**
  * Decides whether producers should call this worker. A call serialises commits in the whole database, so a worker under
  * steady load says that it needs none and looks by itself every few milliseconds; a worker with nothing to do asks to be
  * called and sleeps. Only the changes between the two are written.
+ *
+ * A producer looks for sleepers before it commits. One that looked just before we lay down calls nobody, and its job can
+ * become visible after our last look. How long its commit takes is unknown, but it began before we lay down; so we rest for
+ * as long as we have been lying, from 10 ms to the poll, and its job is found after at most as long again.
+ *
+ * With that, a committed job of an idle fleet waits for the poll only
+ * - while the connection that hears calls is down (then every 200 ms) or half-open and not yet found to be (15 s at most),
+ * - where calls are swallowed: a LISTEN through a pooler in transaction mode.
+ * It waits less than that, but longer than for a call,
+ * - when it was committed out of turn while reading from the head is expensive (LaneReader): 20 × that cost,
+ * - when it was due later than three seconds after it was enqueued, and is committed after that: two seconds,
+ * - when it is to be retried within two seconds and everybody else looked just before its worker died: two seconds.
  */
 export class Doze {
   readonly #store: Store
   readonly #worker: number
   readonly #lanes: readonly number[]
   #asleep = false
+  #liesSince = 0
+  #saidAt = 0
   #calls: number[] = []
-  #workedAt = 0
+  #workedAt = Number.NEGATIVE_INFINITY
 
   constructor(store: Store, worker: number, lanes: readonly number[]) {
     this.#store = store
     this.#worker = worker
     this.#lanes = lanes
+  }
+
+  /** Whether producers have been asked to call. */
+  get asleep(): boolean {
+    return this.#asleep
   }
 
   called(): void {
@@ -40,15 +61,25 @@ export class Doze {
   }
 
   /**
-   * Called when nothing was found. Returns how long to rest; zero means that something was written and the queue must be
-   * looked at once more, because a producer may have looked just before.
+   * Called when nothing was found and calls can be heard. Returns how long to rest; zero means that something was written
+   * and the queue must be looked at once more, because a producer may have looked just before.
    */
   async rest(pollMs: number): Promise<number> {
-    if (this.#asleep) return pollMs
-    if (this.#calledOften() || monotonicMs() - this.#workedAt < quietAfterMs) return Math.min(lookOftenMs, pollMs)
-    await this.#store.fallAsleep(this.#worker, this.#lanes)
+    const now = monotonicMs()
+    const asLongAgainMs = Math.min(pollMs, Math.max(lookOftenMs, now - this.#liesSince))
+    if (this.#asleep && now - this.#saidAt < sayAgainMs) return asLongAgainMs
+    if (!this.#asleep && (this.#calledOften() || this.#workedLately())) return Math.min(lookOftenMs, pollMs)
+    const isNews = await this.#store.fallAsleep(this.#worker, this.#lanes)
+    this.#saidAt = now
+    if (this.#asleep && !isNews) return asLongAgainMs
     this.#asleep = true
+    this.#liesSince = monotonicMs()
     return 0
+  }
+
+  /** Called when nothing was found and no call can be heard: there is no point in asking for one. */
+  restDeaf(pollMs: number): number {
+    return this.#workedLately() ? Math.min(lookOftenMs, pollMs) : pollMs
   }
 
   /** Called when no call could be answered for a while, because every slot is taken. */
@@ -61,6 +92,10 @@ export class Doze {
   /** The database may have forgotten or never heard; say it again at the next rest. */
   forget(): void {
     this.#asleep = false
+  }
+
+  #workedLately(): boolean {
+    return monotonicMs() - this.#workedAt < quietAfterMs
   }
 
   #calledOften(): boolean {

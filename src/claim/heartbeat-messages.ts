@@ -3,6 +3,8 @@ import type pg from 'pg'
 export interface HeartbeatSettings {
   worker: number
   intervalMs: number
+  /** A worker that has said nothing for this long hangs: its leases are no longer renewed. */
+  patienceMs: number
   connection: pg.ClientConfig
 }
 
@@ -10,6 +12,7 @@ export interface HeartbeatSettings {
 export type ToHeartbeat =
   | { kind: 'hold'; lease: string; leaseMs: number }
   | { kind: 'release'; leases: readonly string[] }
+  | { kind: 'alive' }
   | { kind: 'stop' }
 
 /** From the heartbeat thread to its worker. */

@@ -1,15 +1,18 @@
 /**
  * Renews the worker's leases from a thread of its own, with a connection of its own: a handler that blocks the event
- * loop for minutes does not lose its job. The price is one connection and about 10 MB of memory per worker.
+ * loop for minutes does not lose its job. One that blocks it for longer than any of its jobs may take is not waited for:
+ * its timeouts cannot fire, and renewing would keep its jobs from everybody else for ever.
+ * The price is one connection and about 10 MB of memory per worker.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
-import { sleep } from '../clock.js'
+import { monotonicMs, sleep } from '../clock.js'
+import { cutOff } from '../store/database.js'
 import { statement } from '../store/queries.js'
 import { asText } from '../store/transaction.js'
 import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
 
-const { worker, intervalMs, connection } = workerData as HeartbeatSettings
+const { worker, intervalMs, patienceMs, connection } = workerData as HeartbeatSettings
 // Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing.
 const { text } = statement('renewLeases')
 const answerWithinMs = 5_000
@@ -20,18 +23,22 @@ let client: pg.Client | undefined
 let timer: NodeJS.Timeout | undefined
 let stopping = false
 let beating: Promise<void> = Promise.resolve()
+let workerSpokeAt = monotonicMs()
 
 function tell(message: FromHeartbeat): void {
   parentPort?.postMessage(message)
 }
 
 parentPort?.on('message', (message: ToHeartbeat) => {
+  workerSpokeAt = monotonicMs()
   switch (message.kind) {
     case 'hold':
       held.set(message.lease, message.leaseMs)
       return
     case 'release':
       for (const lease of message.leases) held.delete(lease)
+      return
+    case 'alive':
       return
     case 'stop':
       stopping = true
@@ -44,6 +51,7 @@ parentPort?.on('message', (message: ToHeartbeat) => {
 })
 
 async function beat(): Promise<void> {
+  if (monotonicMs() - workerSpokeAt > patienceMs) return schedule(intervalMs)
   const asked = [...held]
   try {
     client ??= await connect()
@@ -82,8 +90,10 @@ async function connect(): Promise<pg.Client> {
 async function disconnect(): Promise<void> {
   const old = client
   client = undefined
+  if (!old) return
   // A connection that does not answer would not answer to a polite goodbye either.
-  await Promise.race([old?.end().catch(() => {}), sleep(500, { unref: true })])
+  await Promise.race([old.end().catch(() => {}), sleep(500, { unref: true })])
+  cutOff(old)
 }
 
 beating = beat()

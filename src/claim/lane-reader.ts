@@ -18,6 +18,7 @@ export class LaneReader {
   readonly #store: Store
   #after: bigint[] = [...head]
   #headReadAllowedAt = 0
+  #readFromHead = false
 
   constructor(store: Store, lane: number, types: readonly number[] | null) {
     this.#store = store
@@ -30,6 +31,7 @@ export class LaneReader {
     const fromHead = begun >= this.#headReadAllowedAt
     const after = fromHead ? head : this.#after
     const rows = await this.#store.claim({ worker, lane: this.lane, types: this.types, limit, leaseMs, after })
+    this.#readFromHead = fromHead
     for (const { priority, seq } of rows) {
       const place = BigInt(seq)
       if (place > (this.#after[priority] as bigint)) this.#after[priority] = place
@@ -39,5 +41,13 @@ export class LaneReader {
       this.#headReadAllowedAt = now + (now - begun) / headReadShare
     }
     return rows
+  }
+
+  /**
+   * How soon to look again although the last look found nothing: it may have begun behind the job somebody called for. Zero
+   * where a look from the head may come at once, infinity where it has been.
+   */
+  get lookAgainInMs(): number {
+    return this.#readFromHead ? Number.POSITIVE_INFINITY : Math.max(0, this.#headReadAllowedAt - monotonicMs())
   }
 }

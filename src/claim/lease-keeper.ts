@@ -1,4 +1,5 @@
 import { Worker as Thread } from 'node:worker_threads'
+import { HoldfastError } from '../errors.js'
 import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
 
 export interface LeaseKeeperEvents {
@@ -9,6 +10,9 @@ export interface LeaseKeeperEvents {
   trouble(message: string): void
 }
 
+/** A thread that cannot live is not started as fast as it dies. */
+const replaceAfterMs = 1_000
+
 /** The worker's side of the heartbeat thread: which leases it holds, and which of them were lost. */
 export class LeaseKeeper {
   readonly #settings: HeartbeatSettings
@@ -17,6 +21,7 @@ export class LeaseKeeper {
   readonly #open = new Map<string, number>()
   readonly #leaseMs = new Map<string, number>()
   #thread: Thread | undefined
+  #alive: NodeJS.Timeout | undefined
   #stopping = false
 
   constructor(settings: HeartbeatSettings, events: LeaseKeeperEvents) {
@@ -25,15 +30,13 @@ export class LeaseKeeper {
   }
 
   start(): void {
-    const thread = new Thread(new URL('./heartbeat-thread.js', import.meta.url), {
-      workerData: this.#settings,
-      name: 'holdfast heartbeat',
-    })
+    const thread = startThread(this.#settings)
     thread.on('message', (message: FromHeartbeat) => this.#hear(message))
     // The thread may die of a bug or of memory; the leases live on in a new one.
     thread.on('error', (error) => this.#events.trouble(`the heartbeat thread failed: ${error.message}`))
     thread.on('exit', () => this.#replace(thread))
     this.#thread = thread
+    this.#alive ??= setInterval(() => this.#tell({ kind: 'alive' }), this.#settings.intervalMs).unref()
     for (const [lease, leaseMs] of this.#leaseMs) this.#tell({ kind: 'hold', lease, leaseMs })
   }
 
@@ -41,6 +44,11 @@ export class LeaseKeeper {
     this.#open.set(lease, jobs)
     this.#leaseMs.set(lease, leaseMs)
     this.#tell({ kind: 'hold', lease, leaseMs })
+  }
+
+  /** Every lease this worker was told of and that has not been closed. */
+  get known(): string[] {
+    return [...this.#leaseMs.keys()]
   }
 
   /** One attempt under this lease has ended. True when it was the last one. */
@@ -62,6 +70,7 @@ export class LeaseKeeper {
   /** Resolves when the thread has gone. */
   async stop(): Promise<void> {
     this.#stopping = true
+    clearInterval(this.#alive)
     const thread = this.#thread
     if (!thread) return
     await new Promise<void>((resolve) => {
@@ -79,7 +88,10 @@ export class LeaseKeeper {
         return this.#events.trouble(message.message)
       case 'lost': {
         const lost = message.leases.filter((lease) => this.#open.has(lease))
-        for (const lease of message.leases) this.#leaseMs.delete(lease)
+        for (const lease of message.leases) {
+          this.#leaseMs.delete(lease)
+          this.#open.delete(lease)
+        }
         if (lost.length > 0) this.#events.lost(lost)
         return
       }
@@ -90,10 +102,21 @@ export class LeaseKeeper {
 
   #replace(thread: Thread): void {
     if (this.#stopping || this.#thread !== thread) return
-    this.start()
+    this.#thread = undefined
+    setTimeout(() => this.#stopping || this.start(), replaceAfterMs).unref()
   }
 
   #tell(message: ToHeartbeat): void {
     this.#thread?.postMessage(message)
+  }
+}
+
+function startThread(settings: HeartbeatSettings): Thread {
+  try {
+    return new Thread(new URL('./heartbeat-thread.js', import.meta.url), { workerData: settings, name: 'holdfast heartbeat' })
+  } catch (cause) {
+    if ((cause as Error).name !== 'DataCloneError') throw cause
+    const message = 'heartbeats come from a thread, which cannot be handed a function: no function as password or inside ssl'
+    throw new HoldfastError('invalid_configuration', message, { field: 'pool', cause })
   }
 }

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../clock.js'
+import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { Doze } from './doze.js'
@@ -18,8 +18,12 @@ export interface ClaimLoopEvents {
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
   claimed(rows: readonly ClaimedRow[]): void
-  /** The database was asked and answered. */
-  polled(): void
+  /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
+  unheard(): Promise<unknown>
+  /** The database is about to be asked. */
+  asking(): void
+  /** Everything that was asked was answered. */
+  answered(): void
   trouble(error: unknown): void
 }
 
@@ -29,6 +33,11 @@ const distantPast = '1970-01-01T00:00:00Z'
 /** Reading the waiting jobs from the start may cost this share of the time, no more. */
 const rereadShare = 1 / 20
 const soonestMs = 10
+/**
+ * How often to look for jobs that become due. Nobody calls a worker that is awake; one that sleeps is called for jobs due
+ * within three seconds, so it has to see those that are further away before that. One that is full could do nothing about it.
+ */
+const lookForDueMs = { awake: 100, asleep: 2_000 }
 /** Full for this long: calls could not be answered, so they are not asked for. */
 const fullForMs = 1_000
 const pauseMs = { first: 100, most: 5_000 }
@@ -41,12 +50,15 @@ export class ClaimLoop {
   readonly #settings: ClaimLoopSettings
   readonly #events: ClaimLoopEvents
   readonly #doze: Doze
-  #stopping = false
+  readonly #stop = new AbortController()
   #running: Promise<void> | undefined
   #turn = 0
   #nextDueAt = 0
   #promotedTo = distantPast
   #rereadAt = 0
+  #lookAt = 0
+  #fullSince: number | undefined
+  #unheard = false
 
   constructor(store: Store, lanes: readonly LaneReader[], settings: ClaimLoopSettings, events: ClaimLoopEvents) {
     this.#store = store
@@ -63,7 +75,7 @@ export class ClaimLoop {
 
   /** Resolves when no claim is on its way any more. */
   async stop(): Promise<void> {
-    this.#stopping = true
+    this.#stop.abort()
     this.wake.signal()
     await this.#running
   }
@@ -78,53 +90,82 @@ export class ClaimLoop {
 
   /** This worker put off a job itself and need not be told when it is due. */
   dueIn(ms: number): void {
-    this.#nextDueAt = Math.min(this.#nextDueAt, monotonicMs() + ms)
+    const dueAt = monotonicMs() + ms
+    if (dueAt >= this.#nextDueAt) return
+    this.#nextDueAt = dueAt
     this.wake.signal()
   }
 
   async #run(): Promise<void> {
     let pause = pauseMs.first
-    while (!this.#stopping) {
+    while (!this.#stop.signal.aborted) {
       try {
-        await this.#promoteWhatIsDue()
-        const claimed = await this.#claimRound()
-        this.#events.polled()
+        this.#events.asking()
+        const restMs = await this.#round()
+        this.#events.answered()
         pause = pauseMs.first
-        if (claimed > 0) this.#doze.worked()
-        await this.#doze.review()
-        if (this.#events.room() === 0) await this.#waitForRoom()
-        else if (claimed === 0) await this.#rest()
+        if (restMs > 0 && (await this.wake.wait(restMs))) this.#lookAt = 0
       } catch (error) {
         this.#events.trouble(error)
         this.#doze.forget()
         this.#nextDueAt = 0
-        await this.wake.wait(pause * (0.5 + Math.random()))
+        this.#lookAt = 0
+        // Not to be cut short: with the database away, every handler that ends would be one more knock at its door.
+        await sleep(pause * (0.5 + Math.random()), { signal: this.#stop.signal })
         pause = Math.min(pause * 2, pauseMs.most)
       }
     }
   }
 
-  async #promoteWhatIsDue(): Promise<void> {
+  /** Does what there is to do now. Returns how long there is nothing more, unless somebody signals. */
+  async #round(): Promise<number> {
+    if (this.#unheard) {
+      await this.#events.unheard()
+      this.#unheard = false
+    }
+    // Lying down, it has to look at both: what is due soon may also be of somebody who did not see that it sleeps.
+    if (this.#doze.asleep && monotonicMs() >= this.#lookAt) this.#nextDueAt = 0
+    const promoted = await this.#promoteWhatIsDue()
+    if (promoted > 0 || monotonicMs() >= this.#lookAt) {
+      const claimed = await this.#claimRound()
+      if (claimed > 0) this.#doze.worked()
+      await this.#doze.review()
+      const restMs = await this.#untilNextLook(claimed)
+      this.#lookAt = monotonicMs() + restMs
+      if (restMs === 0) return 0
+    }
+    return Math.max(0, Math.min(this.#lookAt, this.#nextDueAt) - monotonicMs())
+  }
+
+  async #promoteWhatIsDue(): Promise<number> {
     const now = monotonicMs()
-    if (now < this.#nextDueAt) return
+    if (now < this.#nextDueAt) return 0
+    // Whoever says that something is due sooner while the statement runs says it about a job the statement may not have seen.
+    this.#nextDueAt = Number.POSITIVE_INFINITY
     // A job committed late may be due behind the mark; reading from the start finds it.
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
     const { promoted, readTo, nextInMs } = await this.#store.promoteDue(promoteAtOnce, this.#promotedTo)
     if (readTo !== null) this.#promotedTo = readTo
-    if (fromStart) this.#rereadAt = monotonicMs() + (monotonicMs() - now) / rereadShare
-    const inMs = Math.min(nextInMs ?? Number.POSITIVE_INFINITY, this.#settings.pollMs.listening)
-    this.#nextDueAt = monotonicMs() + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
+    const answeredAt = monotonicMs()
+    if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
+    const inNoHurry = (this.#doze.asleep && this.#events.listening()) || this.#events.room() === 0
+    const inMs = Math.min(nextInMs ?? Number.POSITIVE_INFINITY, inNoHurry ? lookForDueMs.asleep : lookForDueMs.awake)
+    const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
+    this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
+    return promoted
   }
 
   /** Asks each lane in turn, a different one first each time, until there is no room. */
   async #claimRound(): Promise<number> {
     let claimed = 0
-    for (let i = 0; i < this.#lanes.length && !this.#stopping; i++) {
+    for (let i = 0; i < this.#lanes.length && !this.#stop.signal.aborted; i++) {
       const limit = Math.min(mostPerClaim, this.#events.room())
       if (limit === 0) break
       const lane = this.#lanes[(this.#turn + i) % this.#lanes.length] as LaneReader
+      this.#unheard = true
       const rows = await lane.claim(this.#settings.worker, limit, this.#settings.leaseMs)
+      this.#unheard = false
       if (rows.length > 0) this.#events.claimed(rows)
       claimed += rows.length
     }
@@ -132,17 +173,18 @@ export class ClaimLoop {
     return claimed
   }
 
-  async #waitForRoom(): Promise<void> {
-    await this.wake.wait(fullForMs)
-    if (this.#events.room() > 0 || this.#stopping) return
+  async #untilNextLook(claimed: number): Promise<number> {
+    const { deaf, listening } = this.#settings.pollMs
+    if (this.#events.room() > 0) {
+      this.#fullSince = undefined
+      if (claimed > 0) return 0
+      const restMs = this.#events.listening() ? await this.#doze.rest(listening) : this.#doze.restDeaf(deaf)
+      return Math.min(restMs, ...this.#lanes.map((lane) => lane.lookAgainInMs))
+    }
+    this.#fullSince ??= monotonicMs()
+    const patienceMs = this.#fullSince + fullForMs - monotonicMs()
+    if (patienceMs > 0) return patienceMs
     await this.#doze.wakeUp()
-    await this.wake.wait(this.#settings.pollMs.listening)
-  }
-
-  async #rest(): Promise<void> {
-    const pollMs = this.#events.listening() ? this.#settings.pollMs.listening : this.#settings.pollMs.deaf
-    const restMs = await this.#doze.rest(pollMs)
-    const dueInMs = Math.max(0, this.#nextDueAt - monotonicMs())
-    if (restMs > 0) await this.wake.wait(Math.min(restMs, dueInMs))
+    return listening
   }
 }

@@ -11,8 +11,8 @@ export class Wake {
     this.#waiter?.()
   }
 
-  /** Resolves at the next signal, or after that time. */
-  async wait(ms: number): Promise<void> {
+  /** Resolves at the next signal with true, or after that time with false. */
+  async wait(ms: number): Promise<boolean> {
     if (!this.#signalled) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(done, ms)
@@ -24,6 +24,8 @@ export class Wake {
       })
       this.#waiter = undefined
     }
+    const signalled = this.#signalled
     this.#signalled = false
+    return signalled
   }
 }

@@ -1,1 +1,2 @@
+export { demoTypes, startDemo } from './demo.js'
 export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres/index.js'

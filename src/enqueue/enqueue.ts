@@ -1,7 +1,7 @@
-import { sleep } from '../clock.js'
+import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
-import { explained, isConnectionTrouble } from '../store/sqlstate.js'
+import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import { prepare } from './prepare.js'
@@ -14,7 +14,7 @@ export interface Enqueued {
 }
 
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
-const statementJobs = 5_000
+const mostPerStatement = { jobs: 5_000, characters: 8_000_000 }
 const tries = 4
 
 /**
@@ -30,51 +30,100 @@ export async function enqueue(
   const jobs = await Promise.all(requests.map(prepare))
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
-  const queryable = tx === undefined ? undefined : asQueryable(tx)
-  await registry.ensure(requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[])
-  const standing = queryable
-    ? await storeOn(store, jobs, queryable, { fresh: !jobs.some((job) => job.brought), wakeAlways: true })
-    : await storeDurably(store, jobs)
+  const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
+  const standing =
+    tx === undefined ? await storeDurably(store, registry, types, jobs) : await storeIn(tx, store, registry, types, jobs)
   return jobs.map((job, place) => {
     const id = standing.get(place)
     return id === undefined ? { id: job.id, status: 'created' } : { id, status: 'existing' }
   })
 }
 
+async function storeIn(
+  tx: CallerTransaction,
+  store: Store,
+  registry: TypeRegistry,
+  types: readonly AnyJobType[],
+  jobs: readonly NewJob[],
+): Promise<Map<number, string>> {
+  const queryable = asQueryable(tx)
+  await registry.ensure(types, queryable)
+  try {
+    return await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought))
+  } catch (error) {
+    const problem = explained(error)
+    if (!(problem instanceof HoldfastError) || problem.code !== 'unknown_type') throw problem
+    // A type we have just registered can only be unknown to a transaction that still looks at an earlier moment.
+    const unseen = types.find(({ type }) => problem.message.includes(`"${type}"`))
+    if (!unseen) throw problem
+    const message = `${unseen.type} was registered after this transaction took its snapshot; run it again`
+    throw new HoldfastError('unknown_type', message, { field: 'type', cause: error })
+  }
+}
+
 /**
  * A connection can break after the commit and before the answer. The ids were made here, so asking again cannot add a
- * job twice: if the first try was committed, the second finds its own ids.
+ * job twice: if the first try was committed, the second finds its own ids. Of an id the producer brought nobody can tell
+ * whether the first try or somebody else stored it, so it then answers as existing. The caller waits for two tries at most
+ * that each take all their time, or for four quick ones.
  */
-async function storeDurably(store: Store, jobs: readonly NewJob[]): Promise<Map<number, string>> {
+async function storeDurably(
+  store: Store,
+  registry: TypeRegistry,
+  types: readonly AnyJobType[],
+  jobs: readonly NewJob[],
+): Promise<Map<number, string>> {
   const brought = jobs.some((job) => job.brought)
+  const begun = monotonicMs()
   for (let attempt = 1; ; attempt++) {
-    const options = { fresh: attempt === 1 && !brought, wakeAlways: false }
+    const fresh = attempt === 1 && !brought
     try {
+      await registry.ensure(types)
       const standing =
-        jobs.length <= statementJobs
-          ? await store.enqueue(jobs, options)
-          : await store.database.transaction((tx) => storeOn(store, jobs, tx, { ...options, wakeAlways: true }))
+        endOfStatement(jobs, 0) === jobs.length
+          ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false })
+          : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh))
       if (attempt > 1) forgetOwn(standing, jobs)
       return standing
     } catch (error) {
-      if (attempt >= tries || !isConnectionTrouble(error)) throw explained(error)
+      // A try that was given up can still reach its commit. Who meets it there finds its jobs with the next look.
+      const met = attempt > 1 && isDuplicate(error)
+      const late = monotonicMs() - begun > store.database.patienceMs
+      const again = met ? attempt <= tries : isWorthAnotherTry(error) && attempt < tries && !late
+      if (!again) throw explained(error)
       await sleep(50 * 3 ** (attempt - 1))
     }
   }
 }
 
-async function storeOn(
-  store: Store,
-  jobs: readonly NewJob[],
-  tx: Queryable,
-  options: { fresh: boolean; wakeAlways: boolean },
-): Promise<Map<number, string>> {
-  const standing = new Map<number, string>()
-  for (let start = 0; start < jobs.length; start += statementJobs) {
-    const part = await store.enqueue(jobs.slice(start, start + statementJobs), { ...options, tx })
-    for (const [place, id] of part) standing.set(start + place, id)
+/**
+ * In as many statements as it takes. Keys are taken before, all in one statement: taken part by part, two large batches
+ * with the same keys could each wait for what the other one has.
+ */
+async function storeOn(store: Store, jobs: readonly NewJob[], tx: Queryable, fresh: boolean): Promise<Map<number, string>> {
+  const inOne = endOfStatement(jobs, 0) === jobs.length
+  const keysTaken = !inOne && jobs.some((job) => job.idempotencyKey !== null)
+  const standing = keysTaken ? await store.takeKeys(jobs, tx) : new Map<number, string>()
+  for (let start = 0, end = 0; start < jobs.length; start = end) {
+    end = endOfStatement(jobs, start)
+    const places = Array.from({ length: end - start }, (_, i) => start + i).filter((place) => !standing.has(place))
+    const part = places.map((place) => jobs[place] as NewJob)
+    if (part.length === 0) continue
+    const known = await store.enqueue(part, { fresh, keysTaken, wakeAlways: true, tx })
+    for (const [place, id] of known) standing.set(places[place] as number, id)
   }
   return standing
+}
+
+/** How far one statement reaches that begins with the job at `start`. */
+function endOfStatement(jobs: readonly NewJob[], start: number): number {
+  const most = Math.min(jobs.length, start + mostPerStatement.jobs)
+  let characters = 0
+  for (let place = start; place < most; place++) {
+    characters += (jobs[place] as NewJob).payload.length
+    if (characters > mostPerStatement.characters && place > start) return place
+  }
+  return most
 }
 
 /** A job found under an id that was made for this very call is the one an earlier try of it stored. */

@@ -3,11 +3,13 @@ import { didYouMean } from '../job/nearest.js'
 import type { AnyJobType } from '../job/type.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
+import type { Queryable } from '../store/transaction.js'
 
 /**
  * Makes types known to the database, so that SQL, other processes and other languages can enqueue them. A producer's
  * first use of a definition registers it once per process, on a connection of our own: inside the caller's transaction
- * it would hold a lock that other producers wait for.
+ * it would hold a lock that other producers wait for. Whether that is needed at all is asked on the caller's connection
+ * first, because it may be the last one of a pool that we share.
  */
 export class TypeRegistry {
   readonly #store: Store
@@ -17,14 +19,26 @@ export class TypeRegistry {
     this.#store = store
   }
 
-  async ensure(types: readonly AnyJobType[]): Promise<void> {
+  async ensure(types: readonly AnyJobType[], tx?: Queryable): Promise<void> {
     const fresh = types.filter((type) => !this.#known.has(type.type))
-    if (fresh.length > 0) await this.#register(fresh, false)
+    const missing = fresh.length > 0 && tx ? await this.#missing(fresh, tx) : fresh
+    if (missing.length > 0) await this.#register(missing, false)
   }
 
   /** What a worker does at its start: its definitions are the newest, so known types take their values. */
   async update(types: readonly AnyJobType[]): Promise<void> {
     await this.#register(types, true)
+  }
+
+  /** Read in the caller's transaction, so an answer that their own rollback would undo is not remembered. */
+  async #missing(types: readonly AnyJobType[], tx: Queryable): Promise<AnyJobType[]> {
+    try {
+      const names = [...new Set(types.map((type) => type.type))]
+      const registered = new Set((await this.#store.types(names, tx)).map((row) => row.name))
+      return types.filter((type) => !registered.has(type.type))
+    } catch (error) {
+      throw explained(error)
+    }
   }
 
   async #register(types: readonly AnyJobType[], update: boolean): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import { wallMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 
 /**
@@ -28,7 +29,7 @@ let timeText = ''
  * A clock that steps back is ignored until it has caught up, since order matters more than the exact time. The price: a
  * clock that once ran far ahead marks all later ids of this process with that time.
  */
-export function newJobId(now: number = Date.now()): string {
+export function newJobId(now: number = wallMs()): string {
   if (!(now >= 0 && now <= latestTime)) throw wrongTime(now)
   const time = Math.floor(now)
   if (time > lastTime) begin(time)

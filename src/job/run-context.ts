@@ -1,30 +1,37 @@
 import type { Duration } from './duration.js'
 
-/** What a handler is told about the attempt it makes, and what it can do with it. */
-export interface RunContext {
-  readonly job: {
-    readonly id: string
-    readonly type: string
-    readonly priority: number
-    /** The number of this attempt, from 1. */
-    readonly attempt: number
-    readonly maxAttempts: number
-    readonly createdAt: Date
-  }
+/** What a handler is told about its job. */
+export interface JobInHand {
+  readonly id: string
+  readonly type: string
+  readonly priority: number
+  /** The number of this attempt, from 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly createdAt: Date
+}
+
+/**
+ * What a handler is told about the attempt it makes, and what it can do with it. Name what you need of it,
+ * `({ job, signal }) => …`: a copy by `{ ...context }` has the job and nothing else. A class rather than an interface, so
+ * that the compiler knows it too.
+ */
+export abstract class RunContext {
+  abstract readonly job: JobInHand
   /** Fires when the attempt should stop: timeout, lost lease or shutdown. The reason says which. */
-  readonly signal: AbortSignal
+  abstract get signal(): AbortSignal
   /**
    * Grows with every attempt at this job. A store that remembers the largest fence it has seen and refuses smaller ones
    * cannot be written to by an attempt that was given up while it was still running.
    */
-  readonly fence: bigint
+  abstract get fence(): bigint
   /**
    * Makes sure the lease is still held and stays so for at least this long, even if this process stops renewing it.
    * Rejects with LeaseLostError when another worker may have the job already.
    */
-  extendLease(duration: Duration): Promise<void>
+  abstract get extendLease(): (duration: Duration) => Promise<void>
   /** `return ctx.snooze('10m')` ends the attempt without spending it; the job is due again after that time. */
-  snooze(duration: Duration): Snooze
+  abstract get snooze(): (duration: Duration) => Snooze
 }
 
 /** The answer of a handler that wants to be called again later. */

@@ -1,12 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { monotonicMs } from '../clock.js'
-import { FatalError, HoldfastError, LeaseLostError, RetryableError } from '../errors.js'
+import { FatalError, LeaseLostError, RetryableError } from '../errors.js'
 import { toMilliseconds } from '../job/duration.js'
-import { describeFailure } from '../job/failure.js'
+import { describeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
-import { type RunContext, Snooze } from '../job/run-context.js'
+import { Snooze } from '../job/run-context.js'
 import type { AnyJobType } from '../job/type.js'
+import { AttemptContext } from './context.js'
 
 /** A job in this worker's hands: claimed, under a lease. */
 export interface ClaimedJob {
@@ -24,13 +26,15 @@ export interface ClaimedJob {
 export interface AttemptEvents {
   /** The attempt has ended, once, however many ways it tries to. */
   ended(attempt: Attempt, outcome: Outcome): void
-  /** A handler came to its end after its attempt had been ended without it. */
-  overran(attempt: Attempt): void
+  /** A handler came to its end after its attempt had been ended without it, or after its lease was lost. */
+  overran(attempt: Attempt, leaseLost: boolean): void
+  /** Something the handler started has failed after its attempt had ended. */
+  escaped(attempt: Attempt, failure: Failure): void
   extendLease(attempt: Attempt, ms: number): Promise<boolean>
 }
 
 /** Which attempt the code that is running belongs to, through every await and timer it starts. */
-const currentAttempt = new AsyncLocalStorage<Attempt>()
+const currentAttempt = new AsyncLocalStorage<Attempt | undefined>()
 
 export function attemptInProgress(): Attempt | undefined {
   return currentAttempt.getStore()
@@ -44,11 +48,22 @@ export class Attempt {
   readonly #events: AttemptEvents
   #controller: AbortController | undefined
   #ended = false
+  #leaseLost = false
 
   constructor(job: ClaimedJob, events: AttemptEvents) {
     this.job = job
     this.#events = events
     this.deadlineMs = this.startedAtMs + job.type.timeoutMs
+  }
+
+  /** Made when first asked for: most short handlers never look at it. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    return this.#controller.signal
+  }
+
+  async extendLease(ms: number): Promise<void> {
+    if (this.#ended || !(await this.#events.extendLease(this, ms))) throw new LeaseLostError(this.job.id)
   }
 
   /** Begins the handler. Never throws: whatever goes wrong is an outcome. */
@@ -73,87 +88,81 @@ export class Attempt {
   /** The lease is gone. Nothing is left to settle; the handler is only told to stop. */
   loseLease(): void {
     this.#ended = true
-    this.#controller?.abort(new LeaseLostError(this.job.id))
-    this.#controller ??= aborted(new LeaseLostError(this.job.id))
+    this.#leaseLost = true
+    this.#abort(new LeaseLostError(this.job.id))
   }
 
   /** Ends the attempt by an error that escaped its handler: a rejection nobody waited for, a throw in a timer. */
   fail(error: unknown): void {
-    this.#giveUp({ kind: 'failed', failure: describeFailure(error), fatal: error instanceof FatalError }, error)
+    if (this.#ended) this.#events.escaped(this, describeFailure(error))
+    else this.#giveUp(failed(error), error)
   }
 
   async #perform(): Promise<void> {
     let outcome: Outcome
     try {
-      const payload = await this.#payload()
-      const answer = await this.job.type.run?.(payload, this.#context())
+      const read = this.#payload()
+      const payload = read instanceof Promise ? await read : read
+      const answer = await this.job.type.run?.(payload, new AttemptContext(this))
       outcome = answer instanceof Snooze ? { kind: 'snoozed', delayMs: answer.delayMs } : { kind: 'completed' }
     } catch (error) {
       outcome = failed(error)
     }
-    if (this.#ended) this.#events.overran(this)
+    if (this.#ended) this.#events.overran(this, this.#leaseLost)
     else this.#end(outcome)
   }
 
-  async #payload(): Promise<unknown> {
+  /** A promise only where the schema answers with one: every promise more would be felt at thousands of jobs a second. */
+  #payload(): unknown {
     if (this.job.payload === null) throw new FatalError('the body of this job is missing from the database')
     const payload = decodePayload(this.job.payload)
-    const { schema } = this.job.type
-    if (!schema) return payload
-    const checked = schema['~standard'].validate(payload)
-    const result = checked instanceof Promise ? await checked : checked
+    const checked = this.job.type.schema?.['~standard'].validate(payload)
+    if (checked === undefined) return payload
+    return checked instanceof Promise ? checked.then((result) => this.#accepted(result)) : this.#accepted(checked)
+  }
+
+  #accepted(result: StandardSchemaV1.Result<unknown>): unknown {
     if (!result.issues) return result.value
     const problems = result.issues.map((issue) => issue.message).join('; ')
     throw new FatalError(`the payload does not fit today's schema of ${this.job.type.type}: ${problems}`)
   }
 
-  #context(): RunContext {
-    const attempt = this
-    const { id, type, priority, attempt: number, maxAttempts, createdAt, lease } = this.job
-    return {
-      job: { id, type: type.type, priority, attempt: number, maxAttempts, createdAt },
-      // Made when first asked for: most short handlers never look at it.
-      get signal() {
-        attempt.#controller ??= new AbortController()
-        return attempt.#controller.signal
-      },
-      fence: BigInt(lease),
-      async extendLease(duration) {
-        const ms = toMilliseconds(duration, 'the duration given to extendLease')
-        if (attempt.#ended || !(await attempt.#events.extendLease(attempt, ms))) throw new LeaseLostError(id)
-      },
-      snooze: (duration) => new Snooze(toMilliseconds(duration, 'the duration given to snooze')),
-    }
-  }
-
   #giveUp(outcome: Outcome, reason: unknown): void {
     if (this.#ended) return
     this.#end(outcome)
-    if (this.#controller) this.#controller.abort(reason)
-    else this.#controller = aborted(reason)
+    this.#abort(reason)
   }
 
+  /** Outside of the attempt's context: what the worker starts from here, such as a connection, is not the handler's. */
   #end(outcome: Outcome): void {
     this.#ended = true
-    this.#events.ended(this, outcome)
+    currentAttempt.run(undefined, () => this.#events.ended(this, outcome))
+  }
+
+  /** Inside of the attempt's context: a listener of the handler's that throws here belongs to the handler. */
+  #abort(reason: unknown): void {
+    this.#controller ??= new AbortController()
+    currentAttempt.run(this, () => this.#controller?.abort(reason))
   }
 }
 
 function failed(error: unknown): Outcome {
   const failure = describeFailure(error)
-  if (!(error instanceof RetryableError) || error.after === undefined) {
-    return { kind: 'failed', failure, fatal: error instanceof FatalError }
-  }
+  if (!isA(error, RetryableError)) return { kind: 'failed', failure, fatal: isA(error, FatalError) }
   try {
-    return { kind: 'failed', failure, fatal: false, retryAfterMs: toMilliseconds(error.after, 'after') }
+    const retryAfterMs = error.after === undefined ? {} : { retryAfterMs: toMilliseconds(error.after, 'after') }
+    return { kind: 'failed', failure, fatal: false, ...retryAfterMs }
   } catch (problem) {
-    if (!(problem instanceof HoldfastError)) throw problem
-    return { kind: 'failed', failure: { ...failure, message: `${failure.message}\n(${problem.message})` }, fatal: false }
+    const message = `${failure.message}\n(${describeFailure(problem).message})`
+    return { kind: 'failed', failure: { ...failure, message }, fatal: false }
   }
 }
 
-function aborted(reason: unknown): AbortController {
-  const controller = new AbortController()
-  controller.abort(reason)
-  return controller
+/** instanceof asks the thrown thing itself, and a Proxy may answer by throwing. */
+function isA<Type>(thrown: unknown, type: new (...args: never[]) => Type): thrown is Type {
+  try {
+    return thrown instanceof type
+  } catch {
+    return false
+  }
 }

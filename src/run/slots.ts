@@ -1,10 +1,13 @@
 import { monotonicMs } from '../clock.js'
+import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
-import { Attempt, type ClaimedJob } from './attempt.js'
+import { Attempt, type AttemptEvents, type ClaimedJob } from './attempt.js'
+import { Line } from './line.js'
 
 export interface SlotsEvents {
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
-  overran(job: ClaimedJob): void
+  overran(job: ClaimedJob, leaseLost: boolean): void
+  escaped(job: ClaimedJob, failure: Failure): void
   extendLease(lease: string, ms: number): Promise<boolean>
   /** There is room for another claim. */
   room(): void
@@ -26,13 +29,21 @@ export class Slots {
   readonly #concurrency: number
   readonly #events: SlotsEvents
   readonly #running = new Set<Attempt>()
-  #line: ClaimedJob[] = []
+  readonly #attemptEvents: AttemptEvents
+  readonly #line = new Line<ClaimedJob>()
   #averageMs: number | undefined
+  #filling = false
   #watch: NodeJS.Timeout | undefined
 
   constructor(concurrency: number, events: SlotsEvents) {
     this.#concurrency = concurrency
     this.#events = events
+    this.#attemptEvents = {
+      ended: (attempt, outcome) => this.#ended(attempt, outcome),
+      overran: (attempt, leaseLost) => events.overran(attempt.job, leaseLost),
+      escaped: (attempt, failure) => events.escaped(attempt.job, failure),
+      extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
+    }
   }
 
   get running(): number {
@@ -52,28 +63,27 @@ export class Slots {
   }
 
   add(jobs: readonly ClaimedJob[]): void {
-    for (const job of jobs) this.#line.push(job)
+    this.#line.join(jobs)
     this.#fill()
   }
 
   /** The leases are gone: what waits under them is forgotten, what runs is told. Returns how many jobs that were. */
   loseLeases(leases: ReadonlySet<string>): number {
-    const before = this.#line.length + this.#running.size
-    this.#line = this.#line.filter((job) => !leases.has(job.lease))
+    let lost = this.#line.takeOut((job) => leases.has(job.lease)).length
     for (const attempt of this.#running) {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
+      lost += 1
     }
     this.#fill()
-    return before - this.#line.length - this.#running.size
+    if (this.room > 0) this.#events.room()
+    return lost
   }
 
   /** Gives back what waits in line; no attempt was begun. */
   handBackWaiting(): void {
-    const line = this.#line
-    this.#line = []
-    for (const job of line) this.#events.ended(job, { kind: 'handed_back' }, null)
+    for (const job of this.#line.takeOut()) this.#events.ended(job, { kind: 'handed_back' }, null)
   }
 
   /** Gives back what is still running, without spending the attempts. */
@@ -87,17 +97,17 @@ export class Slots {
   }
 
   #fill(): void {
-    let next = 0
-    while (this.#running.size < this.#concurrency && next < this.#line.length) {
-      const attempt = new Attempt(this.#line[next++] as ClaimedJob, {
-        ended: (attempt, outcome) => this.#ended(attempt, outcome),
-        overran: (attempt) => this.#events.overran(attempt.job),
-        extendLease: (attempt, ms) => this.#events.extendLease(attempt.job.lease, ms),
-      })
+    // An attempt that cannot even begin ends inside of start(): the loop below goes on, rather than one within the other.
+    if (this.#filling) return
+    this.#filling = true
+    while (this.#running.size < this.#concurrency) {
+      const job = this.#line.takeFirst()
+      if (job === undefined) break
+      const attempt = new Attempt(job, this.#attemptEvents)
       this.#running.add(attempt)
       attempt.start()
     }
-    if (next > 0) this.#line.splice(0, next)
+    this.#filling = false
     if (this.#running.size > 0 && this.#watch === undefined) this.#watchTime()
   }
 
@@ -116,8 +126,12 @@ export class Slots {
       this.#watch = undefined
       const now = monotonicMs()
       for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) attempt.timeOut()
-      const first = this.#line[0]
-      if (first && now - first.claimedAtMs > longestWaitMs) this.handBackWaiting()
+      const { first } = this.#line
+      if (first && now - first.claimedAtMs > longestWaitMs) {
+        // What was measured no longer holds; claiming ahead again would only hold up the same jobs again.
+        this.#averageMs = longestWaitMs
+        this.handBackWaiting()
+      }
       if (this.#running.size > 0) this.#watchTime()
     }, watchEveryMs)
   }

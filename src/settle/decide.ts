@@ -1,16 +1,6 @@
-import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { type Backoff, type BackoffFunction, retryDelay } from '../job/retry.js'
-
-/** What becomes of a job after an attempt, as settle_jobs takes it. */
-export interface Settlement {
-  move: 'complete' | 'retry' | 'exhaust' | 'die' | 'snooze' | 'hand_back'
-  outcome: 'completed' | 'failed' | 'timed_out' | 'snoozed' | 'handed_back'
-  delayMs: number | null
-  failure: Failure | null
-  /** Set where the type's own backoff function could not be used, and why. */
-  fellBack?: string
-}
+import type { Settlement } from '../job/settlement.js'
 
 const completed: Settlement = { move: 'complete', outcome: 'completed', delayMs: null, failure: null }
 const handedBack: Settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null }

@@ -1,8 +1,8 @@
 import { monotonicMs, sleep } from '../clock.js'
 import { encodeFailure } from '../job/failure.js'
-import { mayPass } from '../store/sqlstate.js'
+import type { Settlement } from '../job/settlement.js'
+import { isRefusal } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
-import type { Settlement } from './decide.js'
 
 /** A decided attempt on its way to the database. */
 export interface Settling {
@@ -12,11 +12,15 @@ export interface Settling {
   /** Monotonic milliseconds; null where the handler never started. */
   startedAtMs: number | null
   endedAtMs: number
+  /** Whether it was the last attempt under its lease. Undefined until it is first written. */
+  closesLease: boolean | undefined
 }
 
 export interface SettlerEvents {
   /** Written. `lost` are the jobs whose lease was gone: for them nothing was changed. */
-  settled(batch: readonly Settling[], lost: readonly string[], closedLeases: readonly string[]): void
+  settled(batch: readonly Settling[], lost: readonly string[]): void
+  /** These leases have no open attempt left and need no more renewing. */
+  finished(leases: readonly string[]): void
   /** The database did not take the batch; it is kept and tried again. */
   trouble(error: unknown, waiting: number): void
   /** One settlement can never be written; its lease will run out and say so in history. */
@@ -36,6 +40,8 @@ export class Settler {
   readonly #events: SettlerEvents
   /** Notes that an attempt ended; true when it was the last one under its lease. */
   readonly #lastOfLease: (lease: string) => boolean
+  /** Leases with an attempt that could not be written. They are left to run out. */
+  readonly #unclosable = new Set<string>()
   #gathering: Settling[] = []
   #writing: Promise<void> | undefined
   #atOnce = mostAtOnce
@@ -60,7 +66,7 @@ export class Settler {
 
   /** Resolves when everything is written, or after that time. False: something is left; its leases will run out. */
   async finish(withinMs: number): Promise<boolean> {
-    if (this.#writing) await Promise.race([this.#writing, sleep(withinMs)])
+    if (this.#writing) await Promise.race([this.#writing, sleep(withinMs, { unref: true })])
     this.#abandoned = true
     return this.#gathering.length === 0
   }
@@ -91,9 +97,9 @@ export class Settler {
     try {
       await this.#settle(batch)
     } catch (error) {
-      if (mayPass(error)) throw error
+      if (!isRefusal(error)) throw error
       // One of them cannot be written. The others must not wait for it.
-      if (batch.length === 1) return this.#events.refused(batch[0] as Settling, error)
+      if (batch.length === 1) return this.#refuse(batch[0] as Settling, error)
       const half = Math.ceil(batch.length / 2)
       await this.#writeBatch(batch.slice(0, half))
       await this.#writeBatch(batch.slice(half))
@@ -102,7 +108,7 @@ export class Settler {
 
   async #settle(batch: readonly Settling[]): Promise<void> {
     const now = monotonicMs()
-    const closed = this.#closedBy(batch)
+    const finished = this.#finishedBy(batch)
     const lost = await this.#store.settle(
       this.#worker,
       batch.map(({ jobId, lease, settlement, startedAtMs, endedAtMs }) => ({
@@ -110,28 +116,39 @@ export class Settler {
         lease,
         settlement,
         error: settlement.failure ? encodeFailure(settlement.failure) : null,
-        startedAgoMs: startedAtMs === null ? null : now - startedAtMs,
-        endedAgoMs: now - endedAtMs,
+        startedAgoMs: startedAtMs === null ? null : toMicroseconds(now - startedAtMs),
+        endedAgoMs: toMicroseconds(now - endedAtMs),
       })),
-      closed,
+      finished.filter((lease) => !this.#unclosable.has(lease)),
     )
-    this.#events.settled(batch, lost, closed)
+    this.#finish(finished)
+    this.#events.settled(batch, lost)
   }
 
-  /** Counted once per attempt, also when the batch has to be written again. */
-  readonly #counted = new WeakSet<Settling>()
-  readonly #closes = new WeakMap<Settling, string>()
+  /** Its job is still held by the lease, which must outlive this: closed, nobody would ever find the job again. */
+  #refuse(settling: Settling, error: unknown): void {
+    this.#unclosable.add(settling.lease)
+    this.#finish(this.#finishedBy([settling]))
+    this.#events.refused(settling, error)
+  }
 
-  #closedBy(batch: readonly Settling[]): string[] {
-    const closed: string[] = []
+  #finish(leases: readonly string[]): void {
+    for (const lease of leases) this.#unclosable.delete(lease)
+    if (leases.length > 0) this.#events.finished(leases)
+  }
+
+  /** The leases with no open attempt left after this batch. Each attempt is counted once, also when it is written again. */
+  #finishedBy(batch: readonly Settling[]): string[] {
+    const finished: string[] = []
     for (const settling of batch) {
-      if (!this.#counted.has(settling)) {
-        this.#counted.add(settling)
-        if (this.#lastOfLease(settling.lease)) this.#closes.set(settling, settling.lease)
-      }
-      const lease = this.#closes.get(settling)
-      if (lease !== undefined) closed.push(lease)
+      settling.closesLease ??= this.#lastOfLease(settling.lease)
+      if (settling.closesLease) finished.push(settling.lease)
     }
-    return closed
+    return finished
   }
+}
+
+/** As exact as the database's clock. The digits beyond would only have to be written, sent and read. */
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000
 }

@@ -1,5 +1,7 @@
 import pg from 'pg'
+import { monotonicMs, sleep } from '../clock.js'
 import type { Statement } from './queries.js'
+import { resultTypes } from './result-types.js'
 import { isConnectionTrouble } from './sqlstate.js'
 import { asText, type Queryable } from './transaction.js'
 
@@ -16,15 +18,26 @@ export interface DatabaseOptions {
   applicationName?: string | undefined
 }
 
-const defaultStatementTimeoutMs = 30_000
+const defaultStatementTimeoutMs = 20_000
+const shortStatementMs = 10_000
 const connectTimeoutMs = 5_000
+const goodbyeMs = 1_000
 
-/** The connections of one process. A connection that failed in any way is thrown away, never put back. */
+/**
+ * The connections of one process. A connection that failed in any way is thrown away, never put back. Every call ends
+ * within its time, also when the network swallows everything and says nothing: connecting within five seconds, a
+ * statement within its timeout.
+ */
 export class Database {
   readonly #pool: pg.Pool
   readonly #ownsPool: boolean
   readonly #prepared: boolean
   readonly #timeoutMs: number
+  /** Connections of our own pool that are not closed yet. */
+  readonly #open = new Set<pg.PoolClient>()
+  /** When each connection last answered. */
+  readonly #provenAt = new WeakMap<pg.PoolClient, number>()
+  #suspectBefore = 0
   /** A client with which a lone connection (LISTEN, heartbeat) can be opened the same way. */
   readonly clientConfig: pg.ClientConfig
 
@@ -36,69 +49,171 @@ export class Database {
       ...(options.pool ? ownConfig(options.pool) : { connectionString: options.connectionString }),
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
+      // Soon enough that a firewall which forgets silent connections after a minute does not forget ours.
+      keepAliveInitialDelayMillis: 10_000,
       application_name: options.applicationName ?? 'holdfast',
     }
     this.#pool = options.pool ?? new pg.Pool({ ...this.clientConfig, max: options.connections ?? 4, idleTimeoutMillis: 30_000 })
-    // Without a listener an error on an idle or a checked-out connection would end the process.
+    // Without a listener an error on an idle connection would end the process.
     this.#pool.on('error', ignoreHandledElsewhere)
-    this.#pool.on('connect', (client) => client.on('error', ignoreHandledElsewhere))
+    if (!this.#ownsPool) return
+    this.#pool.on('connect', (client) => this.#open.add(client as pg.PoolClient))
+    this.#pool.on('remove', (client) => this.#open.delete(client as pg.PoolClient))
+  }
+
+  /** The longest one try of anything can take: to connect, and one statement. */
+  get patienceMs(): number {
+    return connectTimeoutMs + this.#timeoutMs
   }
 
   async query<Row>(statement: Statement, values: readonly unknown[], timeoutMs = this.#timeoutMs): Promise<Row[]> {
-    return this.withClient((client) => this.#run<Row>(client, statement, values, timeoutMs))
+    const { name, text } = statement
+    return this.withClient((client) =>
+      this.#run<Row>(
+        client,
+        { text, values: asText(values), ...(this.#prepared ? { name: `holdfast ${name}` } : {}) },
+        timeoutMs,
+      ),
+    )
   }
 
-  /** Runs `work` inside one transaction; commits when it resolves, rolls back when it throws. */
-  async transaction<Result>(work: (tx: Queryable) => Promise<Result>): Promise<Result> {
-    return this.withClient(async (client) => {
+  /** For what takes milliseconds and is asked again anyway: a worker cut off without a word should notice soon. */
+  async queryShort<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return this.query(statement, values, Math.min(shortStatementMs, this.#timeoutMs))
+  }
+
+  /** Runs `work` inside one transaction; commits when it resolves, rolls back when it throws. The timeout is for each statement. */
+  async transaction<Result>(work: (tx: Queryable) => Promise<Result>, timeoutMs = this.#timeoutMs): Promise<Result> {
+    let open = true
+    const perform = async (client: pg.PoolClient): Promise<Result> => {
       const tx: Queryable = {
-        query: async <Row>(text: string, values: readonly unknown[]) =>
-          (await client.query({ text, values: asText(values), query_timeout: this.#timeoutMs } as pg.QueryConfig)).rows as Row[],
+        query: <Row>(text: string, values: readonly unknown[]) =>
+          this.#run<Row>(client, { text, values: asText(values) }, timeoutMs),
       }
-      await client.query('begin')
+      await tx.query('begin', [])
       try {
         const result = await work(tx)
-        await client.query('commit')
+        await tx.query('commit', [])
         return result
       } catch (error) {
-        await client.query('rollback').catch(ignoreHandledElsewhere)
+        if (!isConnectionTrouble(error)) {
+          await tx.query('rollback', []).then(() => {
+            open = false
+          }, ignoreHandledElsewhere)
+        }
         throw error
       }
-    })
+    }
+    // A connection whose transaction may still be open must not reach anybody else.
+    return this.withClient(perform, () => !open)
   }
 
-  async withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect()
-    let trouble: unknown
+  /** Resolves when every connection of ours has gone, the politely closed and the silent ones. A caller's pool stays open. */
+  async close(): Promise<void> {
+    if (!this.#ownsPool) {
+      this.#pool.off('error', ignoreHandledElsewhere)
+      return
+    }
+    if (!this.#pool.ending) await this.#pool.end()
+    const deadline = monotonicMs() + goodbyeMs
+    while (this.#open.size > 0 && monotonicMs() < deadline) await sleep(5)
+    for (const client of this.#open) cutOff(client)
+  }
+
+  async withClient<Result>(
+    work: (client: pg.PoolClient) => Promise<Result>,
+    mayBeKept: (error: unknown) => boolean = (error) => !isConnectionTrouble(error),
+  ): Promise<Result> {
+    const client = await this.#connect()
+    let spoiled = false
     try {
       return await work(client)
     } catch (error) {
-      trouble = error
+      spoiled = !mayBeKept(error)
       throw error
     } finally {
-      client.release(trouble !== undefined && isConnectionTrouble(trouble))
+      giveBack(client, spoiled)
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#ownsPool && !this.#pool.ended) await this.#pool.end()
+  /** A connection that can be trusted. */
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await (this.#ownsPool ? this.#checkOut() : this.#checkOutInTime())
+      const provenAt = this.#provenAt.get(client)
+      if (provenAt === undefined || provenAt >= this.#suspectBefore) return client
+      giveBack(client, true)
+    }
   }
 
-  async #run<Row>(client: pg.PoolClient, statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<Row[]> {
-    const config = {
-      text: statement.text,
-      values: asText(values),
-      query_timeout: timeoutMs,
-      ...(this.#prepared ? { name: statement.name } : {}),
-    }
-    return (await client.query(config as pg.QueryConfig)).rows as Row[]
+  /**
+   * The pool listens for errors only while a connection is idle, so we do while we have it. With the callback and not with the
+   * promise: the server's last word can stand in the same packet as its first, and is heard before a promise goes on.
+   */
+  #checkOut(): Promise<pg.PoolClient> {
+    return new Promise((resolve, reject) => {
+      this.#pool.connect((error, client) => {
+        if (!client) return reject(error)
+        client.on('error', ignoreHandledElsewhere)
+        resolve(client)
+      })
+    })
   }
+
+  /** A caller's pool may be set to wait for ever, for the network or for those who hold all its connections. */
+  async #checkOutInTime(): Promise<pg.PoolClient> {
+    const checkingOut = this.#checkOut()
+    const waited = new AbortController()
+    const client = await Promise.race([checkingOut, sleep(connectTimeoutMs, { signal: waited.signal })]).finally(() =>
+      waited.abort(),
+    )
+    if (client) return client
+    checkingOut.then((late) => giveBack(late, false), ignoreHandledElsewhere)
+    const all = `the pool has ${this.#pool.totalCount} of at most ${this.#pool.options.max} connections and none became free`
+    throw new Error(`timeout exceeded when trying to connect: ${all}`)
+  }
+
+  async #run<Row>(
+    client: pg.PoolClient,
+    query: { text: string; values: (string | null)[]; name?: string },
+    timeoutMs: number,
+  ): Promise<Row[]> {
+    const begun = monotonicMs()
+    try {
+      const { rows } = await client.query({ ...query, query_timeout: timeoutMs, types: resultTypes } as pg.QueryConfig)
+      this.#provenAt.set(client, monotonicMs())
+      return rows as Row[]
+    } catch (error) {
+      // What was cut off without a word was not cut off alone. Connections that have answered since are fine; the others
+      // are not tried one by one, a timeout each.
+      if (isSilence(error)) this.#suspectBefore = Math.max(this.#suspectBefore, begun)
+      throw error
+    }
+  }
+}
+
+function giveBack(client: pg.PoolClient, spoiled: boolean): void {
+  client.off('error', ignoreHandledElsewhere)
+  client.release(spoiled)
 }
 
 /** The failure reaches whoever runs the statement; the event only says it a second time. */
 function ignoreHandledElsewhere(): void {}
 
+function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
+}
+
+/** Closes the socket itself. The driver's end() waits for a server that may never answer. */
+export function cutOff(client: pg.ClientBase): void {
+  const { stream } = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection ?? {}
+  stream?.destroy()
+}
+
+/** What a lone connection needs of a caller's pool. The driver hides password and key from copies, so they are named here. */
 function ownConfig(pool: pg.Pool): pg.ClientConfig {
-  const { connectionString, host, port, user, password, database, ssl } = pool.options
-  return connectionString ? { connectionString, ssl } : { host, port, user, password, database, ssl }
+  const { connectionString, host, port, user, password, database, options, ssl: given } = pool.options
+  const ssl = typeof given === 'object' && given.key !== undefined ? { ...given, key: given.key } : given
+  const where = connectionString ? { connectionString } : { host, port, user, password, database }
+  return { ...where, ...(options === undefined ? {} : { options }), ...(ssl === undefined ? {} : { ssl }) }
 }

@@ -1,9 +1,18 @@
 import pg from 'pg'
 import { sleep } from '../clock.js'
+import { cutOff } from './database.js'
 
 const checkEveryMs = 10_000
 const answerWithinMs = 5_000
 const reconnectMs = { first: 200, most: 5_000 }
+const goodbyeMs = 500
+
+export interface ListenerEvents {
+  /** Somebody called, or may have called while nobody listened. */
+  called(): void
+  /** From now on no call can be heard. */
+  deaf(): void
+}
 
 /**
  * Hears the wake-up calls of some lanes, on a connection of its own that it re-makes whenever it breaks. A half-open
@@ -13,21 +22,21 @@ const reconnectMs = { first: 200, most: 5_000 }
 export class Listener {
   readonly #config: pg.ClientConfig
   readonly #channels: readonly string[]
-  readonly #onWake: () => void
+  readonly #events: ListenerEvents
   readonly #stop = new AbortController()
-  #client: pg.Client | undefined
+  #listening = false
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
 
-  constructor(config: pg.ClientConfig, lanes: readonly number[], onWake: () => void) {
+  constructor(config: pg.ClientConfig, lanes: readonly number[], events: ListenerEvents) {
     this.#config = config
     this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
-    this.#onWake = onWake
+    this.#events = events
   }
 
   /** Whether wake-up calls can arrive right now. */
   get listening(): boolean {
-    return this.#client !== undefined
+    return this.#listening
   }
 
   start(): void {
@@ -62,23 +71,38 @@ export class Listener {
       client.on('error', () => resolve())
       client.on('end', () => resolve())
     })
-    client.on('notification', () => this.#onWake())
+    client.on('notification', () => this.#events.called())
+    let check: NodeJS.Timeout | undefined
     try {
-      await client.connect()
-      for (const channel of this.#channels) await client.query(`listen ${channel}`)
-      this.#client = client
+      // A stop is not to wait for a server that does not answer.
+      const ready = await Promise.race([this.#listen(client).then(() => true), broken.then(() => false)])
+      if (!ready) return
+      this.#listening = true
       onReady()
       // Whatever was called while nobody listened is found by looking.
-      this.#onWake()
-      const check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
+      this.#events.called()
+      check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
       await broken
-      clearInterval(check)
     } finally {
-      this.#client = undefined
-      // end() waits for a server that may never answer; the socket is closed either way.
-      void client.end().catch(() => {})
-      const { stream } = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection ?? {}
-      setTimeout(() => stream?.destroy(), 500).unref()
+      clearInterval(check)
+      if (this.#listening) {
+        this.#listening = false
+        this.#events.deaf()
+      }
+      await this.#sayGoodbye(client)
     }
+  }
+
+  async #listen(client: pg.Client): Promise<void> {
+    await client.connect()
+    for (const channel of this.#channels) await client.query(`listen ${channel}`)
+  }
+
+  /** end() waits for a server that may never answer; the socket is closed either way. */
+  async #sayGoodbye(client: pg.Client): Promise<void> {
+    const waited = new AbortController()
+    await Promise.race([client.end().catch(() => {}), sleep(goodbyeMs, { signal: waited.signal })])
+    waited.abort()
+    cutOff(client)
   }
 }

@@ -19,6 +19,13 @@ const folder = new URL('./migrations/', import.meta.url)
 /** Any number that no other program is likely to lock. Held only while migrations run. */
 const lockKey = 7_203_115_904
 
+/** A migration may take its time, and so may waiting for another process that runs one. */
+const longestMs = 3_600_000
+
+const ownTable = `create schema if not exists holdfast;
+create table if not exists holdfast.migrations (
+  number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now());`
+
 /** The migrations of this version, in order. */
 export function readMigrations(): Migration[] {
   return readdirSync(folder)
@@ -33,34 +40,47 @@ export function readMigrations(): Migration[] {
 
 /**
  * Runs what has not run yet, in one transaction and under one lock: of many processes that start at once the first
- * migrates and the others find nothing to do. A migration that was changed after it ran is refused, not guessed at.
+ * migrates and the others find nothing to do. Looks first and locks only where something is missing, so that a user who
+ * may not create anything can start on a schema that is up to date. A migration that was changed after it ran is refused,
+ * not guessed at.
  */
 export async function migrate(database: Database): Promise<AppliedMigration[]> {
   try {
-    return await database.transaction(async (tx) => {
-      await tx.query('select pg_advisory_xact_lock($1::text::bigint)::text as locked', [lockKey])
-      await tx.query('create schema if not exists holdfast', [])
-      await tx.query(
-        `create table if not exists holdfast.migrations (
-           number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`,
-        [],
-      )
-      const pending = await notYetApplied(tx)
-      for (const { sql, number, name, checksum } of pending) {
-        await tx.query(sql, [])
-        await tx.query(
-          'insert into holdfast.migrations (number, name, checksum) values ($1::text::integer, $2::text, $3::text)',
-          [number, name, checksum],
-        )
-      }
-      return pending.map(({ number, name }) => ({ number, name }))
-    })
+    if ((await database.transaction(notYetApplied)).length === 0) return []
+    return await database.transaction(runPending, longestMs)
   } catch (error) {
     throw explained(error)
   }
 }
 
+async function runPending(tx: Queryable): Promise<AppliedMigration[]> {
+  await tx.query('select pg_advisory_xact_lock($1::text::bigint)::text as locked', [lockKey])
+  await tx.query(ownTable, [])
+  const pending = await notYetApplied(tx)
+  for (const { sql, number, name, checksum } of pending) {
+    await run(tx, sql, `migration ${number} (${name})`)
+    await tx.query('insert into holdfast.migrations (number, name, checksum) values ($1::text::integer, $2::text, $3::text)', [
+      number,
+      name,
+      checksum,
+    ])
+  }
+  return pending.map(({ number, name }) => ({ number, name }))
+}
+
+/** An error of SQL says what is wrong and not where; the number of the migration is where. */
+async function run(tx: Queryable, sql: string, what: string): Promise<void> {
+  try {
+    await tx.query(sql, [])
+  } catch (error) {
+    if (error instanceof Error) error.message = `${what} failed, and nothing was changed: ${error.message}`
+    throw error
+  }
+}
+
 async function notYetApplied(tx: Queryable): Promise<Migration[]> {
+  const [table] = await tx.query<{ present: boolean }>("select to_regclass('holdfast.migrations') is not null as present", [])
+  if (!table?.present) return readMigrations()
   const applied = await tx.query<{ number: number; name: string; checksum: string }>(
     'select number, name, checksum from holdfast.migrations order by number',
     [],
@@ -86,8 +106,5 @@ export function migrationScript(): string {
       `-- ── ${String(number).padStart(4, '0')} ${name}\n${sql}\n` +
       `insert into holdfast.migrations (number, name, checksum) values (${number}, '${name}', '${checksum}');\n`,
   )
-  const head =
-    'begin;\ncreate schema if not exists holdfast;\ncreate table if not exists holdfast.migrations (\n' +
-    '  number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now());\n'
-  return `${head}\n${parts.join('\n')}\ncommit;\n`
+  return `begin;\nselect pg_advisory_xact_lock(${lockKey});\n${ownTable}\n\n${parts.join('\n')}\ncommit;\n`
 }

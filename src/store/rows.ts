@@ -1,4 +1,4 @@
-/** What statements answer, as the driver hands it over. Bigints are text: a number would round them. */
+/** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
 export interface TypeRow {
   name: string
   id: number
@@ -14,7 +14,7 @@ export interface ClaimedRow {
   priority: number
   attempt: number
   max: number | null
-  created: Date | null
+  created: number | null
   payload: string | null
 }
 
@@ -31,15 +31,15 @@ export interface JobRow {
   type: string
   status: string
   lane: string
-  priority: number | null
+  priority: number
   attempt: number
   max_attempts: number
   payload: string
   idempotency_key: string | null
-  created_at: Date
-  due_at: Date | null
-  started_at: Date | null
-  finished_at: Date | null
+  created_at: number
+  due_at: number | null
+  started_at: number | null
+  finished_at: number | null
   worker_id: number | null
   error: unknown
 }
@@ -47,8 +47,8 @@ export interface JobRow {
 export interface AttemptRow {
   attempt: number
   outcome: string
-  started_at: Date | null
-  ended_at: Date
+  started_at: number | null
+  ended_at: number
   worker_id: number | null
   worker: string | null
   error: unknown
@@ -58,4 +58,24 @@ export interface StatusCount {
   type: string
   status: string
   count: number
+}
+
+export interface CappedCount {
+  type: string
+  /** Null for a type with nothing to count. */
+  status: string | null
+  count: number
+  /** There may be more: counting stopped here. */
+  cut: boolean
+}
+
+export interface NewestJobRow {
+  id: string
+  type: string
+  status: string
+  attempt: number
+  max_attempts: number
+  created_at: Date
+  age_ms: number
+  error: string | null
 }

@@ -9,8 +9,27 @@ interface DatabaseError {
   constraint?: string
 }
 
+/** What Drizzle, Prisma and postgres.js make of it. */
+interface WrappedError extends DatabaseError {
+  cause?: DatabaseError
+  meta?: { driverAdapterError?: { cause?: DatabaseError & { originalCode?: string } } }
+  constraint_name?: string
+}
+
+/** What the server or the socket said, wherever the library in between has put it. */
+function said(error: unknown): DatabaseError {
+  const outer = (error ?? {}) as WrappedError
+  const underPrisma = outer.meta?.driverAdapterError?.cause
+  if (underPrisma) return { ...underPrisma, code: underPrisma.originalCode ?? underPrisma.code ?? '' }
+  const inner = outer.code === undefined && outer.cause?.code !== undefined ? (outer.cause as WrappedError) : outer
+  const { code, message = '', detail, hint, constraint = inner.constraint_name } = inner
+  // Knex puts the statement in front, which ends in the comment that transaction.ts gave it.
+  return { code, message: message.replace(/^[\s\S]*\n--(?: \$\d+)* - /, ''), detail, hint, constraint } as DatabaseError
+}
+
 const networkCodes = new Set([
-  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT',
+  'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN',
+  'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'ETIMEOUT', 'ESERVFAIL', 'ENOENT', 'EMFILE', 'ENFILE',
 ]) // biome-ignore format: one list
 const networkTexts = [
   'Connection terminated', 'Query read timeout', 'timeout exceeded when trying to connect', 'timeout expired',
@@ -19,41 +38,85 @@ const networkTexts = [
 
 /** The server is away, going away, coming up, full, or read-only after a failover: another connection may fare better. */
 export function isConnectionTrouble(error: unknown): boolean {
-  const { code = '', message = '' } = (error ?? {}) as DatabaseError
+  const { code = '', message = '' } = said(error)
   if (networkCodes.has(code) || networkTexts.some((text) => message.includes(text))) return true
+  if (code === 'database_unavailable') return true
   return code.startsWith('08') || /^57P0[1-5]$/.test(code) || code === '53300' || code === '25006' || code === '57014'
 }
 
-/** The same statement may succeed if it is simply run again: trouble with the connection, a deadlock, a full disk. */
-export function mayPass(error: unknown): boolean {
-  const { code = '' } = (error ?? {}) as DatabaseError
-  return isConnectionTrouble(error) || code.startsWith('40') || code.startsWith('53') || code.startsWith('55')
+/**
+ * The statement was understood and can never succeed with these values. Everything else may pass when it is run again, also
+ * what is not known here: a result that is thrown away for a trouble nobody has seen before is a job that runs twice.
+ */
+export function isRefusal(error: unknown): boolean {
+  const { code = '' } = said(error)
+  return /^(21|22|23|54|P0|HF)...$/.test(code) && !isPartitionChange(error)
 }
+
+/**
+ * The same transaction may succeed if it is run again at once: trouble with the connection, a deadlock, or a row on its way
+ * into the default partition just when the partition of its day was put in place.
+ */
+export function isWorthAnotherTry(error: unknown): boolean {
+  const { code = '' } = said(error)
+  return isConnectionTrouble(error) || /^(40|53|55)/.test(code) || isPartitionChange(error)
+}
+
+/** A row of the same key stands already. */
+export function isDuplicate(error: unknown): boolean {
+  return said(error).code === '23505'
+}
+
+/** A check violation that names no constraint is that of a partition. */
+function isPartitionChange(error: unknown): boolean {
+  const { code, constraint } = said(error)
+  return code === '23514' && constraint === undefined
+}
+
+const rightsNeeded =
+  'Migrating needs the right to create in the database and to own the schema holdfast; a program that only enqueues and works ' +
+  'needs usage of that schema, and to select, insert, update and delete in its tables'
 
 /** The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. */
 export function explained(error: unknown): unknown {
   if (error instanceof HoldfastError || error === null || typeof error !== 'object') return error
-  const { code, message = '', detail, hint, constraint } = error as DatabaseError
+  const { code, message = '', detail, hint, constraint } = said(error)
   const text = hint ? `${message}. ${hint}` : message
   switch (code) {
     case 'HF001': {
       const known = detail ? detail.split(', ') : []
-      const asked = /"(.*)"/.exec(message)?.[1] ?? ''
+      const asked = /"(.*)"/s.exec(message)?.[1] ?? ''
       return new HoldfastError('unknown_type', `${message}${didYouMean(asked, known)}`, { field: 'type', cause: error })
     }
     case 'HF002':
       return new HoldfastError('invalid_option', text, { cause: error })
     case 'HF003':
       return new HoldfastError('payload_too_large', text, { field: 'payload', cause: error })
+    case 'HF004':
+      return new HoldfastError('invalid_payload', text, { field: 'payload', cause: error })
     case '42P01': // undefined table
     case '3F000': // undefined schema
     case '42883': // undefined function
       return new HoldfastError('schema_outdated', `${message}. Run: holdfast migrate`, { cause: error })
+    case '42501': // insufficient privilege
+      return new HoldfastError('permission_denied', `${text}. ${rightsNeeded}`, { cause: error })
     case '23514':
-      return new HoldfastError('invalid_option', `refused by ${constraint?.replaceAll('_', ' ')}`, { cause: error })
+      if (constraint === undefined) break
+      return new HoldfastError('invalid_option', `refused by ${constraint.replaceAll('_', ' ')}`, { cause: error })
   }
   if (isConnectionTrouble(error)) {
-    return new HoldfastError('database_unavailable', `the database did not answer: ${message}`, { cause: error })
+    return new HoldfastError('database_unavailable', `the database did not answer: ${reasonOf(error)}`, { cause: error })
+  }
+  if (isPartitionChange(error)) {
+    return new HoldfastError('database_unavailable', `the day of this job was just being made; try again: ${message}`, {
+      cause: error,
+    })
   }
   return error
+}
+
+/** A host with several addresses that all refuse gives one error without a message, which holds the others. */
+function reasonOf(error: DatabaseError & { errors?: unknown }): string {
+  const messages = Array.isArray(error.errors) ? error.errors.map((one: DatabaseError) => one?.message) : []
+  return error.message || messages.join('; ') || error.code || 'no reason was given'
 }

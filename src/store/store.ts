@@ -1,8 +1,10 @@
-import type { Settlement } from '../settle/decide.js'
+import type { Settlement } from '../job/settlement.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
-import type { AttemptRow, ClaimedRow, JobRow, RescuedRow, StatusCount, TypeRow } from './rows.js'
+import type { AttemptRow, CappedCount, ClaimedRow, JobRow, NewestJobRow, RescuedRow, StatusCount, TypeRow } from './rows.js'
 import type { Queryable } from './transaction.js'
+
+const pingTimeoutMs = 2_000
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
 export interface NewJob {
@@ -60,8 +62,10 @@ export class Store {
     ])
   }
 
-  async types(names: readonly string[] | null): Promise<TypeRow[]> {
-    return this.database.query(statement('readTypes'), [names])
+  /** The registered types of these names, or all; on the caller's connection where one is given. */
+  async types(names: readonly string[] | null, tx?: Queryable): Promise<TypeRow[]> {
+    const readTypes = statement('readTypes')
+    return tx ? tx.query(readTypes.text, [names]) : this.database.query(readTypes, [names])
   }
 
   async lanes(): Promise<{ id: number; name: string }[]> {
@@ -70,11 +74,12 @@ export class Store {
 
   /**
    * Stores jobs, all or none; on the caller's connection where one is given. Answers with the id of the job that stands
-   * for each one that existed before, by its place from 0. `fresh` is a promise that no id can exist yet.
+   * for each one that existed before, by its place from 0. `fresh` is a promise that no id can exist yet, `keysTaken` that
+   * takeKeys was called for these jobs.
    */
   async enqueue(
     jobs: readonly NewJob[],
-    options: { fresh: boolean; wakeAlways: boolean; tx?: Queryable },
+    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; tx?: Queryable },
   ): Promise<Map<number, string>> {
     const values = [
       jobs.map((job) => job.id),
@@ -86,13 +91,20 @@ export class Store {
       jobs.map((job) => job.runAt),
       jobs.map((job) => job.idempotencyKey),
       options.fresh,
+      options.keysTaken,
       options.wakeAlways,
     ]
     const enqueueJobs = statement('enqueueJobs')
-    const rows: { place: number; id: string }[] = options.tx
-      ? await options.tx.query(enqueueJobs.text, values)
-      : await this.database.query(enqueueJobs, values)
-    return new Map(rows.map((row) => [Number(row.place) - 1, row.id]))
+    return standing(
+      options.tx ? await options.tx.query(enqueueJobs.text, values) : await this.database.query(enqueueJobs, values),
+    )
+  }
+
+  /** Takes the idempotency keys of jobs about to be stored in this transaction, all in one order. Answers like enqueue. */
+  async takeKeys(jobs: readonly NewJob[], tx: Queryable): Promise<Map<number, string>> {
+    const { text } = statement('takeKeys')
+    const values = [jobs.map((job) => job.id), jobs.map((job) => job.type), jobs.map((job) => job.idempotencyKey)]
+    return standing(await tx.query(text, values))
   }
 
   /** A new identity for this process start, never given out before. */
@@ -115,12 +127,13 @@ export class Store {
     leaseMs: number
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
-    return this.database.query(statement('claimJobs'), [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after])
+    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after]
+    return this.database.queryShort(statement('claimJobs'), values)
   }
 
   /** Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time. */
   async promoteDue(limit: number, after: string): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null }> {
-    const rows = await this.database.query<{ promoted: number; readto: string | null; nextin: number | null }>(
+    const rows = await this.database.queryShort<{ promoted: number; readto: string | null; nextin: number | null }>(
       statement('promoteDue'),
       [limit, after],
     )
@@ -128,12 +141,24 @@ export class Store {
     return { promoted: row.promoted, readTo: row.readto, nextInMs: row.nextin }
   }
 
-  async fallAsleep(worker: number, lanes: readonly number[]): Promise<void> {
-    await this.database.query(statement('fallAsleep'), [lanes, worker])
+  /** Frees the jobs of claims whose answer never came, without spending an attempt. Answers with how many. */
+  async handBackUnheard(worker: number, knownLeases: readonly string[]): Promise<number> {
+    const rows = await this.database.queryShort<{ jobs: number }>(statement('handBackUnheard'), [worker, knownLeases])
+    return rows[0]?.jobs ?? 0
+  }
+
+  /** Asks producers to call this worker. False: they had been asked in all these lanes. */
+  async fallAsleep(worker: number, lanes: readonly number[]): Promise<boolean> {
+    return (await this.database.queryShort(statement('fallAsleep'), [lanes, worker])).length > 0
   }
 
   async stayAwake(worker: number): Promise<void> {
-    await this.database.query(statement('stayAwake'), [worker])
+    await this.database.queryShort(statement('stayAwake'), [worker])
+  }
+
+  /** Stops the calls to workers that died asleep. */
+  async forgetSleepers(): Promise<void> {
+    await this.database.query(statement('forgetSleepers'), [])
   }
 
   /** Holds one lease for at least that long from now. False: it is lost. */
@@ -146,12 +171,12 @@ export class Store {
     const rows = await this.database.query<{ id: string }>(statement('settleJobs'), [
       ended.map((e) => e.jobId),
       ended.map((e) => e.lease),
-      ended.map((e) => e.settlement.move),
-      ended.map((e) => e.settlement.outcome),
-      ended.map((e) => e.error),
+      unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
+      unlessAllNull(ended.map(({ settlement: { move, outcome } }) => (move === 'complete' ? null : outcome))),
+      unlessAllNull(ended.map((e) => e.error)),
       ended.map((e) => e.startedAgoMs),
       ended.map((e) => e.endedAgoMs),
-      ended.map((e) => e.settlement.delayMs),
+      unlessAllNull(ended.map((e) => e.settlement.delayMs)),
       worker,
       closedLeases,
     ])
@@ -160,18 +185,19 @@ export class Store {
 
   /** Whether any lease has run out. Writes nothing. */
   async anyLeaseExpired(): Promise<boolean> {
-    const rows = await this.database.query<{ expired: boolean }>(statement('anyLeaseExpired'), [])
+    const rows = await this.database.queryShort<{ expired: boolean }>(statement('anyLeaseExpired'), [])
     return rows[0]?.expired === true
   }
 
-  /** Ends the attempts of at most `limit` leases that nobody renewed. */
-  async rescue(limit: number): Promise<RescuedRow[]> {
-    return this.database.query(statement('rescueLeases'), [limit])
+  /** Ends the attempts of at most so many leases that nobody renewed, fewer where they hold many jobs. */
+  async rescue(most: { leases: number; jobs: number }): Promise<RescuedRow[]> {
+    return this.database.query(statement('rescueLeases'), [most.leases, most.jobs])
   }
 
-  /** Makes the partitions of the days ahead. */
+  /** Makes the partitions of the days ahead, each in a transaction of its own. */
   async makeDays(): Promise<void> {
-    await this.database.query(statement('makeDays'), [])
+    const missing = await this.database.query<{ family: string; day: string }>(statement('missingDays'), [])
+    for (const { family, day } of missing) await this.database.query(statement('makeDay'), [family, day])
   }
 
   /** Drops the oldest day that has had its time; its name, or null where none has. Never waits for a lock. */
@@ -198,11 +224,67 @@ export class Store {
     return this.database.query(statement('attemptsOfJob'), [id])
   }
 
+  /** Many jobs, in no order; one that is not kept is missing. */
+  async jobs(ids: readonly string[]): Promise<JobRow[]> {
+    return this.database.query(statement('jobsById'), [ids])
+  }
+
+  async attemptsOf(ids: readonly string[]): Promise<(AttemptRow & { job: string })[]> {
+    return this.database.query(statement('attemptsOfJobs'), [ids])
+  }
+
+  /** At most `limit` jobs that have not come to an end, in the order they were enqueued. */
+  async jobsInQueue(type: string | null, limit: number): Promise<JobRow[]> {
+    return this.database.query(statement('jobsInQueue'), [type, limit])
+  }
+
+  /** Whether any job of these types runs or could run now, and when the next one is due, to the microsecond. */
+  async openWork(types: readonly string[]): Promise<{ open: boolean; nextDue: string | null }> {
+    const rows = await this.database.query<{ open: boolean; nextdue: string | null }>(statement('openWork'), [types])
+    return { open: rows[0]?.open === true, nextDue: rows[0]?.nextdue ?? null }
+  }
+
+  /** What time it is for everything that is decided by time. */
+  async now(): Promise<Date> {
+    const rows = await this.database.query<{ now: number }>(statement('readClock'), [])
+    return new Date((rows[0] as { now: number }).now)
+  }
+
+  /** For tests: replaces the database's clock by one that runs on from the moved point, and wakes every worker. */
+  async moveClock(move: { byMs: number } | { to: string }): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query(statement('askForTime').text, 'to' in move ? [null, move.to] : [move.byMs, null])
+      await tx.query(statement('moveClock').text, [])
+    })
+  }
+
   async countByStatus(): Promise<StatusCount[]> {
     return this.database.query(statement('countByStatus'), [])
+  }
+
+  /** What stands where, by type, at a price that does not grow with what there is. */
+  async countForStatus(ask: { atMost: number; completedWithinMs: number; completedAtMost: number }): Promise<CappedCount[]> {
+    return this.database.query(statement('countForStatus'), [ask.atMost, ask.completedWithinMs, ask.completedAtMost])
+  }
+
+  async newestJobs(limit: number): Promise<NewestJobRow[]> {
+    return this.database.query(statement('newestJobs'), [limit])
+  }
+
+  async ping(): Promise<void> {
+    await this.database.query(statement('ping'), [], pingTimeoutMs)
   }
 
   async close(): Promise<void> {
     await this.database.close()
   }
+}
+
+function standing(rows: readonly { place: number; id: string }[]): Map<number, string> {
+  return new Map(rows.map((row) => [Number(row.place) - 1, row.id]))
+}
+
+/** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */
+function unlessAllNull<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] {
+  return values.every((value) => value === null) ? [] : values
 }

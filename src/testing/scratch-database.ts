@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { wallMs } from '../clock.js'
+import { HoldfastError } from '../errors.js'
 import { Database } from '../store/database.js'
 import { migrate, readMigrations } from '../store/migrate.js'
 
@@ -13,9 +15,12 @@ export interface ScratchDatabase {
 
 /** The server must let this user create databases. */
 export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDatabase> {
-  const template = await ensureTemplate(serverUrl)
-  const name = `holdfast_scratch_${randomBytes(6).toString('hex')}`
-  await onServer(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
+  const today = new Date(wallMs()).toISOString().slice(0, 10).replaceAll('-', '')
+  const name = `holdfast_scratch_${today}_${randomBytes(6).toString('hex')}`
+  await onServer(serverUrl, async (client) => {
+    const template = await ensureTemplate(serverUrl, client, today)
+    await client.query(`create database ${name} template ${template}`)
+  })
   return {
     connectionString: withDatabase(serverUrl, name),
     drop: () => onServer(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`)),
@@ -23,30 +28,38 @@ export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDat
 }
 
 /** One migrated template per version of the schema. Of many test processes at once one makes it, the others wait. */
-async function ensureTemplate(serverUrl: string): Promise<string> {
-  const version = createHash('sha256')
-    .update(
-      readMigrations()
-        .map((migration) => migration.checksum)
-        .join(),
-    )
-    .digest('hex')
-    .slice(0, 12)
+async function ensureTemplate(serverUrl: string, client: pg.Client, today: string): Promise<string> {
+  const checksums = readMigrations().map((migration) => migration.checksum)
+  const version = createHash('sha256').update(checksums.join()).digest('hex').slice(0, 12)
   // A template from another day would lack that day's partitions; the default ones would catch its jobs.
-  const name = `holdfast_template_${version}_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`
-  await onServer(serverUrl, async (client) => {
-    await client.query('select pg_advisory_lock($1)', [lockKey])
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
-    if (rowCount) return
-    const unfinished = `${name}_unfinished`
-    await client.query(`drop database if exists ${unfinished} with (force)`)
-    await client.query(`create database ${unfinished}`)
-    const database = new Database({ connectionString: withDatabase(serverUrl, unfinished), connections: 1 })
-    await migrate(database)
-    await database.close()
-    await client.query(`alter database ${unfinished} rename to ${name}`)
-  })
+  const name = `holdfast_template_${today}_${version}`
+  const exists = async () => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1
+  if (await exists()) return name
+  await client.query('select pg_advisory_lock($1)', [lockKey])
+  if (await exists()) return name
+  await dropLeftovers(client, today)
+  const unfinished = `${name}_unfinished`
+  await client.query(`drop database if exists ${unfinished} with (force)`)
+  await client.query(`create database ${unfinished}`)
+  const database = new Database({ connectionString: withDatabase(serverUrl, unfinished), connections: 1 })
+  await migrate(database).finally(() => database.close())
+  await client.query(`alter database ${unfinished} rename to ${name}`)
   return name
+}
+
+/**
+ * Templates of other days, and what test runs that were cut short left behind. The day before is spared: a run that began
+ * before midnight may still be using it.
+ */
+async function dropLeftovers(client: pg.Client, today: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select datname as name from pg_database
+     where datname ~ '^holdfast_(scratch|template)_\\d{8}_\\w+$'
+       and to_date(substring(datname from '\\d{8}'), 'YYYYMMDD') < to_date($1, 'YYYYMMDD') - 1`,
+    [today],
+  )
+  // In use after all, or somebody else's who is dropping it too: it is not worth a failed test.
+  for (const { name } of rows) await client.query(`drop database if exists ${name}`).catch(() => {})
 }
 
 async function onServer(serverUrl: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
@@ -55,6 +68,10 @@ async function onServer(serverUrl: string, work: (client: pg.Client) => Promise<
   await client.connect()
   try {
     await work(client)
+  } catch (error) {
+    if ((error as { code?: string }).code !== '42501') throw error
+    const message = `user ${client.user} may not make databases on the test server: alter role ${client.user} createdb, or name another server in HOLDFAST_TEST_URL`
+    throw new HoldfastError('invalid_configuration', message, { cause: error })
   } finally {
     await client.end()
   }

@@ -10,34 +10,57 @@ export interface Health {
   lastContactMs: number
 }
 
-const unhealthyAfterMs = 30_000
+/** What a worker needs the database for. It works only as long as each of them is answered. */
+export type Need = 'claims' | 'heartbeats' | 'results'
 
-/** Whether the worker truly works: the database answered lately, whoever asked. */
+/**
+ * Whether the worker truly works. Each need is watched by itself: heartbeats that get through say nothing about claims that
+ * do not. What counts is how long a question has gone unanswered, so a worker at rest is well however long it rests.
+ */
 export class Pulse {
+  readonly #unhealthyAfterMs: number
+  readonly #unansweredSince = new Map<Need, number>()
+  readonly #errors = new Map<Need, string>()
   #contactAt = monotonicMs()
   #awaySince: number | undefined
-  #lastError = ''
 
-  contact(): { awayMs: number } | undefined {
+  constructor(unhealthyAfterMs: number) {
+    this.#unhealthyAfterMs = unhealthyAfterMs
+  }
+
+  asking(need: Need): void {
+    if (!this.#unansweredSince.has(need)) this.#unansweredSince.set(need, monotonicMs())
+  }
+
+  /** Says how long the database was away when this answer ends the last trouble. */
+  answered(need: Need): { awayMs: number } | undefined {
     this.#contactAt = monotonicMs()
-    if (this.#awaySince === undefined) return undefined
+    this.#unansweredSince.delete(need)
+    this.#errors.delete(need)
+    if (this.#awaySince === undefined || this.#errors.size > 0) return undefined
     const awayMs = Math.round(this.#contactAt - this.#awaySince)
     this.#awaySince = undefined
     return { awayMs }
   }
 
-  /** True when this is the first sign of trouble since the last contact. */
-  trouble(error: string): boolean {
-    this.#lastError = error
+  /** True when this is the first sign of trouble since all was well. */
+  trouble(need: Need, error: string): boolean {
+    this.asking(need)
+    this.#errors.set(need, error)
     if (this.#awaySince !== undefined) return false
     this.#awaySince = monotonicMs()
     return true
   }
 
   read(): { status: 'ok' | 'unhealthy'; reason?: string; lastContactMs: number } {
-    const lastContactMs = Math.round(monotonicMs() - this.#contactAt)
-    if (lastContactMs < unhealthyAfterMs) return { status: 'ok', lastContactMs }
-    const seconds = Math.round(lastContactMs / 1000)
-    return { status: 'unhealthy', reason: `the database has not answered for ${seconds} s: ${this.#lastError}`, lastContactMs }
+    const now = monotonicMs()
+    const lastContactMs = Math.round(now - this.#contactAt)
+    for (const [need, since] of this.#unansweredSince) {
+      if (now - since < this.#unhealthyAfterMs) continue
+      const seconds = Math.round((now - since) / 1000)
+      const why = this.#errors.get(need) ?? 'it says nothing'
+      return { status: 'unhealthy', reason: `the database has taken no ${need} for ${seconds} s: ${why}`, lastContactMs }
+    }
+    return { status: 'ok', lastContactMs }
   }
 }

@@ -16,12 +16,16 @@ export interface WorkerOptions {
   poll?: Duration
   /** Whether to hear wake-up calls. Off where LISTEN cannot work, as behind a pooler in transaction mode. */
   listen?: boolean
+  /** For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart. */
+  unhealthyAfter?: Duration
   /** How long finished jobs are kept. */
   retention?: { completed?: Duration; dead?: Duration }
   /** Where log lines go: anything shaped like pino. */
   logger?: Logger
   /** Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself. */
   handleSignals?: boolean
+  /** Runs no jobs and keeps house for others: due jobs, lost leases, days. Without it, a worker needs types. */
+  upkeepOnly?: boolean
   /** Takes values that are dangerous in production, such as a lease of one second. */
   unsafe?: boolean
 }
@@ -33,12 +37,28 @@ export interface WorkerSettings {
   drainMs: number
   pollMs: number
   listen: boolean
+  heartbeatMs: number
+  unhealthyAfterMs: number
   completedMs: number
   deadMs: number
   handleSignals: boolean
+  upkeepOnly: boolean
 }
 
-const known = ['concurrency', 'name', 'lease', 'drain', 'poll', 'listen', 'retention', 'logger', 'handleSignals', 'unsafe']
+const known = [
+  'concurrency',
+  'name',
+  'lease',
+  'drain',
+  'poll',
+  'listen',
+  'unhealthyAfter',
+  'retention',
+  'logger',
+  'handleSignals',
+  'upkeepOnly',
+  'unsafe',
+]
 const day = 86_400_000
 
 /** Checks everything and reports every problem at once. */
@@ -60,11 +80,18 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     problems.push(`concurrency: ${String(concurrency)} must be a whole number from 1 to 10000`)
   }
-  const [shortest, longest] = options.unsafe ? [100, 30 * day] : [60_000, 3_600_000]
+  // Milliseconds of a lease are an integer in the database, which ends at 24 days.
+  const [shortest, longest] = options.unsafe ? [100, 24 * day] : [60_000, 3_600_000]
+  const tooShort = 'is outside of 60s to 1h; say unsafe: true if it is meant'
+  const leaseMs = read(options.lease, 'lease', '60s', shortest, longest, tooShort)
+  const heartbeatMs = Math.min(15_000, leaseMs / 4)
+  const twoBeats = 'is less than two heartbeats, or more than a day'
   const settings: WorkerSettings = {
     concurrency,
     name: options.name,
-    leaseMs: read(options.lease, 'lease', '60s', shortest, longest, 'is outside of 60s to 1h; say unsafe: true if it is meant'),
+    leaseMs,
+    heartbeatMs,
+    unhealthyAfterMs: read(options.unhealthyAfter, 'unhealthyAfter', '30s', 2 * heartbeatMs, day, twoBeats),
     drainMs: read(options.drain, 'drain', '30s', 0, day, 'is outside of 0 to 1 day'),
     pollMs: read(options.poll, 'poll', '2s', 10, 60_000, 'is outside of 10ms to 60s'),
     listen: options.listen ?? true,
@@ -78,6 +105,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     ),
     deadMs: read(options.retention?.dead, 'retention.dead', '30d', day, 3650 * day, 'is less than a day or more than 10 years'),
     handleSignals: options.handleSignals ?? false,
+    upkeepOnly: options.upkeepOnly ?? false,
   }
   if (problems.length > 0) {
     throw new HoldfastError('invalid_configuration', `the worker cannot start:\n  ${problems.join('\n  ')}`)

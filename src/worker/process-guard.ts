@@ -9,45 +9,62 @@ let guarded = 0
 
 export function guardProcess(): () => void {
   if (guarded++ === 0) {
-    process.on('unhandledRejection', onEscaped)
-    process.on('uncaughtException', onEscaped)
+    process.on('unhandledRejection', onRejection)
+    process.on('uncaughtException', onException)
   }
   let released = false
   return () => {
     if (released) return
     released = true
     if (--guarded > 0) return
-    process.off('unhandledRejection', onEscaped)
-    process.off('uncaughtException', onEscaped)
+    process.off('unhandledRejection', onRejection)
+    process.off('uncaughtException', onException)
   }
 }
 
-function onEscaped(error: unknown): void {
+function onRejection(error: unknown): void {
   const attempt = attemptInProgress()
   if (attempt) return attempt.fail(error)
-  // With another listener the program has its own opinion; without, Node's own default is to end.
-  const others = process.listenerCount('unhandledRejection') + process.listenerCount('uncaughtException')
-  if (others <= 2) {
-    process.off('uncaughtException', onEscaped)
-    throw error
-  }
+  // With another listener the program has its own opinion; without, Node's default is to raise it as an exception.
+  if (process.listenerCount('unhandledRejection') === 1) throw error
 }
 
-/** Runs `stop` once on the first SIGTERM or SIGINT, then ends the process; a second signal ends it at once. */
+function onException(error: unknown): void {
+  const attempt = attemptInProgress()
+  if (attempt) return attempt.fail(error)
+  if (process.listenerCount('uncaughtException') > 1) return
+  // Thrown from here it would count as a failure of this listener; thrown in a moment, it ends the process as ever.
+  process.off('uncaughtException', onException)
+  process.nextTick(() => {
+    throw error
+  })
+}
+
+const stops = new Set<() => Promise<void>>()
+let stopping = false
+
+/**
+ * On the first SIGTERM or SIGINT all workers of this process stop, and the process ends when the last of them has; a
+ * second signal ends it at once. The returned function says that this worker has been stopped some other way.
+ */
 export function stopOnSignals(stop: () => Promise<void>): () => void {
-  let stopping = false
-  const onSignal = (): void => {
-    if (stopping) process.exit(1)
-    stopping = true
-    stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    )
+  if (stops.size === 0) {
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
   }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
+  stops.add(stop)
   return () => {
+    if (stopping || !stops.delete(stop) || stops.size > 0) return
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
   }
+}
+
+function onSignal(): void {
+  if (stopping) process.exit(1)
+  stopping = true
+  Promise.all([...stops].map((stop) => stop())).then(
+    () => process.exit(0),
+    () => process.exit(1),
+  )
 }

@@ -1,13 +1,9 @@
-import { EventEmitter } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import type { EventEmitter } from 'node:events'
 import { LaneReader } from '../claim/lane-reader.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
 import { monotonicMs, sleep } from '../clock.js'
-import { HoldfastError } from '../errors.js'
-import type { WorkerEvent, WorkerEvents } from '../events.js'
-import type { Holdfast } from '../holdfast.js'
+import type { WorkerEvents } from '../events.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
 import type { ClaimedJob } from '../run/attempt.js'
@@ -16,51 +12,34 @@ import { decide } from '../settle/decide.js'
 import { Settler, type Settling } from '../settle/settler.js'
 import { Listener } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
-import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { daysChore } from '../upkeep/days.js'
 import { rescueChore } from '../upkeep/rescue.js'
+import { sleepersChore } from '../upkeep/sleepers.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import { type Health, Pulse } from './health.js'
-import { defaultLogger, type Logger } from './logger.js'
-import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from './options.js'
+import type { Logger } from './logger.js'
+import type { WorkerSettings } from './options.js'
 import { guardProcess, stopOnSignals } from './process-guard.js'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+import { Report } from './report.js'
 
 const deafPollMs = 200
 const rescueEveryMs = 3_000
 const writeRestWithinMs = 5_000
-
-/** Starts a worker for these types. Resolves when it is registered and claiming. */
-export async function startWorker(
-  holdfast: Holdfast,
-  types: readonly AnyJobType[],
-  options: WorkerOptions = {},
-): Promise<Worker> {
-  const settings = readWorkerOptions(options)
-  const handlers = handlersByName(types)
-  try {
-    await holdfast.types.update(types)
-    const known = await holdfast.store.types([...handlers.keys()])
-    const name = settings.name ?? `${hostname()}:${process.pid}`
-    const id = await holdfast.store.registerWorker({ name, host: hostname(), pid: process.pid, version })
-    return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger())
-  } catch (error) {
-    throw explained(error)
-  }
-}
+/** With this many results waiting to be written, more work would only pile up in memory. */
+const mostUnwritten = 10_000
 
 /** The parts of a worker and how they are joined. Each part says in its own file what it does. */
 export class Worker {
   readonly id: number
   readonly name: string
-  readonly events = new EventEmitter<WorkerEvents>()
+  readonly events: EventEmitter<WorkerEvents>
   readonly #store: Store
   readonly #settings: WorkerSettings
   readonly #log: Logger
   readonly #types: ReadonlyMap<number, AnyJobType>
-  readonly #pulse = new Pulse()
+  readonly #pulse: Pulse
+  readonly #report: Report
   readonly #slots: Slots
   readonly #settler: Settler
   readonly #leases: LeaseKeeper
@@ -68,7 +47,10 @@ export class Worker {
   readonly #listener: Listener | undefined
   readonly #upkeep: Upkeep
   readonly #releaseProcess: () => void
+  readonly #releaseSignals: () => void
   #stopped: Promise<void> | undefined
+  #heldBack = false
+  #inAHurry = false
 
   constructor(
     store: Store,
@@ -84,27 +66,41 @@ export class Worker {
     this.#store = store
     this.#settings = settings
     this.#log = log
+    this.#pulse = new Pulse(settings.unhealthyAfterMs)
+    this.#report = new Report(log, this.#pulse)
+    this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     const lanes = [...new Set(known.map((row) => row.lane))]
 
     this.#slots = new Slots(settings.concurrency, {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
-      overran: (job) => this.#tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt }),
+      overran: (job, leaseLost) => {
+        if (leaseLost) this.#report.tell('settle.late', { job: job.id })
+        else this.#report.tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt })
+      },
+      escaped: (job, { message: error }) => {
+        this.#report.tell('job.escaped', { job: job.id, type: job.type.type, attempt: job.attempt, error })
+      },
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
       room: () => this.#loop.wake.signal(),
     })
+    const patienceMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs)) + settings.heartbeatMs
     this.#leases = new LeaseKeeper(
-      { worker: id, intervalMs: Math.min(15_000, settings.leaseMs / 4), connection: store.database.clientConfig },
+      { worker: id, intervalMs: settings.heartbeatMs, patienceMs, connection: store.database.clientConfig },
       {
-        beat: () => this.#contact(),
+        beat: () => this.#beat(),
         lost: (leases) => this.#loseLeases(leases),
-        trouble: (message) => this.#trouble(message),
+        trouble: (message) => this.#report.trouble('heartbeats', message),
       },
     )
     this.#settler = new Settler(store, id, (lease) => this.#leases.ended(lease), {
-      settled: (batch, lost, closed) => this.#settled(batch, lost, closed),
-      trouble: (error) => this.#trouble(text(error)),
-      refused: (settling, error) => log.error({ job: settling.jobId, error: text(error) }, 'a result cannot be written'),
+      settled: (batch, lost) => this.#settled(batch, lost),
+      finished: (leases) => this.#leases.release(leases),
+      trouble: (error) => this.#report.trouble('results', error),
+      refused: (settling, error) => {
+        this.#report.answered('results')
+        this.#report.resultRefused(settling.jobId, error)
+      },
     })
     this.#loop = new ClaimLoop(
       store,
@@ -122,32 +118,41 @@ export class Worker {
         pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs },
       },
       {
-        room: () => this.#slots.room,
+        room: () => this.#room(),
         listening: () => this.#listener?.listening ?? false,
         claimed: (rows) => this.#take(rows),
-        polled: () => this.#contact(),
-        trouble: (error) => this.#trouble(text(error)),
+        unheard: () => store.handBackUnheard(id, this.#leases.known),
+        asking: () => this.#pulse.asking('claims'),
+        answered: () => this.#report.answered('claims'),
+        trouble: (error) => this.#report.trouble('claims', error),
       },
     )
-    this.#listener = settings.listen ? new Listener(store.database.clientConfig, lanes, () => this.#loop.called()) : undefined
+    this.#listener = settings.listen
+      ? new Listener(store.database.clientConfig, lanes, {
+          called: () => this.#loop.called(),
+          deaf: () => this.#loop.wake.signal(),
+        })
+      : undefined
     this.#upkeep = new Upkeep(
       [
-        rescueChore(store, Math.min(rescueEveryMs, settings.leaseMs), (rows) => {
+        rescueChore(store, { everyMs: Math.min(rescueEveryMs, settings.leaseMs), leaseMs: settings.leaseMs }, (rows) => {
           for (const { id: job, type, attempt, worker, dead } of rows) {
-            this.#tell('lease.rescued', { job, type, attempt, worker, dead })
+            this.#report.tell('lease.rescued', { job, type, attempt, worker, dead })
           }
         }),
+        sleepersChore(store),
         daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
       ],
-      (chore, error) => this.#log.warn({ chore, error: text(error) }, 'a chore failed and will come again'),
+      (chore, error) => this.#report.choreFailed(chore, error),
     )
 
-    this.#releaseProcess = guardProcess()
+    this.#pulse.asking('heartbeats')
     this.#leases.start()
+    this.#releaseProcess = guardProcess()
     this.#listener?.start()
     this.#loop.start()
     this.#upkeep.start()
-    if (settings.handleSignals) stopOnSignals(() => this.stop())
+    this.#releaseSignals = settings.handleSignals ? stopOnSignals(() => this.stop()) : ignore
     this.#log.info({ worker: id, name, types: [...handlers.keys()], concurrency: settings.concurrency }, 'worker started')
   }
 
@@ -161,29 +166,43 @@ export class Worker {
   /**
    * Stops in good order: no new claims; what ends within the drain time is completed, heartbeats going on; the rest is
    * handed back without spending an attempt. Resolves when nothing of this worker runs any more.
+   * With `now`, also while a stop is under way, the drain time is over.
    */
-  stop(): Promise<void> {
+  stop({ now = false }: { now?: boolean } = {}): Promise<void> {
+    this.#inAHurry ||= now
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
   async #stop(): Promise<void> {
-    await Promise.all([this.#loop.stop(), this.#upkeep.stop()])
+    // A chore that the database leaves unanswered is not waited for: nothing depends on it.
+    await Promise.all([this.#loop.stop(), Promise.race([this.#upkeep.stop(), sleep(writeRestWithinMs, { unref: true })])])
     this.#slots.handBackWaiting()
     await this.#drained()
     this.#slots.handBackRunning()
     const written = await this.#settler.finish(writeRestWithinMs)
     if (!written) this.#log.error({ worker: this.id }, 'the database is away; the leases of the unwritten results will run out')
     await Promise.all([this.#leases.stop(), this.#listener?.stop()])
+    await Promise.race([this.#signOff(), sleep(writeRestWithinMs, { unref: true })])
+    this.#releaseProcess()
+    this.#releaseSignals()
+    this.#log.info({ worker: this.id }, 'worker stopped')
+  }
+
+  /** Only good manners: a worker that does not sign off is found out by its silence. */
+  async #signOff(): Promise<void> {
     await this.#store.stayAwake(this.id).catch(ignore)
     await this.#store.workerStopped(this.id).catch(ignore)
-    this.#releaseProcess()
-    this.#log.info({ worker: this.id }, 'worker stopped')
   }
 
   async #drained(): Promise<void> {
     const deadline = monotonicMs() + this.#settings.drainMs
-    while (this.#slots.running > 0 && monotonicMs() < deadline) await sleep(20)
+    while (this.#slots.running > 0 && monotonicMs() < deadline && !this.#inAHurry) await sleep(20)
+  }
+
+  #room(): number {
+    this.#heldBack = this.#settler.unwritten >= mostUnwritten
+    return this.#heldBack ? 0 : this.#slots.room
   }
 
   #take(rows: readonly ClaimedRow[]): void {
@@ -198,7 +217,7 @@ export class Worker {
         priority: row.priority,
         attempt: row.attempt,
         maxAttempts: row.max ?? row.attempt,
-        createdAt: row.created ?? new Date(0),
+        createdAt: new Date(row.created ?? 0),
         payload: row.payload,
         claimedAtMs,
       })),
@@ -208,85 +227,31 @@ export class Worker {
   #settle(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
     const settlement = decide(outcome, job, job.type.backoff, Math.random)
     const endedAtMs = monotonicMs()
-    this.#settler.add({ jobId: job.id, lease: job.lease, settlement, startedAtMs, endedAtMs })
-    const { id, attempt } = job
-    const type = job.type.type
-    const ms = startedAtMs === null ? 0 : endedAtMs - startedAtMs
-    const error = settlement.failure?.message ?? ''
-    if (settlement.fellBack) this.#log.warn({ type, problem: settlement.fellBack }, 'the type has a backoff that cannot be used')
-    switch (settlement.move) {
-      case 'complete':
-        return this.#tell('job.completed', { job: id, type, attempt, ms })
-      case 'retry':
-        return this.#tell('job.failed', { job: id, type, attempt, ms, retryInMs: settlement.delayMs ?? 0, error })
-      case 'exhaust':
-      case 'die':
-        return this.#tell('job.dead', {
-          job: id,
-          type,
-          attempt,
-          reason: settlement.move === 'die' ? 'fatal' : 'exhausted',
-          error,
-        })
-      case 'snooze':
-        return this.#tell('job.snoozed', { job: id, type, attempt, delayMs: settlement.delayMs ?? 0 })
-      case 'hand_back':
-        return this.#tell('job.handed_back', { job: id, type, attempt })
-    }
+    this.#settler.add({ jobId: job.id, lease: job.lease, settlement, startedAtMs, endedAtMs, closesLease: undefined })
+    this.#pulse.asking('results')
+    this.#report.attemptEnded(job, settlement, startedAtMs === null ? 0 : endedAtMs - startedAtMs)
   }
 
-  #settled(batch: readonly Settling[], lost: readonly string[], closed: readonly string[]): void {
-    this.#contact()
-    if (closed.length > 0) this.#leases.release(closed)
-    for (const job of lost) this.#tell('settle.late', { job })
+  #settled(batch: readonly Settling[], lost: readonly string[]): void {
+    this.#report.answered('results')
+    // Not before this batch is counted as written.
+    if (this.#heldBack) setImmediate(() => this.#loop.wake.signal())
+    this.#heldBack = false
+    for (const job of lost) this.#report.tell('settle.late', { job })
     const delays = batch.map(({ settlement }) => settlement.delayMs).filter((delay) => delay !== null)
     if (delays.length > 0) this.#loop.dueIn(Math.min(...delays))
   }
 
   #loseLeases(leases: readonly string[]): void {
     const jobs = this.#slots.loseLeases(new Set(leases))
-    this.#tell('lease.lost', { leases: leases.length, jobs })
+    this.#report.tell('lease.lost', { leases: leases.length, jobs })
   }
 
-  #contact(): void {
-    const back = this.#pulse.contact()
-    if (back) this.#tell('database.back', back)
+  #beat(): void {
+    this.#report.answered('heartbeats')
+    // Nobody asks for the next one; it is owed from now on.
+    this.#pulse.asking('heartbeats')
   }
-
-  #trouble(error: string): void {
-    if (this.#pulse.trouble(error)) this.#tell('database.away', { error })
-  }
-
-  #tell<Name extends WorkerEvent>(name: Name, event: WorkerEvents[Name][0]): void {
-    if (this.events.listenerCount(name) > 0) this.events.emit(name, ...([event] as never))
-    if (logged[name]) this.#log[logged[name]](event, name)
-  }
-}
-
-/** What is worth a line. A failed attempt is in history; a dead job and a lost lease are news. */
-const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
-  'job.dead': 'warn',
-  'settle.late': 'warn',
-  'job.overran': 'warn',
-  'lease.lost': 'warn',
-  'lease.rescued': 'warn',
-  'database.away': 'warn',
-  'database.back': 'info',
-}
-
-function handlersByName(types: readonly AnyJobType[]): Map<string, AnyJobType> {
-  const handlers = new Map<string, AnyJobType>()
-  for (const type of types) {
-    if (handlers.has(type.type)) throw new HoldfastError('duplicate_handler', `two handlers were given for ${type.type}`)
-    if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function, so no worker can run it`)
-    handlers.set(type.type, type)
-  }
-  if (handlers.size === 0) throw new HoldfastError('missing_handler', 'the worker was given no job types')
-  return handlers
-}
-
-function text(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function ignore(): void {}

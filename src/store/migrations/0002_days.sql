@@ -19,42 +19,43 @@ as $$
                replace(gen_random_uuid()::text, '-', '') as r) as parts
 $$;
 
--- Makes the partitions of one day where they are missing. Rows of that day which waited in the default partition move in.
--- Attaching takes a light lock on the family and a brief exclusive one on its default partition, which is nearly empty.
-create function holdfast.make_day(p_day date) returns integer language plpgsql as $$
-declare
-  v_made integer := 0;
-  v_from timestamptz := p_day::timestamp at time zone 'UTC';
-  v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
-  v_family text;
-  v_column text;
-  v_low text;
-  v_high text;
-  v_name text;
-begin
-  perform pg_advisory_xact_lock(hashtextextended('holdfast.days', 0));
-  for v_family, v_column in values ('bodies', 'id'), ('history', 'ended_at'), ('dead_letters', 'died_at') loop
-    v_name := v_family || '_' || to_char(p_day, 'YYYYMMDD');
-    continue when to_regclass('holdfast.' || v_name) is not null;
-    v_low := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
-    v_high := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);
-    execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, v_family);
-    execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
-                    insert into holdfast.%I select * from moved',
-                   v_family || '_rest', v_column, v_low, v_column, v_high, v_name);
-    execute format('alter table holdfast.%I attach partition holdfast.%I for values from (%s) to (%s)',
-                   v_family, v_name, v_low, v_high);
-    v_made := v_made + 1;
-  end loop;
-  return v_made;
-end $$;
-
--- Today and the days ahead. Returns how many partitions were missing, and writes nothing where none was.
-create function holdfast.make_days(p_ahead integer default 3) returns integer language sql as $$
-  select coalesce(sum(holdfast.make_day(day)), 0)::integer
-  from (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as days
-  where exists (select from unnest(array['bodies', 'history', 'dead_letters']) as family
-                where to_regclass('holdfast.' || family || '_' || to_char(day, 'YYYYMMDD')) is null)
+-- Which partitions of today and the days ahead are missing. A read, so that asking often costs nothing.
+create function holdfast.missing_days(p_ahead integer default 3) returns table (family text, day date)
+language sql stable as $$
+  select f.family, d.day
+  from unnest(array['bodies', 'history', 'dead_letters']) as f (family)
+  cross join (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as d
+  where to_regclass('holdfast.' || f.family || '_' || to_char(d.day, 'YYYYMMDD')) is null
+  order by d.day, f.family
 $$;
 
-select holdfast.make_days();
+-- Makes the partition of one day in one family. Rows of that day which waited in the default partition move in.
+-- False: it is there by now, or somebody else is just making it.
+-- Attaching takes a light lock on the family and a brief exclusive one on its default partition. One family at a time,
+-- because readers take all three in an order of their own and would deadlock with a transaction that holds two. Waits at
+-- most 100 ms, because everybody else would wait behind; a day is wanted long before it comes.
+create function holdfast.make_day(p_family text, p_day date) returns boolean
+language plpgsql
+set lock_timeout = '100ms'
+as $$
+declare
+  v_from timestamptz := p_day::timestamp at time zone 'UTC';
+  v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
+  v_column text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' else 'died_at' end;
+  v_name text := p_family || '_' || to_char(p_day, 'YYYYMMDD');
+  v_low text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
+  v_high text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
+    return false;
+  end if;
+  execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, p_family);
+  execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
+                  insert into holdfast.%I select * from moved',
+                 p_family || '_rest', v_column, v_low, v_column, v_high, v_name);
+  execute format('alter table holdfast.%I attach partition holdfast.%I for values from (%s) to (%s)',
+                 p_family, v_name, v_low, v_high);
+  return true;
+end $$;
+
+select holdfast.make_day(family, day) from holdfast.missing_days();

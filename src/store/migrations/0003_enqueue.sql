@@ -11,7 +11,7 @@ begin
   where p_always or exists (select from holdfast.sleepers as s where s.lane_id = lane.id);
 end $$;
 
--- Refuses a type nobody registered, naming those that are.
+-- Refuses a type nobody registered, naming the registered ones that look most like it.
 create function holdfast.check_types(p_types text[]) returns void language plpgsql as $$
 declare
   v_missing text;
@@ -19,33 +19,43 @@ declare
 begin
   select asked.name into v_missing from unnest(p_types) as asked (name)
   where not exists (select from holdfast.types as t where t.name = asked.name) limit 1;
-  if v_missing is null then
+  if not found then
     return;
   end if;
-  select string_agg(t.name, ', ' order by t.name) into v_known from (select name from holdfast.types limit 50) as t;
+  select string_agg(near.name, ', ') into v_known
+  from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
 end $$;
 
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default.
--- p_fresh: the ids were made for this call, so none can exist yet; otherwise an id that exists answers as existing.
+-- p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists answers as existing; one
+-- whose first transaction is still open is waited for.
+-- p_keys_taken: take_keys has been asked for these jobs, in this transaction.
 -- Returns only the jobs that existed before: their place in the arrays (from 1) and the id of the job that stands.
+-- Takes keys before ids and each in order, so that two calls with the same ones cannot deadlock.
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
-  p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_fresh boolean, p_wake_always boolean
+  p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[],
+  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean
 ) returns table (place integer, job_id uuid)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();
   v_taken boolean[] := array_fill(false, array[cardinality(p_ids)]);
   v_lanes smallint[];
+  v_known integer[];
+  v_asked integer;
+  v_stand integer := 0;
 begin
   perform holdfast.check_types(p_types);
 
-  if not p_fresh or array_length(array_remove(p_keys, null), 1) > 0 then
-    for place, job_id in select * from holdfast.jobs_that_stand(p_ids, p_types, p_keys, p_fresh) loop
+  if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
+    for place, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
       v_taken[place] := true;
+      v_stand := v_stand + 1;
       return next;
     end loop;
   end if;
@@ -60,27 +70,51 @@ begin
     where not a.taken
   ), stored as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked
+    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked where p_fresh
+  ), stored_unless_known as (
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked where not p_fresh order by id
+    on conflict do nothing
+    returning id
+  ), judged as materialized (
+    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new from asked
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from asked where run_at is null or run_at <= v_now order by asked.place
+    select v_now, id, type_id, lane_id, priority, 1 from judged
+    where is_new and (run_at is null or run_at <= v_now) order by judged.place
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from asked where run_at > v_now
+    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where is_new and run_at > v_now
   )
-  -- A job due within moments wakes its lane too: nobody may be looking at the clock as closely as that.
-  select array_agg(distinct lane_id) into v_lanes from asked where run_at is null or run_at < v_now + interval '3 seconds';
+  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two seconds.
+  select array_agg(distinct lane_id) filter (where is_new and (run_at is null or run_at < v_now + interval '3 seconds')),
+         array_agg(judged.place) filter (where not is_new), count(*)
+  into v_lanes, v_known, v_asked from judged;
+
+  -- Whatever the reason, a job that was not stored must not be acknowledged.
+  if v_asked + v_stand <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', v_asked + v_stand, cardinality(p_ids) using errcode = 'XX000';
+  end if;
+
+  foreach place in array coalesce(v_known, '{}') loop
+    job_id := p_ids[place];
+    -- Taken above or just before, for a job that turned out to exist without it.
+    delete from holdfast.idempotency_keys as k using holdfast.types as t
+    where t.name = p_types[place] and k.type_id = t.id and k.key = p_keys[place] and k.job_id = p_ids[place];
+    return next;
+  end loop;
 
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end $$;
 
--- Takes the idempotency keys that are free, and returns the jobs that stand in the way of the rest, by id or by key.
--- Goes in key order, so that two calls with the same keys cannot deadlock. A key whose first transaction is still open
--- is waited for, and taken if that transaction rolls back. Row by row: only jobs with a key or a brought id pay for it.
-create function holdfast.jobs_that_stand(p_ids uuid[], p_types text[], p_keys text[], p_fresh boolean)
+-- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them.
+-- Goes in key order. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.
+-- Row by row: only jobs with a key pay for it.
+create function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[])
 returns table (place integer, job_id uuid)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job record;
@@ -89,17 +123,12 @@ begin
     select a.place, a.id, a.key, t.id as type_id
     from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, place)
     join holdfast.types as t on t.name = a.type
-    where a.key is not null or not p_fresh
-    order by t.id, a.key, a.id
+    where a.key is not null
+    order by t.id, a.key collate "C", a.place
   loop
     place := v_job.place;
     job_id := null;
-    if not p_fresh then
-      -- Of two calls with one id the second waits here until the first has committed or rolled back.
-      perform pg_advisory_xact_lock(hashtextextended(v_job.id::text, 0));
-      select b.id into job_id from holdfast.bodies as b where b.id = v_job.id;
-    end if;
-    while job_id is null and v_job.key is not null loop
+    while job_id is null loop
       insert into holdfast.idempotency_keys (type_id, key, job_id) values (v_job.type_id, v_job.key, v_job.id)
       on conflict do nothing;
       exit when found;
@@ -117,34 +146,89 @@ create function holdfast.enqueue(type text, payload jsonb, options jsonb default
 returns table (id uuid, status text)
 language plpgsql as $$
 declare
-  v_unknown text;
-  v_id uuid;
+  v_options constant jsonb := coalesce(options, '{}');
+  v_asked record;
+  v_number text;
   v_stands uuid;
 begin
-  select o.key into v_unknown from jsonb_object_keys(options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key') limit 1;
-  if v_unknown is not null then
-    raise exception 'unknown option "%"', v_unknown using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at and idempotency_key.';
-  end if;
-  if options ? 'delay' and options ? 'run_at' then
-    raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
-  end if;
   if payload is null then
     raise exception 'the payload is null; a job without data has the payload {}' using errcode = 'HF002';
   end if;
   if octet_length(payload::text) > 65536 then
     raise exception 'the payload has % bytes; at most 65536 are stored', octet_length(payload::text) using errcode = 'HF003';
   end if;
-  v_id := coalesce((options ->> 'id')::uuid, holdfast.new_job_id());
-  if substr(v_id::text, 15, 1) <> '7' then
-    raise exception 'id % is not a UUIDv7', v_id using errcode = 'HF002', hint = 'Use idempotency_key for keys of your own.';
+  -- jsonb keeps any number, but handlers are JavaScript, which would round this one without a word.
+  select n.value::text into v_number
+  from jsonb_path_query(payload, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))')
+    as n (value)
+  where case when abs(n.value::numeric) > 1.7976931348623157e308 then true
+             else n.value::numeric <> n.value::numeric::float8::text::numeric end
+  limit 1;
+  if v_number is not null then
+    raise exception 'the payload holds the number %, which a handler in JavaScript would not see exactly', left(v_number, 50)
+      using errcode = 'HF004', hint = 'Write it as a text.';
   end if;
+
+  select * into v_asked from holdfast.read_options(v_options);
   select e.job_id into v_stands from holdfast.enqueue_jobs(
-    array[v_id], array[type], array[payload::text], array[(options ->> 'priority')::smallint],
-    array[(options ->> 'max_attempts')::smallint],
-    array[extract(epoch from (options ->> 'delay')::interval)::double precision * 1000],
-    array[(options ->> 'run_at')::timestamptz], array[options ->> 'idempotency_key'],
-    not options ? 'id', true) as e;
-  return query select coalesce(v_stands, v_id), case when v_stands is null then 'created' else 'existing' end;
+    array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
+    array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key],
+    v_options ->> 'id' is null, false, true) as e;
+  return query select coalesce(v_stands, v_asked.id), case when v_stands is null then 'created' else 'existing' end;
+end $$;
+
+-- Reads the options of enqueue, or says which one is wrong and how. What is left out or null is null; an id is made.
+create function holdfast.read_options(
+  p_options jsonb, out id uuid, out priority smallint, out max_attempts smallint, out delay_ms double precision,
+  out run_at timestamptz, out idempotency_key text
+) language plpgsql as $$
+declare
+  v_option text;
+  v_problem text;
+begin
+  if jsonb_typeof(p_options) <> 'object' then
+    raise exception 'the options are a JSON %, not an object', jsonb_typeof(p_options) using errcode = 'HF002';
+  end if;
+  select o.key into v_option from jsonb_object_keys(p_options) as o (key)
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key') limit 1;
+  if found then
+    raise exception 'unknown option "%"', v_option using errcode = 'HF002',
+      hint = 'The options are id, priority, max_attempts, delay, run_at and idempotency_key.';
+  end if;
+  if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
+    raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
+  end if;
+
+  begin
+    v_option := 'id';
+    id := p_options ->> v_option;
+    v_option := 'priority';
+    priority := p_options ->> v_option;
+    v_option := 'max_attempts';
+    max_attempts := p_options ->> v_option;
+    v_option := 'delay';
+    delay_ms := extract(epoch from (p_options ->> v_option)::interval) * 1000;
+    v_option := 'run_at';
+    run_at := p_options ->> v_option;
+    v_option := 'idempotency_key';
+    idempotency_key := p_options ->> v_option;
+  exception when data_exception then
+    raise exception 'option % cannot be %: %', v_option, p_options -> v_option, sqlerrm using errcode = 'HF002';
+  end;
+
+  select wrong.name, wrong.rule into v_option, v_problem from (values
+    ('id', substr(id::text, 15, 1) <> '7' or substr(id::text, 20, 1) not in ('8', '9', 'a', 'b'),
+     'it must be a UUIDv7; for keys of your own there is idempotency_key'),
+    ('priority', priority not between 0 and 9, 'it must be a whole number from 0 to 9'),
+    ('max_attempts', max_attempts not between 1 and 20, 'it must be a whole number from 1 to 20'),
+    -- A bare number is seconds to PostgreSQL and milliseconds to the SDK, so it is nobody's.
+    ('delay', p_options ->> 'delay' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),
+    ('delay', delay_ms not between 0 and 157680000000, 'it must lie between 0 and five years'),
+    ('run_at', run_at not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
+    ('idempotency_key', length(idempotency_key) not between 1 and 500, 'it must have 1 to 500 characters')
+  ) as wrong (name, is_wrong, rule) where wrong.is_wrong limit 1;
+  if found then
+    raise exception 'option % is %; %', v_option, left((p_options -> v_option)::text, 100), v_problem using errcode = 'HF002';
+  end if;
+  id := coalesce(id, holdfast.new_job_id());
 end $$;

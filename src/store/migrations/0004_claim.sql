@@ -13,11 +13,11 @@ create function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[]
 ) returns table (
   lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint,
-  max_attempts smallint, created_at timestamptz, payload text
+  max_attempts smallint, created_at timestamptz, payload json
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
-set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -33,8 +33,14 @@ declare
   v_left integer := p_limit;
 begin
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
-  select array_agg(holdfast.head_rank(p_lane, p::smallint, p_types, v_after[p + 1], v_step) order by p) into v_ranks
-  from generate_series(0, 9) as p;
+  select array_agg(head.rank order by p.priority) into v_ranks
+  from generate_series(0, 9) as p (priority)
+  left join lateral (
+    select q.ready_at - p.priority * v_step as rank from holdfast.queue as q
+    where q.lane_id = p_lane and q.priority = p.priority and q.seq > v_after[p.priority + 1] and q.lease_id is null
+      and (p_types is null or q.type_id = any (p_types))
+    order by q.seq limit 1
+  ) as head on true;
 
   while v_left > 0 loop
     v_best := null;
@@ -88,8 +94,9 @@ begin
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
       from claimed as c
     )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload::text
-    from claimed as c left join holdfast.bodies as b on b.id = c.job_id;
+    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
+    from claimed as c left join holdfast.bodies as b on b.id = c.job_id
+    order by c.priority desc, c.seq;
 end $$;
 
 -- Runs under the plan settings of claim_jobs.
@@ -112,7 +119,7 @@ end $$;
 create function holdfast.promote_due(p_limit integer, p_after timestamptz)
 returns table (promoted integer, read_to timestamptz, next_in_ms double precision)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();

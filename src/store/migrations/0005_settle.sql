@@ -2,13 +2,15 @@
 -- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
 
 -- Ends attempts, many at once. Touches nothing unless that very attempt still holds its lease; history is written in the
--- same statement as the state change. The arrays stand side by side, one element an attempt:
---   move      complete | retry | exhaust (the last attempt failed) | die (no retry can help) | snooze | hand_back
---   outcome   what history says; ages in milliseconds before now, by the worker's monotonic clock
+-- same statement as the state change. The arrays stand side by side, one element an attempt; where one is shorter, the
+-- rest of it is null:
+--   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) | snooze | hand_back
+--   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
 --   delay     for retry and snooze: milliseconds until the job is due again
 -- p_closed: leases that have no open attempt left after this call.
--- Rows are taken in job order, so that a rescue at the same moment waits instead of deadlocking.
--- Returns the jobs whose lease was lost: nothing was changed for them.
+-- Rows are taken by lease and job, as a rescue takes them, so that the two wait for each other and never deadlock. A
+-- closed lease that somebody else has locked is left to run out empty: waiting for it here could be waiting for a rescue.
+-- Returns the job of every attempt whose lease was lost: nothing was changed for it.
 create function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
@@ -16,26 +18,31 @@ create function holdfast.settle_jobs(
 ) returns setof uuid
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();
   v_ms constant interval := interval '1 millisecond';
   v_ended uuid[];
+  v_ended_leases bigint[];
   v_freed smallint[];
+  v_soon smallint[];
 begin
   with settled as materialized (
-    select * from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms)
+    select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
+           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago, s.delay
+    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms)
       as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay)
-    order by s.job_id
+    order by s.lease_id, s.job_id
   ), ended as (
     delete from holdfast.queue as q using settled as s
     where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move <> 'hand_back'
-    returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt,
+    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt,
               s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay
   ), handed_back as (
     update holdfast.queue as q set lease_id = null from settled as s
     where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back'
-    returning q.job_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
+    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
     select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
@@ -55,68 +62,151 @@ begin
            case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
     from ended as e where e.move in ('die', 'exhaust')
   )
-  select array_agg(done.job_id), array_agg(distinct done.lane_id) into v_ended, v_freed from (
-    select e.job_id, null::smallint as lane_id from ended as e
+  select array_agg(done.job_id), array_agg(done.lease_id),
+         array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon)
+  into v_ended, v_ended_leases, v_freed, v_soon from (
+    select e.job_id, e.lease_id, e.lane_id, false as free, coalesce(e.delay < 3000, false) as soon from ended as e
     union all
-    select h.job_id, h.lane_id from handed_back as h
+    select h.job_id, h.lease_id, h.lane_id, true, false from handed_back as h
   ) as done;
-  perform holdfast.wake_lanes(array_remove(v_freed, null), true);
+  perform holdfast.wake_lanes(v_freed, true);
+  -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
+  perform holdfast.wake_lanes(v_soon, false);
 
   if cardinality(p_closed) > 0 then
-    delete from holdfast.leases where id = any (p_closed) and worker_id = p_worker;
+    delete from holdfast.leases where id = any (array(
+      select l.id from holdfast.leases as l where l.id = any (p_closed) and l.worker_id = p_worker for update skip locked));
   end if;
 
   if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
-    return query select unnest(p_jobs) except select unnest(v_ended);
+    return query select lost.job_id from (
+      select * from unnest(p_jobs, p_leases) as asked (job_id, lease_id)
+      except select * from unnest(v_ended, v_ended_leases) as done (job_id, lease_id)
+    ) as lost;
   end if;
 end $$;
 
--- Ends the attempts of leases nobody renewed, at most p_limit leases. Each counts as an attempt with its reason; the job
--- is free again at once, or dead where that was its last attempt. A lease that is being renewed or rescued by somebody
--- else is passed over, and a job that has just been settled is not touched: its row is gone.
-create function holdfast.rescue_leases(p_limit integer)
+-- Ends the attempts of leases nobody renewed: at most p_limit leases, and no more than it takes to reach p_jobs jobs.
+-- Each counts as an attempt with its reason; the job is free again at once, or dead where that was its last attempt.
+-- A lease that is being renewed or rescued by somebody else is passed over, and a job that has just been settled is not
+-- touched: its row is gone. A job the database refuses to move must not keep the others from being rescued: then the
+-- leases go one by one, and the one that fails is taken apart.
+create function holdfast.rescue_leases(p_limit integer, p_jobs integer)
 returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead boolean)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_lease record;
+  v_lease holdfast.leases;
+  v_leases holdfast.leases[] := '{}';
+  v_jobs integer := 0;
   v_lanes smallint[];
 begin
   for v_lease in
-    select l.id, l.worker_id, l.claimed_at, l.expires_at, l.jobs from holdfast.leases as l
-    where l.expires_at < v_now order by l.expires_at limit p_limit
-    for update skip locked
+    select l.* from holdfast.leases as l where l.expires_at < v_now order by l.expires_at limit p_limit for update skip locked
   loop
-    return query
-      with held as materialized (
-        select h.job_id from unnest(v_lease.jobs) as h (job_id) order by h.job_id
-      ), lost as (
-        delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = v_lease.id
-        returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt
-      ), judged as materialized (
-        select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
-          'name', 'LeaseExpired',
-          'message', format('worker %s did not renew its lease, which ended at %s', v_lease.worker_id, v_lease.expires_at)
-        ) as error
-        from lost as l left join holdfast.bodies as b on b.id = l.job_id
-      ), recorded as (
-        insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-        select j.job_id, v_now, v_lease.claimed_at, v_lease.worker_id, 'lease_expired', j.attempt, j.error from judged as j
-      ), freed as (
-        insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-        select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
-      ), buried as (
-        insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-        select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
-      )
-      select j.job_id, t.name, j.attempt, v_lease.worker_id, j.dead
-      from judged as j join holdfast.types as t on t.id = j.type_id;
-    delete from holdfast.leases as l where l.id = v_lease.id;
+    v_leases := v_leases || v_lease;
+    v_jobs := v_jobs + cardinality(v_lease.jobs);
+    exit when v_jobs >= p_jobs;
   end loop;
-  if found then
-    select array_agg(l.id) into v_lanes from holdfast.lanes as l;
-    perform holdfast.wake_lanes(v_lanes, true);
+  if cardinality(v_leases) = 0 then
+    return;
   end if;
+
+  begin
+    return query select * from holdfast.end_leases(v_leases);
+  exception
+    when deadlock_detected or serialization_failure then
+      raise;
+    when others then
+      foreach v_lease in array v_leases loop
+        begin
+          return query select * from holdfast.end_leases(array[v_lease]);
+        exception when others then
+          raise warning 'holdfast: lease % could not be rescued: %', v_lease.id, sqlerrm;
+          perform holdfast.take_lease_apart(v_lease);
+        end;
+      end loop;
+  end;
+  select array_agg(l.id) into v_lanes from holdfast.lanes as l;
+  perform holdfast.wake_lanes(v_lanes, true);
+end $$;
+
+-- Runs under the plan settings of rescue_leases, with the leases locked.
+create function holdfast.end_leases(p_leases holdfast.leases[])
+returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead boolean)
+language plpgsql as $$
+declare
+  v_now timestamptz := holdfast.now();
+begin
+  return query
+    with held as materialized (
+      select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
+      from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
+    ), lost as (
+      delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
+      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, h.worker_id, h.claimed_at, h.expires_at
+    ), judged as materialized (
+      select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
+        'name', 'LeaseExpired',
+        'message', format('worker %s did not renew its lease, which ended at %s', l.worker_id, l.expires_at)
+      ) as error
+      from lost as l left join holdfast.bodies as b on b.id = l.job_id
+    ), recorded as (
+      insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
+      select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
+    ), freed as (
+      insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+      select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
+    ), buried as (
+      insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
+      select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
+    )
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead from judged as j join holdfast.types as t on t.id = j.type_id;
+  delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
+end $$;
+
+-- Gives every job of an expired lease an expired lease of its own, so that the one that cannot be moved stands alone.
+-- Where it does already, it comes again in a minute.
+create function holdfast.take_lease_apart(p_lease holdfast.leases) returns void language plpgsql as $$
+begin
+  if cardinality(p_lease.jobs) = 1 then
+    update holdfast.leases as l set expires_at = holdfast.now() + interval '1 minute' where l.id = p_lease.id;
+    return;
+  end if;
+  with parts as (
+    insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
+    select nextval('holdfast.lease_seq'), p_lease.worker_id, p_lease.claimed_at, p_lease.expires_at, array[j.id]
+    from unnest(p_lease.jobs) as j (id)
+    returning id, jobs[1] as job_id
+  )
+  update holdfast.queue as q set lease_id = p.id from parts as p where q.job_id = p.job_id and q.lease_id = p_lease.id;
+  delete from holdfast.leases as l where l.id = p_lease.id;
+end $$;
+
+-- Frees the jobs of leases that this worker holds here and never heard of: the answer to its claim was lost on the way. No
+-- handler has seen them, so no attempt is spent and none is recorded. p_known: the leases it did hear of. To be called only
+-- while none of its claims is under way.
+create function holdfast.hand_back_unheard(p_worker integer, p_known bigint[]) returns integer
+language plpgsql
+set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_lease record;
+  v_lanes smallint[];
+  v_freed integer := 0;
+begin
+  for v_lease in
+    delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
+  loop
+    with freed as (
+      update holdfast.queue as q set lease_id = null where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id
+      returning q.lane_id
+    )
+    select array_agg(distinct f.lane_id), v_freed + count(*) into v_lanes, v_freed from freed as f;
+    perform holdfast.wake_lanes(v_lanes, true);
+  end loop;
+  return v_freed;
 end $$;

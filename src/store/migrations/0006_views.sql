@@ -2,7 +2,7 @@
 -- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the views.
 
 create view holdfast.jobs as
-  select b.id, t.name as type, s.status, l.name as lane, s.priority, s.attempt, b.max_attempts, b.payload,
+  select b.id, t.name as type, s.status, l.name as lane, coalesce(s.priority, b.priority) as priority, s.attempt, b.max_attempts, b.payload,
          b.idempotency_key, b.created_at, s.due_at, s.started_at, s.finished_at, s.worker_id, s.error
   from (
     select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end as status, q.lane_id, q.priority,

@@ -1,6 +1,10 @@
--- name: makeDays
--- Makes the partitions of today and the days ahead where they are missing. Writes nothing where none is.
-select holdfast.make_days() as made
+-- name: missingDays
+-- Which partitions of today and the days ahead are still to be made.
+select family, day::text as day from holdfast.missing_days()
+
+-- name: makeDay
+-- Makes one partition, unless it is there or being made by somebody else. Waits at most 100 ms for its locks.
+select holdfast.make_day($1::text, $2::text::date) as made
 
 -- name: dropOneDay
 -- Drops the oldest day that nothing needs any more, after carrying over the few rows that are. Null: none is old enough.

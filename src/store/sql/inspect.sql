@@ -1,14 +1,104 @@
 -- name: jobById
 -- One job with its status. No row: no such job is kept.
-select id::text, type, status, lane, priority, attempt, max_attempts, payload::text as payload, idempotency_key, created_at,
-       due_at, started_at, finished_at, worker_id, error
+select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key,
+       date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
 from holdfast.jobs where id = $1::text::uuid
 
 -- name: attemptsOfJob
 -- The attempts of one job, first to last.
-select attempt, outcome::text as outcome, started_at, ended_at, worker_id, worker, error
+select attempt, outcome, date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', ended_at) * 1000 as ended_at,
+       worker_id, worker, error
 from holdfast.attempts where job_id = $1::text::uuid order by ended_at, attempt
+
+-- name: jobsById
+-- Many jobs with their status, in no order. One that is not kept is missing.
+select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key,
+       date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
+from holdfast.jobs where id = any ($1::uuid[])
+
+-- name: attemptsOfJobs
+-- The attempts of many jobs, first to last.
+select job_id as job, attempt, outcome, date_part('epoch', started_at) * 1000 as started_at,
+       date_part('epoch', ended_at) * 1000 as ended_at, worker_id, worker, error
+from holdfast.attempts where job_id = any ($1::uuid[]) order by ended_at, attempt
+
+-- name: jobsInQueue
+-- At most $2 jobs that have not come to an end, of one type or of all, in the order they were enqueued.
+select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key,
+       date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
+from holdfast.jobs
+where status in ('awaiting_approval', 'scheduled', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
+order by jobs.created_at, id limit $2::text::integer
+
+-- name: openWork
+-- Whether any job of these types is running or could run now, and when the next one is due (null: none waits).
+with asked as (select id from holdfast.types where name = any ($1::text[]))
+select exists (select from holdfast.queue where type_id in (select id from asked))
+         or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now()) as open,
+       (select min(due_at)::text from holdfast.waiting where type_id in (select id from asked)) as nextdue
 
 -- name: countByStatus
 -- How many jobs stand where, by type. Scans what is kept: for a person's look, not for a poll every second.
 select type, status, count(*)::integer as count from holdfast.jobs group by type, status order by type, status
+
+-- name: ping
+-- The database answers.
+select 1 as answer
+
+-- name: countForStatus
+-- How many jobs of each type stand where, for a page that asks every second. The price grows neither with the backlog nor
+-- with history: at most $1 rows of each table are counted, and `cut` says where there may be more. Completed jobs are those
+-- made within the last $2 milliseconds, because ids are in the order of their making and ends are in no order at all; of
+-- them at most $3, because the type of each has to be looked up. A type with nothing to count is one row without a status.
+with since as materialized (
+  select holdfast.now() - $2::text::float8 * interval '1 millisecond' as at
+), counted as (
+  (select 'queue' as source, q.type_id, case when q.lease_id is null then 'pending' else 'processing' end as status
+   from holdfast.queue as q limit $1::text::integer)
+  union all
+  (select 'waiting', w.type_id, w.status from holdfast.waiting as w limit $1::text::integer)
+  union all
+  (select 'dead', d.type_id, 'dead' from holdfast.dead_letters as d limit $1::text::integer)
+  union all
+  select 'history', b.type_id, 'completed' from (
+    select h.job_id from holdfast.history as h
+    where h.ended_at >= (select at from since) and h.job_id >= holdfast.first_id_at((select at from since))
+      and h.outcome = 'completed'
+    order by h.job_id desc limit $3::text::integer
+  ) as done
+  -- Spelled as a look at one row, so that no plan reads all bodies to join them.
+  cross join lateral (select b.type_id from holdfast.bodies as b where b.id = done.job_id limit 1) as b
+)
+select t.name as type, c.status, count(c.status)::integer as count,
+       sum(count(c.status)) over (partition by c.source)
+         >= case c.source when 'history' then $3::text::integer else $1::text::integer end as cut
+from holdfast.types as t left join counted as c on c.type_id = t.id
+group by t.name, c.source, c.status order by t.name, c.status
+
+-- name: newestJobs
+-- The $1 jobs made last, newest first, with their status and the error of their last failed attempt. Every look is by index.
+select n.id::text as id, t.name as type, s.status, s.attempt, n.max_attempts, n.created_at,
+       extract(epoch from holdfast.now() - n.created_at)::float8 * 1000 as age_ms,
+       nullif(concat_ws(': ', left(f.error ->> 'name', 100), left(f.error ->> 'message', 500)), '') as error
+from (
+  select b.id, b.type_id, b.max_attempts, b.created_at from holdfast.bodies as b order by b.id desc limit $1::text::integer
+) as n
+join holdfast.types as t on t.id = n.type_id
+cross join lateral (
+  select case when q.lease_id is null then 'pending' else 'processing' end as status, q.attempt
+  from holdfast.queue as q where q.job_id = n.id
+  union all
+  select w.status, w.attempt from holdfast.waiting as w where w.job_id = n.id
+  union all
+  select 'dead', d.attempt from holdfast.dead_letters as d where d.job_id = n.id
+  union all
+  select h.outcome::text, h.attempt from holdfast.history as h
+  where h.job_id = n.id and h.outcome in ('completed', 'cancelled', 'discarded')
+) as s
+left join lateral (
+  select h.error from holdfast.history as h where h.job_id = n.id and h.error is not null order by h.ended_at desc limit 1
+) as f on true
+order by n.id desc

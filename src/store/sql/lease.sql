@@ -1,13 +1,17 @@
 -- name: renewLeases
 -- One heartbeat: renews every lease this worker holds and shows that it lives. A lease missing from the answer is lost.
+-- Waits for nobody: a lease that is being settled or rescued at this moment stays as it is until the next heartbeat.
 with seen as (
   update holdfast.workers set seen_at = holdfast.now() where id = $1::text::integer
+), free as materialized (
+  select l.id, h.ms from unnest($2::bigint[], $3::integer[]) as h (id, ms)
+  join holdfast.leases as l on l.id = h.id and l.worker_id = $1::text::integer
+  for no key update of l skip locked
+), renewed as (
+  update holdfast.leases as l set expires_at = greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')
+  from free as f where l.id = f.id
 )
-update holdfast.leases as l
-set expires_at = greatest(l.expires_at, holdfast.now() + h.ms * interval '1 millisecond')
-from unnest($2::bigint[], $3::integer[]) as h (id, ms)
-where l.id = h.id and l.worker_id = $1::text::integer
-returning l.id::text as lease
+select id::text as lease from holdfast.leases where id = any ($2::bigint[]) and worker_id = $1::text::integer
 
 -- name: extendLease
 -- Holds one lease for at least that long from now, whatever the heartbeat does. No row: the lease is lost.
@@ -16,9 +20,16 @@ where id = $1::text::bigint and worker_id = $2::text::integer
 returning id::text as lease
 
 -- name: rescueLeases
--- Ends the attempts of at most $1 leases that nobody renewed, and frees or buries their jobs.
-select job_id::text as id, type, attempt, worker_id as worker, dead from holdfast.rescue_leases($1::text::integer)
+-- Ends the attempts of at most $1 leases that nobody renewed, stopping once it has $2 jobs, and frees or buries those.
+select job_id::text as id, type, attempt, worker_id as worker, dead
+from holdfast.rescue_leases($1::text::integer, $2::text::integer)
 
 -- name: anyLeaseExpired
 -- Whether there is anything to rescue. Reads one index entry and writes nothing, so that asking often is cheap.
-select exists (select from holdfast.leases where expires_at < holdfast.now()) as expired
+-- Asks for the first lease to end rather than for one that has ended: the planner would expect to find one of those soon, and
+-- read the whole table to find none.
+select coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false) as expired
+
+-- name: handBackUnheard
+-- Frees the jobs of leases this worker was given and never heard of. $2: those it did hear of.
+select holdfast.hand_back_unheard($1::text::integer, $2::bigint[]) as jobs

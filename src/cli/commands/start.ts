@@ -1,0 +1,81 @@
+import { monotonicMs } from '../../clock.js'
+import { newJobId } from '../../job/id.js'
+import { version } from '../../version.js'
+import { dim, isInstalled, print, printForNow, takeBack, yellow } from '../print.js'
+import { embeddedDatabase, givenDatabase } from '../start/database.js'
+import { Home } from '../start/home.js'
+import { listen } from '../start/listen.js'
+import { readStartSettings, type StartSettings } from '../start/settings.js'
+import { fired, hearSignals, type Wishes } from '../start/signals.js'
+import { closeServer, drain, stopWorker, type Undo, undoAll } from '../start/undo.js'
+import { welcome } from '../start/welcome.js'
+
+/** Runs everything until it is asked to stop, then stops everything. Ends the process. */
+export async function start(): Promise<void> {
+  const settings = readStartSettings(process.env)
+  const wishes = hearSignals()
+  const undo: Undo[] = []
+  try {
+    await bringUp(settings, wishes, undo)
+    await fired(wishes.stop)
+  } catch (error) {
+    takeBack()
+    await undoAll(undo, wishes)
+    throw error
+  }
+  const inOrder = await undoAll(undo, wishes)
+  print(dim('  Stopped.\n'))
+  // Whatever a hurried stop left half way must not keep the process.
+  process.exit(inOrder ? 0 : 1)
+}
+
+/** Each step leaves behind how to undo it. A stop that is asked for meanwhile takes effect after the step under way. */
+async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): Promise<void> {
+  const home = new Home(process.cwd())
+  const adminKey = home.adminKey()
+  const log = home.log(settings.logLevel)
+  printForNow('  Starting …')
+  // Loaded while Postgres starts.
+  const modules = Promise.all([
+    import('../../holdfast.js'),
+    import('../../worker/start.js'),
+    import('../../server/app.js'),
+    import('../../dev/demo.js'),
+  ])
+  const database = settings.databaseUrl ? givenDatabase(settings.databaseUrl) : await embeddedDatabase(home, notice)
+  undo.push(() => database.stop())
+  const [{ Holdfast }, { startWorker }, { createServer }, { demoTypes, startDemo }] = await modules
+
+  if (wishes.stop.aborted) return
+  const holdfast = new Holdfast({ connectionString: database.url })
+  undo.push(({ hurry }) => Promise.race([holdfast.close(), fired(hurry)]))
+  await holdfast.migrate()
+
+  if (wishes.stop.aborted) return
+  const types = settings.demo ? demoTypes : []
+  const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo })
+  worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
+  worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))
+  const server = createServer(holdfast, { adminKey, worker, logger: log })
+  undo.push(async (wishes) => {
+    // It serves until the worker has stopped, so that a page and a health check can see it stopping.
+    await stopWorker(worker, wishes)
+    await closeServer(server)
+  })
+
+  if (wishes.stop.aborted) return
+  const address = await listen(server, settings.port)
+  if (settings.demo) {
+    const demo = startDemo(holdfast, (error) => log.warn({ error: String(error) }, 'a demo job could not be enqueued'))
+    undo.push(({ hurry }) => Promise.race([demo.stop(), fired(hurry)]))
+  }
+  takeBack()
+  const seconds = (monotonicMs() / 1000).toFixed(1)
+  const facts = { version, seconds, address, adminKey, database, demo: settings.demo }
+  print(welcome({ ...facts, freshId: newJobId(), psql: isInstalled('psql') }))
+}
+
+function notice(line: string): void {
+  takeBack()
+  print(yellow(`  ${line}`))
+}

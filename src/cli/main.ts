@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+// The command line. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
+import { Command, Option } from 'commander'
+import { version } from '../version.js'
+import { complain } from './complain.js'
+
+const program = new Command('holdfast')
+  .description('Background jobs on PostgreSQL that are never lost and never fail in silence.')
+  .version(version, '-v, --version', 'print the version')
+  .helpOption('-h, --help', 'print this help, or that of a command')
+  .helpCommand(false)
+  .showHelpAfterError('(holdfast --help shows what there is)')
+
+program
+  .command('start')
+  .summary('run everything on this machine: Postgres, API, worker, status page')
+  .description(
+    'Runs everything on this machine: PostgreSQL, the API, a worker and a live status page, with demo jobs to look at.\n' +
+      'Data, log and admin key are kept in .holdfast/ and used again at the next start. Ctrl-C stops everything.',
+  )
+  .addHelpText(
+    'after',
+    `
+Environment:
+  DATABASE_URL       use this PostgreSQL (14 or later) instead of starting one
+  PORT               listen here, and nowhere else (default: 7070, or the next free one)
+  HOLDFAST_DEMO=off  leave out the demo jobs`,
+  )
+  .action(async () => (await import('./commands/start.js')).start())
+
+program
+  .command('migrate')
+  .summary('bring the database schema up to this version')
+  .description(
+    'Brings the database schema up to this version. Safe to run again, and from many places at once: what has run is not run again.',
+  )
+  .addOption(new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL'))
+  .addOption(new Option('--sql', 'print all migrations as one script, and touch no database').conflicts('json'))
+  .option('--json', 'answer in JSON')
+  .action(async (options) => (await import('./commands/migrate.js')).migrate(options))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  complain(error, { json: process.argv.includes('--json') })
+  process.exitCode = 1
+  // A start that failed half way may have left something that keeps the process; it has had its time.
+  setTimeout(() => process.exit(1), 2_000).unref()
+}

@@ -1,0 +1,11 @@
+import type { Failure } from './failure.js'
+
+/** What becomes of a job after an attempt, as settle_jobs takes it. */
+export interface Settlement {
+  readonly move: 'complete' | 'retry' | 'exhaust' | 'die' | 'snooze' | 'hand_back'
+  readonly outcome: 'completed' | 'failed' | 'timed_out' | 'snoozed' | 'handed_back'
+  readonly delayMs: number | null
+  readonly failure: Failure | null
+  /** Set where the type's own backoff function could not be used, and why. */
+  readonly fellBack?: string
+}

@@ -1,0 +1,44 @@
+import { toMilliseconds } from '../job/duration.js'
+import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
+import type { ClaimedJob } from './attempt.js'
+
+/** The attempt, as far as its handler may reach into it. */
+export interface Reachable {
+  readonly job: ClaimedJob
+  readonly signal: AbortSignal
+  /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
+  extendLease(ms: number): Promise<void>
+}
+
+/**
+ * One is made for every attempt and most handlers look at little of it. So what costs something is made when it is asked
+ * for, by getters that stand on the class: a getter on each object would cost more than all the rest of a short attempt.
+ */
+export class AttemptContext implements RunContext {
+  readonly job: JobInHand
+  readonly #attempt: Reachable
+
+  constructor(attempt: Reachable) {
+    const { id, type, priority, attempt: number, maxAttempts, createdAt } = attempt.job
+    this.job = { id, type: type.type, priority, attempt: number, maxAttempts, createdAt }
+    this.#attempt = attempt
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+
+  get fence(): bigint {
+    return BigInt(this.#attempt.job.lease)
+  }
+
+  // Functions that need no `this`, because handlers take them out of the context by name.
+
+  get extendLease(): RunContext['extendLease'] {
+    return async (duration) => this.#attempt.extendLease(toMilliseconds(duration, 'the duration given to extendLease'))
+  }
+
+  get snooze(): RunContext['snooze'] {
+    return (duration) => new Snooze(toMilliseconds(duration, 'the duration given to snooze'))
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * A line in which things wait their turn. Taking the first costs the same however long it is, which Array.shift and
+ * splice do not promise; the places left empty at the front go when new ones join.
+ */
+export class Line<Thing> {
+  #places: Thing[] = []
+  #front = 0
+
+  get length(): number {
+    return this.#places.length - this.#front
+  }
+
+  get first(): Thing | undefined {
+    return this.#places[this.#front]
+  }
+
+  join(things: readonly Thing[]): void {
+    this.#places = this.length === 0 ? [...things] : this.#places.slice(this.#front).concat(things)
+    this.#front = 0
+  }
+
+  takeFirst(): Thing | undefined {
+    return this.length === 0 ? undefined : this.#places[this.#front++]
+  }
+
+  /** Takes out everything for which that is true, or everything, in its order. */
+  takeOut(which: (thing: Thing) => boolean = () => true): Thing[] {
+    const waiting = this.#places.slice(this.#front)
+    this.#places = waiting.filter((thing) => !which(thing))
+    this.#front = 0
+    return waiting.filter(which)
+  }
+}

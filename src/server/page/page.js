@@ -1,0 +1,254 @@
+// Asks the server every second and shows what it says. Whatever comes from data goes in as text, never as HTML.
+
+const everyMs = 1000
+const patienceMs = 10_000
+const statuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled']
+const find = (id) => document.getElementById(id)
+
+/** When what is shown stopped being true. */
+let staleSince
+/** Ends the pause between two questions. */
+let hurry
+
+takeKeyFromAddress()
+addEventListener('hashchange', takeKeyFromAddress)
+find('ask').addEventListener('submit', (event) => {
+  event.preventDefault()
+  useKey(find('key').value)
+})
+run()
+
+async function run() {
+  for (;;) {
+    if (document.hidden) await nextEvent(document, 'visibilitychange')
+    else await refresh()
+    if (!document.hidden) await pause(everyMs)
+  }
+}
+
+async function refresh() {
+  const key = sessionStorage.getItem('key')
+  if (!key) return askForKey('')
+  try {
+    const response = await fetch('/status', {
+      headers: { authorization: `Bearer ${key}` },
+      cache: 'no-store',
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    // The key may have been changed while this answer was on its way.
+    if (sessionStorage.getItem('key') !== key) return
+    if (response.status === 401) return askForKey('That key was refused. ')
+    const answer = await response.json()
+    if (!response.ok) return showStale(answer.detail ?? `the server answered ${response.status}`)
+    show(answer)
+  } catch {
+    showStale('the server does not answer')
+  }
+}
+
+// ── the key ──
+
+/** The address that is printed carries the key behind #, where no server sees it; it must not stay in view or in bookmarks. */
+function takeKeyFromAddress() {
+  const key = new URLSearchParams(location.hash.slice(1)).get('key')
+  if (!key) return
+  history.replaceState(null, '', location.pathname)
+  useKey(key)
+}
+
+function useKey(key) {
+  // What cannot stand in a header is no key of ours.
+  const clean = key.trim()
+  if (!/^[\x21-\x7e]+$/.test(clean)) return askForKey('That is no key. ')
+  sessionStorage.setItem('key', clean)
+  find('key').value = ''
+  hurry?.()
+}
+
+function askForKey(problem) {
+  sessionStorage.removeItem('key')
+  staleSince = undefined
+  find('board').hidden = true
+  setText(find('connection'), 'Not connected')
+  find('connection').dataset.state = 'waiting'
+  const form = find('ask')
+  if (problem) {
+    setText(find('why'), `${problem}The one for this machine is in .holdfast/admin.key, where Holdfast was started.`)
+    find('why').classList.add('refused')
+  }
+  if (!form.hidden) return
+  form.hidden = false
+  find('key').focus()
+}
+
+// ── what is shown ──
+
+function show(status) {
+  staleSince = undefined
+  find('ask').hidden = true
+  find('board').hidden = false
+  find('board').classList.remove('stale')
+  document.title = 'Holdfast'
+  setText(find('connection'), 'Live')
+  find('connection').dataset.state = 'live'
+  setText(find('version'), status.version)
+  setText(find('completed-window'), `enqueued in the last ${Math.round(status.completed_within_s / 60)} min`)
+  for (const name of statuses)
+    setText(document.querySelector(`#counters [data-status="${name}"] .count`), counted(status.counts[name]))
+  showWorker(status.worker)
+  showTypes(status.types)
+  showJobs(status.jobs)
+}
+
+/** What stands there stays, and is said to be old. */
+function showStale(reason) {
+  staleSince ??= new Date()
+  find('board').classList.add('stale')
+  document.title = 'Holdfast (stale)'
+  const time = staleSince.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+  setText(find('connection'), `Stale since ${time}: ${reason}`)
+  find('connection').dataset.state = 'stale'
+}
+
+function showWorker(worker) {
+  const card = document.querySelector('.worker')
+  card.dataset.state = !worker || worker.status === 'ok' ? 'ok' : 'trouble'
+  if (!worker) return setText(find('worker'), 'none in this process')
+  const running = worker.running === 1 ? '1 job runs' : `${worker.running} jobs run`
+  const unwritten = worker.unwritten > 0 ? ` · ${worker.unwritten} results not yet written` : ''
+  const health = worker.reason ? `${worker.status}: ${worker.reason}` : worker.status
+  setText(
+    find('worker'),
+    `${worker.name} · ${health} · ${running}${unwritten} · database answered ${ago(worker.last_contact_ms)}`,
+  )
+}
+
+function showTypes(types) {
+  find('no-types').hidden = types.length > 0
+  syncRows(
+    find('types'),
+    types,
+    (one) => one.type,
+    () => row(['th', 'type'], ...statuses.map((name) => ['td', 'number', name])),
+    (cells, one) => {
+      setText(cells[0], one.type)
+      statuses.forEach((name, at) => {
+        const cell = cells[at + 1]
+        setText(cell, counted(one[name]))
+        cell.classList.toggle('none', one[name].count === 0)
+        cell.classList.toggle('some', one[name].count > 0)
+      })
+    },
+  )
+}
+
+function showJobs(jobs) {
+  find('no-jobs').hidden = jobs.length > 0
+  syncRows(
+    find('jobs'),
+    jobs,
+    (job) => job.id,
+    makeJobRow,
+    (cells, job) => {
+      const [status, what, attempt, age, id] = cells
+      status.dataset.status = job.status
+      setText(status.firstChild, job.status)
+      setText(what.firstChild, job.type)
+      showError(what.lastChild, job)
+      setText(attempt, `${job.attempt} of ${job.max_attempts}`)
+      setText(age, forHowLong(job.age_ms))
+      setText(id, job.id)
+    },
+  )
+}
+
+/** A job that failed once and runs or is done now is told apart from one that stands there failed. */
+function showError(node, { status, error }) {
+  const stands = status === 'failed' || status === 'dead'
+  node.hidden = !error
+  node.title = error ?? ''
+  if (stands) node.dataset.status = status
+  else delete node.dataset.status
+  setText(node, error ? `${stands ? '' : 'earlier: '}${error}` : '')
+}
+
+function makeJobRow() {
+  const made = row(['td', ''], ['td', ''], ['td', 'number wide'], ['td', 'number'], ['td', 'id wide'])
+  made.cells[0].append(element('span', 'status'))
+  made.cells[1].append(element('span', 'type'), element('span', 'error'))
+  return made
+}
+
+// ── rows, texts, times ──
+
+/** Keeps the row of each thing and changes only what changed in it, so that a selection survives the next second. */
+function syncRows(body, things, keyOf, make, fill) {
+  const rows = new Map([...body.rows].map((one) => [one.key, one]))
+  let at = body.firstElementChild
+  for (const thing of things) {
+    const key = keyOf(thing)
+    let one = rows.get(key)
+    rows.delete(key)
+    if (!one) {
+      one = make()
+      one.key = key
+    }
+    if (one === at) at = at.nextElementSibling
+    else body.insertBefore(one, at)
+    fill(one.cells, thing)
+  }
+  for (const left of rows.values()) left.remove()
+}
+
+function row(...cells) {
+  const made = document.createElement('tr')
+  for (const [tag, classes, status] of cells) {
+    const cell = element(tag, classes)
+    if (tag === 'th') cell.scope = 'row'
+    if (status) cell.dataset.status = status
+    made.append(cell)
+  }
+  return made
+}
+
+function element(tag, classes) {
+  const made = document.createElement(tag)
+  made.className = classes
+  return made
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text
+}
+
+function counted({ count, more }) {
+  return `${more ? '≥ ' : ''}${count.toLocaleString('en')}`
+}
+
+function ago(ms) {
+  return ms < 1000 ? 'just now' : `${forHowLong(ms)} ago`
+}
+
+function forHowLong(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
+  return `${Math.floor(seconds / 86_400)} d`
+}
+
+// ── waiting ──
+
+function pause(ms) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    hurry = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+  })
+}
+
+function nextEvent(target, name) {
+  return new Promise((resolve) => target.addEventListener(name, resolve, { once: true }))
+}

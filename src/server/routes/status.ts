@@ -1,0 +1,10 @@
+import type { FastifyInstance } from 'fastify'
+import type { Holdfast } from '../../holdfast.js'
+import type { Worker } from '../../worker/worker.js'
+import { StatusReader } from '../status.js'
+
+/** What the status page shows, as JSON. */
+export function statusRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
+  const reader = new StatusReader(holdfast.store, worker)
+  app.get('/status', async (_request, reply) => reply.header('cache-control', 'no-store').send(await reader.read()))
+}

@@ -1,0 +1,93 @@
+import { monotonicMs } from '../clock.js'
+import type { CappedCount } from '../store/rows.js'
+import type { Store } from '../store/store.js'
+import { version } from '../version.js'
+import type { Worker } from '../worker/worker.js'
+
+const shown = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled'] as const
+type Shown = (typeof shown)[number]
+
+/** `more`: counting stopped there, so it is a least number. */
+export interface Count {
+  count: number
+  more: boolean
+}
+
+export interface StatusAnswer {
+  version: string
+  /** Completed jobs are counted if they were enqueued within so many seconds. */
+  completed_within_s: number
+  counts: Record<Shown, Count>
+  types: ({ type: string } & Record<Shown, Count>)[]
+  jobs: {
+    id: string
+    type: string
+    status: string
+    attempt: number
+    max_attempts: number
+    created_at: Date
+    age_ms: number
+    error: string | null
+  }[]
+  worker: {
+    name: string
+    status: 'ok' | 'unhealthy' | 'stopping'
+    reason: string | null
+    running: number
+    unwritten: number
+    last_contact_ms: number
+  } | null
+}
+
+const counting = { atMost: 10_000, completedWithinMs: 600_000, completedAtMost: 1_000 }
+const newest = 25
+const freshForMs = 500
+
+/** Asks the database at most twice a second, however many pages are open, and not again while it has not answered. */
+export class StatusReader {
+  readonly #store: Store
+  readonly #worker: Worker | undefined
+  #answer: Promise<Omit<StatusAnswer, 'worker'>> | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(store: Store, worker: Worker | undefined) {
+    this.#store = store
+    this.#worker = worker
+  }
+
+  async read(): Promise<StatusAnswer> {
+    if (!this.#answer || monotonicMs() - this.#askedAt > freshForMs) this.#answer = this.#ask()
+    return { ...(await this.#answer), worker: workerStatus(this.#worker) }
+  }
+
+  async #ask(): Promise<Omit<StatusAnswer, 'worker'>> {
+    this.#askedAt = Number.POSITIVE_INFINITY
+    try {
+      const [counts, jobs] = await Promise.all([this.#store.countForStatus(counting), this.#store.newestJobs(newest)])
+      const types = [...new Set(counts.map((row) => row.type))]
+      return {
+        version,
+        completed_within_s: counting.completedWithinMs / 1000,
+        counts: byStatus(counts),
+        types: types.map((type) => ({ type, ...byStatus(counts.filter((row) => row.type === type)) })),
+        jobs,
+      }
+    } finally {
+      this.#askedAt = monotonicMs()
+    }
+  }
+}
+
+function byStatus(rows: readonly CappedCount[]): Record<Shown, Count> {
+  const sum = (status: Shown): Count => {
+    const those = rows.filter((row) => row.status === status)
+    return { count: those.reduce((total, row) => total + row.count, 0), more: those.some((row) => row.cut) }
+  }
+  return Object.fromEntries(shown.map((status) => [status, sum(status)])) as Record<Shown, Count>
+}
+
+function workerStatus(worker: Worker | undefined): StatusAnswer['worker'] {
+  if (!worker) return null
+  const { status, reason, running, unwritten, lastContactMs } = worker.health()
+  return { name: worker.name, status, reason: reason ?? null, running, unwritten, last_contact_ms: lastContactMs }
+}

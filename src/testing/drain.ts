@@ -1,0 +1,116 @@
+import { AssertionError } from 'node:assert'
+import { monotonicMs, sleep } from '../clock.js'
+import { type JobStory, readStories } from '../history/story.js'
+import type { Holdfast } from '../holdfast.js'
+import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
+import type { AnyJobType } from '../job/type.js'
+import { startWorker } from '../worker/start.js'
+import type { Worker } from '../worker/worker.js'
+import { listJobs } from './assert-enqueued.js'
+import { readEnqueued } from './enqueued.js'
+
+export interface DrainOptions {
+  /** Also moves the clock to the next due time, again and again, until nothing of these types waits any more. */
+  throughTime?: boolean
+  /** How often the clock may be moved. Past that something puts itself off without end, and drain says what. */
+  moves?: number
+  /** How long all of it may take, by the clock on the wall. */
+  timeout?: Duration
+  /** How many handlers run at once. One by one when it is 1. */
+  concurrency?: number
+}
+
+/** What became of the jobs that were run, each with all its attempts and their errors. */
+export interface DrainReport {
+  /** Every job that was run, in the order they first came to an end of an attempt. */
+  jobs: JobStory[]
+  completed: JobStory[]
+  /** An attempt failed and the next one waits for its time. */
+  failed: JobStory[]
+  /** Put off by their handler with ctx.snooze. */
+  snoozed: JobStory[]
+  dead: JobStory[]
+}
+
+const lookEveryMs = 10
+const quiet = { info() {}, warn() {}, error() {} }
+/**
+ * No wake-up calls but a quick look: nothing to set up. A lease that outlives any reasonable move of the clock, and a
+ * retention that keeps what the test wants to read afterwards.
+ */
+const workerOptions = {
+  name: 'drain',
+  listen: false,
+  poll: lookEveryMs,
+  lease: '24d',
+  drain: 0,
+  retention: { completed: '3650d', dead: '3650d' },
+  logger: quiet,
+  unsafe: true,
+}
+
+/**
+ * Runs everything of these types that is due, with a real worker in this process, until nothing of them is pending or
+ * processing. What handlers throw does not come out of here: it is in the report.
+ */
+export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], options: DrainOptions): Promise<DrainReport> {
+  const { throughTime = false, moves = 500, timeout = '1m', concurrency = 10 } = options
+  const timeoutMs = toMilliseconds(timeout, 'timeout')
+  const names = types.map((type) => type.type)
+  const worker = await startWorker(holdfast, types, { ...workerOptions, concurrency })
+  const { ids, troubles } = listenTo(worker)
+  const deadline = monotonicMs() + timeoutMs
+
+  /** Resolves when nothing is pending or processing, with the time at which the next job is due. */
+  async function untilNothingIsOpen(): Promise<string | null> {
+    for (;;) {
+      const { open, nextDue } = await holdfast.store.openWork(names)
+      if (!open) return nextDue
+      if (monotonicMs() > deadline) throw await unfinished(holdfast, names, `after ${formatDuration(timeoutMs)}`, troubles)
+      await sleep(lookEveryMs)
+    }
+  }
+
+  try {
+    let nextDue = await untilNothingIsOpen()
+    for (let moved = 0; throughTime && nextDue !== null; moved++) {
+      if (moved === moves) throw await unfinished(holdfast, names, `after the clock was moved ${moves} times`, troubles)
+      await holdfast.store.moveClock({ to: nextDue })
+      nextDue = await untilNothingIsOpen()
+    }
+    return report(await readStories(holdfast.store, [...ids]))
+  } finally {
+    await worker.stop()
+  }
+}
+
+/** The jobs whose attempts ended, in that order, and what kept the worker from working. */
+function listenTo(worker: Worker): { ids: Set<string>; troubles: string[] } {
+  const ids = new Set<string>()
+  const troubles: string[] = []
+  const note = ({ job }: { job: string }) => void ids.add(job)
+  worker.events.on('job.completed', note).on('job.failed', note).on('job.dead', note)
+  worker.events.on('job.snoozed', note).on('lease.rescued', note)
+  worker.events.on('database.away', ({ error }) => void troubles.push(error))
+  return { ids, troubles }
+}
+
+function report(jobs: JobStory[]): DrainReport {
+  const of = (status: string) => jobs.filter((job) => job.status === status)
+  return { jobs, completed: of('completed'), failed: of('failed'), snoozed: of('scheduled'), dead: of('dead') }
+}
+
+async function unfinished(
+  holdfast: Holdfast,
+  names: readonly string[],
+  when: string,
+  troubles: readonly string[],
+): Promise<AssertionError> {
+  const left = (await readEnqueued(holdfast.store)).filter((job) => names.includes(job.type))
+  const hints = troubles.slice(-3).map((trouble) => `the worker was told: ${trouble}`)
+  if (left.some((job) => job.status === 'processing')) {
+    hints.push('what stays in processing has a handler that does not end, or is held by a worker that is gone')
+  }
+  const message = [`drain gives up ${when}; what is left:`, listJobs(left), ...hints].join('\n')
+  return new AssertionError({ message, stackStartFn: drain })
+}

@@ -1,0 +1,28 @@
+import { describeJob, type JobStory } from '../history/story.js'
+import type { AnyJobType, JobType } from '../job/type.js'
+import type { Store } from '../store/store.js'
+
+/** A job that has not come to an end: waiting, due, running, or failed and waiting for its next attempt. */
+export interface EnqueuedJob<Payload = unknown> extends Omit<JobStory, 'attempts' | 'payload'> {
+  /** As it was enqueued. */
+  payload: Payload
+}
+
+/** What a type's payload is to its producers; of a bare name nothing is known. */
+export type PayloadOf<Type> = Type extends JobType<infer Input, infer _Output> ? Input : unknown
+
+/** No test reads more than this, and an endless list would hide that something enqueues without end. */
+const most = 100_000
+
+export async function readEnqueued<Type extends AnyJobType | string>(
+  store: Store,
+  type?: Type,
+): Promise<EnqueuedJob<PayloadOf<Type>>[]> {
+  return (await store.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
+    (row) => describeJob(row) as EnqueuedJob<PayloadOf<Type>>,
+  )
+}
+
+export function nameOf(type: AnyJobType | string): string {
+  return typeof type === 'string' ? type : type.type
+}

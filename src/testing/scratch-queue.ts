@@ -1,0 +1,83 @@
+import { Holdfast } from '../holdfast.js'
+import type { AnyJobType } from '../job/type.js'
+import { type Expectation, expectEnqueued, expectNotEnqueued, type PartOf } from './assert-enqueued.js'
+import { type DrainOptions, type DrainReport, drain } from './drain.js'
+import { type EnqueuedJob, nameOf, type PayloadOf, readEnqueued } from './enqueued.js'
+import { makeScratchDatabase } from './scratch-database.js'
+import { findTestServer } from './server.js'
+import { TestClock } from './test-clock.js'
+
+export interface ScratchQueueOptions {
+  /** A server on which databases may be made. Left out: HOLDFAST_TEST_URL, DATABASE_URL, or an embedded PostgreSQL. */
+  connectionString?: string
+}
+
+/** A queue of its own for one test or one file of tests: a real database, gone when it is closed. */
+export interface ScratchQueue extends AsyncDisposable {
+  /** What the code under test enqueues with. */
+  readonly holdfast: Holdfast
+  /** The scratch database, for code that opens its own connections. */
+  readonly connectionString: string
+  readonly clock: TestClock
+  /** Runs what is due of these types, here and now, and tells what became of it. */
+  drain(types: readonly AnyJobType[], options?: DrainOptions): Promise<DrainReport>
+  /** The jobs that have not come to an end, in the order they were enqueued. */
+  enqueued(): Promise<EnqueuedJob[]>
+  enqueued<Type extends AnyJobType | string>(type: Type): Promise<EnqueuedJob<PayloadOf<Type>>[]>
+  /** The jobs that fit; throws an AssertionError that lists what there is instead when none does, or not `count`. */
+  assertEnqueued<Type extends AnyJobType | string>(
+    type: Type,
+    payload?: PartOf<PayloadOf<Type>>,
+    expectation?: Expectation,
+  ): Promise<EnqueuedJob<PayloadOf<Type>>[]>
+  assertNotEnqueued<Type extends AnyJobType | string>(
+    type: Type,
+    payload?: PartOf<PayloadOf<Type>>,
+    expectation?: Omit<Expectation, 'count'>,
+  ): Promise<void>
+  /** Closes the connections and removes the database. Workers of your own should have stopped. */
+  close(): Promise<void>
+}
+
+/** Makes a queue for a test. The first one of a process may take seconds, each further one some 50 ms. */
+export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<ScratchQueue> {
+  const server = await findTestServer(options.connectionString)
+  const database = await makeScratchDatabase(server.url).catch((error) => {
+    server.release()
+    throw error
+  })
+  const holdfast = new Holdfast({ connectionString: database.connectionString })
+  const { store } = holdfast
+  let closed: Promise<void> | undefined
+
+  async function closeOnce(): Promise<void> {
+    try {
+      await holdfast.close()
+      await database.drop()
+    } finally {
+      server.release()
+    }
+  }
+
+  function close(): Promise<void> {
+    closed ??= closeOnce()
+    return closed
+  }
+
+  return {
+    holdfast,
+    connectionString: database.connectionString,
+    clock: new TestClock(store),
+    drain: (types, drainOptions = {}) => drain(holdfast, types, drainOptions),
+    enqueued: (type?: AnyJobType | string) => readEnqueued(store, type),
+    async assertEnqueued(type, payload, expectation = {}) {
+      const all = await readEnqueued(store)
+      return expectEnqueued(all, nameOf(type), payload, expectation) as EnqueuedJob<PayloadOf<typeof type>>[]
+    },
+    async assertNotEnqueued(type, payload, expectation = {}) {
+      expectNotEnqueued(await readEnqueued(store), nameOf(type), payload, expectation)
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

@@ -1,0 +1,89 @@
+import { EventEmitter } from 'node:events'
+import type { WorkerEvent, WorkerEvents } from '../events.js'
+import { describeFailure } from '../job/failure.js'
+import type { Settlement } from '../job/settlement.js'
+import type { ClaimedJob } from '../run/attempt.js'
+import type { Need, Pulse } from './health.js'
+import type { Logger } from './logger.js'
+
+/** What is worth a line. A failed attempt is in history; a dead job and a lost lease are news. */
+const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
+  'job.dead': 'warn',
+  'settle.late': 'warn',
+  'job.overran': 'warn',
+  'job.escaped': 'warn',
+  'lease.lost': 'warn',
+  'lease.rescued': 'warn',
+  'database.away': 'warn',
+  'database.back': 'info',
+}
+
+/** Tells what happens in a worker: to whoever listens, and to the log where it is news. */
+export class Report {
+  readonly events = new EventEmitter<WorkerEvents>()
+  readonly #log: Logger
+  readonly #pulse: Pulse
+
+  constructor(log: Logger, pulse: Pulse) {
+    this.#log = log
+    this.#pulse = pulse
+  }
+
+  tell<Name extends WorkerEvent>(name: Name, event: WorkerEvents[Name][0]): void {
+    if (logged[name]) this.#log[logged[name]](event, name)
+    try {
+      if (this.events.listenerCount(name) > 0) this.events.emit(name, ...([event] as never))
+    } catch (error) {
+      // A listener is a spectator: its failure must not become that of a job, a settlement or the heartbeat.
+      this.#log.error({ event: name, error: describeFailure(error).message }, 'a listener of this worker threw')
+    }
+  }
+
+  /** The database answered. */
+  answered(need: Need): void {
+    const back = this.#pulse.answered(need)
+    if (back) this.tell('database.back', back)
+  }
+
+  /** The database did not answer. Said once, until it does. */
+  trouble(need: Need, error: unknown): void {
+    const text = textOf(error)
+    if (this.#pulse.trouble(need, text)) this.tell('database.away', { error: text })
+  }
+
+  attemptEnded(job: ClaimedJob, settlement: Settlement, ms: number): void {
+    // Most jobs complete and most programs do not listen: for them not even the event is made.
+    if (settlement.move === 'complete' && this.events.listenerCount('job.completed') === 0) return
+    const about = { job: job.id, type: job.type.type, attempt: job.attempt }
+    const error = settlement.failure?.message ?? ''
+    if (settlement.fellBack) {
+      this.#log.warn({ type: about.type, problem: settlement.fellBack }, 'the type has a backoff that cannot be used')
+    }
+    switch (settlement.move) {
+      case 'complete':
+        return this.tell('job.completed', { ...about, ms })
+      case 'retry':
+        return this.tell('job.failed', { ...about, ms, retryInMs: settlement.delayMs ?? 0, error })
+      case 'exhaust':
+        return this.tell('job.dead', { ...about, reason: 'exhausted', error })
+      case 'die':
+        return this.tell('job.dead', { ...about, reason: 'fatal', error })
+      case 'snooze':
+        return this.tell('job.snoozed', { ...about, delayMs: settlement.delayMs ?? 0 })
+      case 'hand_back':
+        return this.tell('job.handed_back', about)
+    }
+  }
+
+  resultRefused(job: string, error: unknown): void {
+    this.#log.error({ job, error: textOf(error) }, 'a result cannot be written')
+  }
+
+  choreFailed(chore: string, error: unknown): void {
+    this.#log.warn({ chore, error: textOf(error) }, 'a chore failed and will come again')
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message || String((error as { code?: unknown }).code ?? error.name) : String(error)
+}
