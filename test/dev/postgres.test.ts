@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, realpath, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
@@ -9,10 +9,9 @@ import { type PostgresOptions, type RunningPostgres, startPostgres } from 'holdf
 import pg from 'pg'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { installWithoutScripts } from '../support/installation.js'
+import { isAlive, isRoot, isRunning, nobody, nobodyRunsNode } from '../support/machine.js'
 import { type Starter, startInAnotherProcess } from '../support/starter.js'
 
-const isRoot = process.getuid?.() === 0
-const nobody = { uid: idOf('-u'), gid: idOf('-g') }
 const systemBinaries = ['14', '15', '16', '17', '18'].map((major) => `/usr/lib/postgresql/${major}/bin`).filter(existsSync)
 const wait = { timeout: 20_000, interval: 20 }
 
@@ -44,7 +43,7 @@ describe('starting', () => {
     const first = await startPostgres({ dataDir })
     await ask(first, 'create table kept as select 42 as answer')
     await first.stop()
-    expect(isAlive(first.pid)).toBe(false)
+    expect(isRunning(first.pid)).toBe(false)
     await first.stop()
     await first.stop('immediate')
 
@@ -429,27 +428,4 @@ async function postmastersUnder(directory: string): Promise<number[]> {
 async function end(pid: number): Promise<void> {
   if (isRunning(pid)) process.kill(pid, 'SIGQUIT')
   await vi.waitUntil(() => !isRunning(pid), wait)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** An orphan that has ended stays listed until somebody waits for it, which in a container may be nobody. */
-function isRunning(pid: number): boolean {
-  if (!isAlive(pid)) return false
-  return !existsSync('/proc') || !/^State:\s+Z/m.test(spawnSync('cat', [`/proc/${pid}/status`], { encoding: 'utf8' }).stdout)
-}
-
-function idOf(flag: '-u' | '-g'): number {
-  return Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout) | 0
-}
-
-function nobodyRunsNode(): boolean {
-  return isRoot && spawnSync(process.execPath, ['--version'], { uid: nobody.uid, gid: nobody.gid, cwd: '/' }).status === 0
 }

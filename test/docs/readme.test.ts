@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { defineType, Holdfast } from 'holdfast'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -52,7 +53,10 @@ describe('the README', () => {
       .map((text) => text.trim())
       .filter(Boolean)
     const answers = []
-    for (const text of statements) answers.push((await holdfast.store.database.withClient((client) => client.query(text))).rows)
+    const client = new pg.Client({ connectionString: scratch.connectionString })
+    await client.connect()
+    for (const text of statements) answers.push((await client.query(text)).rows)
+    await client.end()
     expect(answers).toEqual([[{ id: expect.any(String), status: 'created' }], [{ status: 'scheduled', count: '1' }]])
     await holdfast.close()
   })

@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { errorTable } from 'holdfast'
+import { makeScratchDatabase } from 'holdfast/testing'
+import { describe, expect, test } from 'vitest'
+import { allStatements } from '../src/store/queries.js'
+import { onDatabase } from './support/empty-database.js'
+import { filesUnder, repository, sourceFiles } from './support/source.js'
+
+const files = sourceFiles()
+const run = promisify(execFile)
+
+/** From the ground up. A file may import from its own folder and from what stands below it, never from beside or above. */
+const storeys = [
+  ['clock.ts', 'errors.ts', 'events.ts', 'version.ts'],
+  ['job', 'config'],
+  ['store'],
+  ['enqueue', 'claim', 'flow', 'run', 'settle', 'history', 'compose', 'schedule', 'upkeep'],
+  ['holdfast.ts'],
+  ['index.ts', 'worker'],
+  ['access', 'metrics', 'dev'],
+  ['testing'],
+  ['server'],
+  ['cli'],
+]
+
+const roomOf = (path: string) => path.split('/')[0] as string
+const storeyOf = (path: string) => storeys.findIndex((rooms) => rooms.includes(roomOf(path)))
+
+describe('the import direction', () => {
+  test('knows every folder: one that is new gets its place in this file', () => {
+    expect(files.filter(({ path }) => storeyOf(path) < 0).map(({ path }) => path)).toEqual([])
+  })
+
+  test('goes down only', () => {
+    const upward = files.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => roomOf(target) !== roomOf(path) && storeyOf(target) >= storeyOf(path))
+        .map((target) => `${path} imports ${target}`),
+    )
+    expect(upward).toEqual([])
+    // That the imports are seen at all.
+    expect(files.find(({ path }) => path === 'worker/worker.ts')?.imports).toContain('claim/loop.ts')
+    expect(files.find(({ path }) => path === 'claim/lease-keeper.ts')?.imports).toContain('claim/heartbeat-thread.ts')
+  })
+})
+
+describe('what only one place may do', () => {
+  const breaking = (pattern: RegExp, allowed: readonly string[]) =>
+    files
+      .filter(({ path }) => !allowed.some((place) => path === place || path.startsWith(place)))
+      .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}: ${match[0]}`))
+
+  test('only store/ has SQL', () => {
+    const sql =
+      /['"`](?:select\s|insert\s+into|update\s+\S+\s+set|delete\s+from|truncate\s|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:table|database|schema|function|index|view|role)\s|(?:un)?listen\s|notify\s|begin\b|commit\b)/gi
+    // Two that make databases and have no schema of ours to do with.
+    // And the statement a newcomer is invited to try.
+    const places = ['store/', 'testing/scratch-database.ts', 'dev/postgres/start.ts', 'cli/start/welcome.ts']
+    expect(breaking(sql, places)).toEqual([])
+  })
+
+  test('only clock.ts reads the clock', () => {
+    expect(breaking(/Date\.now\b|performance\.now\b|new Date\(\)|process\.hrtime\b|timeOrigin\b/g, ['clock.ts'])).toEqual([])
+  })
+
+  test('only cli/ and the guard of the worker touch the process; others may look at it', () => {
+    const looking = /^process\.(?:pid|platform|arch|versions?|execPath|getuid)$/
+    const uses = breaking(/\bprocess\.(?:env(?:\.\w+)?|\w+)|'node:process'/g, ['cli/', 'worker/process-guard.ts'])
+    expect(uses.filter((use) => !looking.test(use.split(': ')[1] as string)).sort()).toEqual([
+      'dev/postgres/binaries.ts: process.env.HOLDFAST_POSTGRES_BIN',
+      'dev/postgres/binaries.ts: process.env.PATH',
+      // Signals to the Postgres it started, never to itself.
+      'dev/postgres/postmaster.ts: process.kill',
+      'dev/postgres/postmaster.ts: process.kill',
+      'dev/postgres/programs.ts: process.env',
+      'dev/postgres/reachable.ts: process.env.XDG_CACHE_HOME',
+      'holdfast.ts: process.env.DATABASE_URL',
+      // A process of its own, which stops a test's Postgres when the test has gone.
+      'testing/server-guard.ts: process.kill',
+      'testing/server-guard.ts: process.kill',
+      'testing/server-guard.ts: process.stdin',
+      'testing/server.ts: process.env.DATABASE_URL',
+      'testing/server.ts: process.env.HOLDFAST_TEST_URL',
+      'worker/logger.ts: process.env.HOLDFAST_LOG_LEVEL',
+    ])
+  })
+})
+
+describe('named statements', () => {
+  const used = new Set(files.flatMap(({ code }) => [...code.matchAll(/\bstatement\('(\w+)'\)/g)].map((match) => match[1])))
+
+  test('are all used, and all that are used exist', () => {
+    expect([...used].sort()).toEqual(
+      allStatements()
+        .map(({ name }) => name)
+        .sort(),
+    )
+  })
+
+  test('say above themselves what they promise', () => {
+    for (const { name, text } of allStatements()) expect(text, name).toMatch(/^-- \w+\n-- [A-Z]/)
+  })
+
+  test('name only tables, columns and functions that exist', async () => {
+    const scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
+    try {
+      await onDatabase(scratch.connectionString, async (client) => {
+        for (const { name, text } of allStatements()) {
+          // A block cannot be prepared.
+          if (/^do /m.test(text)) continue
+          await client.query(`prepare "${name}" as ${text}`).catch((error) => {
+            throw new Error(`${name}: ${error.message}`)
+          })
+        }
+      })
+    } finally {
+      await scratch.drop()
+    }
+  })
+})
+
+test('every error code is thrown somewhere', () => {
+  const thrown = new Set(
+    files.flatMap(({ code }) => [...code.matchAll(/\(\s*'([a-z]+(?:_[a-z]+)*)',/g)].map((match) => match[1])),
+  )
+  const untilThereIsAServer = files.some(({ path }) => path.startsWith('server/')) ? [] : ['not_found', 'unauthorized']
+  expect(Object.keys(errorTable).filter((code) => !thrown.has(code))).toEqual(untilThereIsAServer)
+})
+
+test('a program that only enqueues needs nothing installed but pg', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-only-pg-'))
+  const load = (file: string) =>
+    run(process.execPath, ['--input-type=module', '-e', `await import('./dist/${file}')`], { cwd: directory })
+  try {
+    await writeFile(join(directory, 'package.json'), '{ "type": "module", "version": "0.0.0" }')
+    await cp(join(repository, 'dist'), join(directory, 'dist'), { recursive: true })
+    await mkdir(join(directory, 'node_modules'))
+    await expect(load('index.js')).rejects.toThrow("Cannot find package 'pg'")
+    await symlink(join(repository, 'node_modules', 'pg'), join(directory, 'node_modules', 'pg'))
+    await load('index.js')
+    // A worker needs more: that the way of asking can answer no.
+    await expect(load('worker/index.js')).rejects.toThrow("Cannot find package 'pino'")
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+test('no file is longer than 300 lines', async () => {
+  const paths = ['src', 'tools', 'bench'].flatMap((name) => filesUnder(join(repository, name), '.ts', '.mjs', '.sql'))
+  const long = []
+  for (const path of paths.filter((path) => !path.endsWith('schema.sql'))) {
+    const lines = (await readFile(path, 'utf8')).split('\n').length - 1
+    if (lines > 300) long.push(`${relative(repository, path)}: ${lines}`)
+  }
+  expect(long).toEqual([])
+})

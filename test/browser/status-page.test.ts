@@ -1,0 +1,229 @@
+/// <reference lib="dom" />
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineType, FatalError } from 'holdfast'
+import { startWorker, type Worker } from 'holdfast/worker'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { describeWhenInstalled } from '../support/programs.js'
+import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
+
+const patient = { timeout: 20_000, interval: 50 }
+const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
+
+const works = defineType({ type: 'works', async run() {} })
+const dies = defineType({
+  type: 'dies',
+  async run() {
+    throw new FatalError(hostile)
+  },
+})
+
+describeWhenInstalled('chromium', 'the status page', (executablePath) => {
+  let browser: Browser
+  let serving: Serving
+  let worker: Worker
+  let page: Page
+  let alarms: string[]
+
+  beforeAll(async () => {
+    // Chromium's own sandbox does not work for root; what it opens here is only ours.
+    browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  beforeEach(async () => {
+    serving = await serve()
+    worker = await startWorker(serving.holdfast, [works, dies], { logger: quiet, name: `worker ${hostile}` })
+    await serving.comeBack({ worker })
+    page = await open()
+  }, 60_000)
+  afterEach(async () => {
+    await page.context().close()
+    await worker.stop()
+    await serving.end()
+  })
+
+  /** A window of its own, with everything that a page must not do noted. */
+  async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    const context = await browser.newContext(options)
+    const opened = await context.newPage()
+    alarms = []
+    opened.on('dialog', (dialog) => {
+      alarms.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    opened.on('pageerror', (error) => alarms.push(`error: ${error.message}`))
+    opened.on('console', (message) => {
+      // A server that is away shows as a failed request, which is what the stale page is about.
+      if (message.type() === 'error' && !/ERR_CONNECTION|40[01]|net::/.test(message.text())) alarms.push(message.text())
+    })
+    return opened
+  }
+
+  const text = async (selector: string): Promise<string> => (await page.textContent(selector)) ?? ''
+  const shows = (selector: string, what: string | RegExp) =>
+    vi.waitFor(async () => expect(await text(selector)).toMatch(what), patient)
+
+  test('takes the key out of the address, keeps it for the tab, and shows what there is, live', async () => {
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#connection', 'Live')
+    expect(page.url()).toBe(`${serving.address}/`)
+    await page.reload()
+    await shows('#connection', 'Live')
+    expect(await text('#worker')).toContain('ok · 0 jobs run')
+
+    const { id } = await serving.holdfast.enqueue(works, { a: 1 })
+    await serving.holdfast.enqueue(works, {}, { delay: '1h' })
+    await serving.holdfast.enqueue(dies, {})
+    await shows('#counters [data-status=completed] .count', /^1$/)
+    await shows('#counters [data-status=dead] .count', /^1$/)
+    await shows('#counters [data-status=scheduled] .count', /^1$/)
+    await vi.waitFor(async () => {
+      const rows = await page.locator('#jobs tr').allInnerTexts()
+      expect(rows.map((row) => row.split(/\s+/).slice(0, 2).join(' '))).toEqual([
+        'dead dies',
+        'scheduled works',
+        'completed works',
+      ])
+    }, patient)
+    expect(await page.locator('#jobs tr').nth(2).locator('td').last().textContent()).toBe(id)
+    expect(await page.locator('#types tr').allInnerTexts()).toEqual(['dies\t0\t0\t0\t1\t0\t0', 'works\t0\t0\t0\t0\t1\t1'])
+    // Real tables, headed both ways, for those who hear them read.
+    expect(await page.getByRole('columnheader', { name: 'Dead' }).count()).toBe(1)
+    expect(await page.getByRole('rowheader', { name: 'works' }).count()).toBe(1)
+    expect(alarms).toEqual([])
+  })
+
+  test('what comes from data is shown as text: nothing of it runs', async () => {
+    const { sql, holdfast } = serving
+    await sql.query('insert into holdfast.types (name, lane_id) values ($1, 1)', [hostile])
+    await holdfast.enqueue(hostile, { [hostile]: hostile })
+    await holdfast.enqueue(dies, hostile)
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#jobs', 'FatalError')
+    expect(await text('#jobs')).toContain(`FatalError: ${hostile}`)
+    expect(await text('#types')).toContain(hostile)
+    expect(await text('#worker')).toContain(hostile)
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    // Whatever an attribute holds is text too.
+    expect(await page.locator('#jobs .error').first().getAttribute('title')).toBe(`FatalError: ${hostile}`)
+    await shows('#connection', 'Live')
+    expect(alarms).toEqual([])
+  })
+
+  test('asks for the key where there is none or a wrong one, and goes on with the right one', async () => {
+    await page.goto(serving.address)
+    await shows('#ask h2', 'needs the admin key')
+    expect(await page.isVisible('#ask')).toBe(true)
+    expect(await page.isVisible('#board')).toBe(false)
+    await page.fill('#key', 'hf_not-the-right-key-at-all')
+    await page.keyboard.press('Enter')
+    await shows('#why', 'refused')
+    await page.fill('#key', adminKey)
+    await page.click('button')
+    await shows('#connection', 'Live')
+    expect(await page.isVisible('#ask')).toBe(false)
+    // A new key in the address of an open page is taken as well.
+    await page.evaluate(() => location.assign('#key=hf_a-key-from-an-older-start'))
+    await vi.waitFor(async () => expect(await page.isVisible('#ask')).toBe(true), patient)
+    expect(page.url()).toBe(`${serving.address}/`)
+    expect(alarms).toEqual([])
+  })
+
+  test('says since when it is stale while the server is away, and comes back by itself', async () => {
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#connection', 'Live')
+    await serving.goAway()
+    await shows('#connection', /^Stale since \d\d?:\d\d:\d\d.*: the server does not answer$/)
+    const since = await text('#connection')
+    expect(await page.isVisible('#board')).toBe(true)
+    expect(await page.title()).toBe('Holdfast (stale)')
+    await serving.comeBack({ worker })
+    await shows('#connection', 'Live')
+    expect(await page.title()).toBe('Holdfast')
+    expect(since).toContain('Stale since')
+    expect(alarms).toEqual([])
+  })
+
+  test('asks for nothing while nobody can see it, and at once when somebody can', async () => {
+    const other = await open()
+    const asked = { hidden: 0, seen: 0 }
+    page.on('request', (request) => void (request.url().endsWith('/status') && asked.hidden++))
+    other.on('request', (request) => void (request.url().endsWith('/status') && asked.seen++))
+    for (const one of [page, other]) await one.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#connection', 'Live')
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+    const before = { ...asked }
+    await vi.waitFor(() => expect(asked.seen).toBeGreaterThan(before.seen + 3), patient)
+    // The one that was on its way, at most.
+    expect(asked.hidden - before.hidden).toBeLessThanOrEqual(1)
+    const during = asked.hidden
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: false, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+    await vi.waitFor(() => expect(asked.hidden).toBeGreaterThan(during), patient)
+    await other.context().close()
+  })
+
+  test('a selection survives the next answer', async () => {
+    const { id } = await serving.holdfast.enqueue(works, {})
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#jobs', id)
+    await page.locator('#jobs .id').last().selectText()
+    await serving.holdfast.enqueue(works, {})
+    await vi.waitFor(async () => expect(await page.locator('#jobs tr').count()).toBe(2), patient)
+    expect(await page.evaluate(() => getSelection()?.toString())).toBe(id)
+  })
+
+  test.each([
+    ['a phone', 'light', 360],
+    ['a phone at night', 'dark', 360],
+    ['a desk', 'light', 1280],
+    ['a desk at night', 'dark', 1280],
+  ] as const)('fits %s, and every text can be told from its ground', async (_where, colorScheme, width) => {
+    await page.context().close()
+    page = await open({ viewport: { width, height: 900 }, colorScheme })
+    await serving.holdfast.enqueueMany([works.job({}), dies.job({}), works.job({}, { delay: '1h' })])
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#jobs', 'completed')
+    await shows('#jobs', 'dead')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    expect(await page.evaluate(contrasts)).toEqual([])
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-screenshot-'))
+    const path = join(process.env.HOLDFAST_SCREENSHOTS ?? folder, `status-${colorScheme}-${width}.png`)
+    await page.screenshot({ path, fullPage: true })
+    expect(statSync(path).size).toBeGreaterThan(1000)
+    rmSync(folder, { recursive: true })
+  })
+})
+
+/** In the page: texts whose colour is closer to that of their ground than 4.5 to 1, the least that is agreed to be legible. */
+function contrasts(): string[] {
+  const channels = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number)
+  const light = (colour: string) => {
+    const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
+      const part = value / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const ground = (element: Element | null): string => {
+    const colour = element ? getComputedStyle(element).backgroundColor : 'rgb(255, 255, 255)'
+    return channels(colour)[3] === 0 ? ground(element?.parentElement ?? null) : colour
+  }
+  const weak: string[] = []
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim())
+    if (!own || !element.checkVisibility()) continue
+    const [a, b] = [light(getComputedStyle(element).color), light(ground(element))]
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
+    if (ratio < 4.5) weak.push(`${element.tagName} ${element.textContent?.slice(0, 30)} ${ratio.toFixed(1)}`)
+  }
+  return weak
+}

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Program } from '../support/holdfast-program.js'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const server = process.env.HOLDFAST_TEST_URL as string
+
+let name: string
+let url: string
+
+beforeEach(async () => {
+  name = `holdfast_cli_${Math.random().toString(36).slice(2, 10)}`
+  await ask(server, `create database ${name}`)
+  url = Object.assign(new URL(server), { pathname: `/${name}` }).href
+})
+afterEach(async () => void (await ask(server, `drop database if exists ${name} with (force)`)))
+
+describe('holdfast migrate', () => {
+  test('says what it applied, and the second time that there was nothing to do', async () => {
+    const first = await run(['migrate', '--database-url', url])
+    expect(first).toMatchObject({ code: 0, complaints: '' })
+    expect(first.output).toMatch(/^Applied \d+ migrations:\n {2}0001 {2}storage\n/)
+    expect(await ask(url, "select holdfast.enqueue('x', '{}')").catch((error) => error.code)).toBe('HF001')
+    expect(await run(['migrate'], { DATABASE_URL: url })).toEqual({
+      code: 0,
+      output: 'Nothing to do: the schema is up to date.\n',
+      complaints: '',
+    })
+  })
+
+  test('answers in JSON on request', async () => {
+    const first = JSON.parse((await run(['migrate', '--json', '--database-url', url])).output)
+    expect(first.applied[0]).toEqual({ number: 1, name: 'storage' })
+    const second = await run(['migrate', '--json', '--database-url', url])
+    expect(JSON.parse(second.output)).toEqual({ applied: [] })
+  })
+
+  test('--sql prints a script that does the same, and touches no database', async () => {
+    const printed = await run(['migrate', '--sql'])
+    expect(printed.code).toBe(0)
+    await ask(url, printed.output)
+    expect((await run(['migrate', '--database-url', url])).output).toBe('Nothing to do: the schema is up to date.\n')
+  })
+})
+
+describe('what cannot work is said in one line, without a stack', () => {
+  test('no database', async () => {
+    const { code, output, complaints } = await run(['migrate'])
+    expect({ code, output }).toEqual({ code: 1, output: '' })
+    expect(complaints).toMatch(/^holdfast: no database to migrate: set DATABASE_URL, or give --database-url postgres:[^\n]*\n$/)
+  })
+
+  test('a database that does not answer', async () => {
+    const { code, complaints } = await run(['migrate', '--database-url', 'postgres://me:secret@127.0.0.1:1/app'])
+    expect(code).toBe(1)
+    expect(complaints).toMatch(/^holdfast: the database did not answer: [^\n]+\n$/)
+    expect(complaints).not.toContain('secret')
+  })
+
+  test('a database that does not exist, in the words of Postgres', async () => {
+    const wrong = Object.assign(new URL(url), { pathname: '/no_such_database' }).href
+    const { code, complaints } = await run(['migrate', '--database-url', wrong])
+    expect({ code, complaints }).toEqual({ code: 1, complaints: 'holdfast: database "no_such_database" does not exist\n' })
+  })
+
+  test('in JSON where JSON was asked for', async () => {
+    const { code, complaints } = await run(['migrate', '--json', '--database-url', 'postgres://127.0.0.1:1/app'])
+    expect(code).toBe(1)
+    expect(JSON.parse(complaints)).toMatchObject({ error: { code: 'database_unavailable' } })
+  })
+
+  test('a migration that was changed after it ran', async () => {
+    await run(['migrate', '--database-url', url])
+    await ask(url, "update holdfast.migrations set checksum = 'another' where number = 1")
+    const { code, complaints } = await run(['migrate', '--database-url', url])
+    expect(code).toBe(1)
+    expect(complaints).toMatch(/^holdfast: migration 1 \(storage\) is not the one that ran[^\n]*\n$/)
+  })
+
+  test('a command or an option that does not exist, with what was probably meant', async () => {
+    expect((await run(['migrat'])).complaints).toMatch(/unknown command 'migrat'[\s\S]*Did you mean migrate\?/)
+    expect((await run(['migrate', '--jsno'])).complaints).toMatch(/unknown option '--jsno'[\s\S]*Did you mean --json\?/)
+  })
+})
+
+describe('holdfast', () => {
+  test('--version prints the version and nothing else', async () => {
+    expect(await run(['--version'])).toEqual({ code: 0, output: `${version}\n`, complaints: '' })
+  })
+
+  test('--help names every command in a line', async () => {
+    const { code, output } = await run(['--help'])
+    expect(code).toBe(0)
+    expect(output).toMatch(/^ {2}start .+$/m)
+    expect(output).toMatch(/^ {2}migrate .+$/m)
+    expect((await run(['start', '--help'])).output).toContain('HOLDFAST_DEMO=off')
+  })
+})
+
+async function run(args: string[], env: Record<string, string> = {}) {
+  const program = new Program(tmpdir(), args, { env })
+  const code = await program.ended
+  return { code, output: program.output, complaints: program.complaints }
+}
+
+async function ask(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

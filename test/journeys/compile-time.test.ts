@@ -1,0 +1,76 @@
+/**
+ * What the compiler must know. Nothing in `neverRun` is run; `npm run types` checks the whole file, and fails both when a
+ * line does not compile and when a directive has no error below it to expect.
+ */
+import { type } from 'arktype'
+import { defineType, type Holdfast, type JobRequest, type RunContext } from 'holdfast'
+import type { ScratchQueue } from 'holdfast/testing'
+import { startWorker } from 'holdfast/worker'
+import * as v from 'valibot'
+import { expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+
+const transforming = defineType({
+  type: 'transforming',
+  payload: z.object({ at: z.string().transform((text) => new Date(text)), times: z.number().default(1) }),
+  run(payload, ctx) {
+    expectTypeOf(payload).toEqualTypeOf<{ at: Date; times: number }>()
+    expectTypeOf(ctx).toEqualTypeOf<RunContext>()
+  },
+})
+const valibot = defineType({ type: 'valibot', payload: v.object({ n: v.number() }) })
+const arktype = defineType({ type: 'arktype', payload: type({ 'n?': 'number' }) })
+const anything = defineType({ type: 'anything' })
+
+async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> {
+  await holdfast.enqueue(transforming, { at: '2030-01-01' })
+  await holdfast.enqueue(transforming, { at: '2030-01-01', times: 2 }, { delay: '1h', idempotencyKey: 'k' })
+  // @ts-expect-error The input is a text; the Date is what the handler gets.
+  await holdfast.enqueue(transforming, { at: new Date() })
+  // @ts-expect-error A field is missing.
+  await holdfast.enqueue(transforming, {})
+  // @ts-expect-error There is no such field.
+  await holdfast.enqueue(transforming, { at: '', subject: '' })
+  // @ts-expect-error There is no such option.
+  await holdfast.enqueue(transforming, { at: '' }, { prio: 1 })
+  // @ts-expect-error A time is a Date.
+  await holdfast.enqueue(transforming, { at: '' }, { runAt: '2030-01-01' })
+
+  await holdfast.enqueue(valibot, { n: 1 })
+  // @ts-expect-error A text is no number.
+  await holdfast.enqueue(valibot, { n: '1' })
+  await holdfast.enqueue(arktype, {})
+  // @ts-expect-error A text is no number.
+  await holdfast.enqueue(arktype, { n: '1' })
+  await holdfast.enqueue(anything, { whatever: [1] })
+  await holdfast.enqueue('by_name', { whatever: [1] })
+
+  const requests: JobRequest[] = [transforming.job({ at: '' }), valibot.job({ n: 1 }, { priority: 9 })]
+  const answers = await holdfast.enqueueMany(requests)
+  expectTypeOf(answers[0]?.status).toEqualTypeOf<'created' | 'existing' | undefined>()
+  // @ts-expect-error A request is as typed as an enqueue.
+  transforming.job({ at: 1 })
+
+  await startWorker(holdfast, [transforming, valibot, arktype, anything])
+  // @ts-expect-error A worker is given types, not their names.
+  await startWorker(holdfast, ['transforming'])
+
+  defineType({
+    type: 'checked',
+    payload: z.object({ n: z.number() }),
+    // @ts-expect-error The handler's payload is what the schema gives.
+    run: (payload: { n: string }) => payload,
+  })
+  // @ts-expect-error A schema is needed, not a class.
+  defineType({ type: 'no_schema', payload: Date })
+
+  const jobs = await queue.enqueued(transforming)
+  expectTypeOf(jobs[0]?.payload).toEqualTypeOf<{ at: string; times?: number | undefined } | undefined>()
+  await queue.assertEnqueued(transforming, { times: 1 })
+  // @ts-expect-error The part of the payload is typed, too.
+  await queue.assertEnqueued(transforming, { times: '1' })
+}
+
+test('the lines above are checked by the compiler and never run', () => {
+  expect(neverRun).toBeTypeOf('function')
+})

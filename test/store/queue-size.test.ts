@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type RunningPostgres, startPostgres } from 'holdfast/dev'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
+
+/** A server of its own: a page can be used again when nobody on the whole server can look at it any more. */
+let directory: string
+let postgres: RunningPostgres
+let queue: BareQueue
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'holdfast-size-'))
+  postgres = await startPostgres({ dataDir: directory, settings: { fsync: 'off' } })
+  queue = await makeBareQueue(postgres.connectionString)
+}, 120_000)
+
+afterAll(async () => {
+  await queue?.close()
+  await postgres?.stop('immediate')
+  await rm(directory, { recursive: true, force: true })
+})
+
+test('200,000 jobs through a small queue leave its table and its indexes as large as the first 25,000 did', async () => {
+  const sizes: Record<string, number>[] = []
+  for (let round = 0; round < 40; round++) {
+    await queue.fill(5_000)
+    await queue.drain(5_000)
+    await queue.client.query('vacuum holdfast.queue')
+    await queue.client.query('vacuum holdfast.leases')
+    const { rows } = await queue.client.query(`
+      select relname, pg_relation_size(oid)::integer as size from pg_class
+      where relname in ('queue', 'queue_claim', 'queue_by_job', 'leases', 'leases_pkey', 'leases_lost_first')`)
+    sizes.push(Object.fromEntries(rows.map(({ relname, size }) => [relname, size])))
+  }
+  const early = sizes[4] as Record<string, number>
+  const last = sizes.at(-1) as Record<string, number>
+  expect(Object.keys(last)).toHaveLength(6)
+  for (const [name, size] of Object.entries(last)) expect(size, name).toBeLessThanOrEqual((early[name] as number) * 1.25 + 65_536)
+}, 240_000)

@@ -1,0 +1,62 @@
+/**
+ * A worker process for tests. Its one argument is JSON: { database, ledger, types, workers, worker }. What a job does stands in its
+ * payload, in this order:
+ *   killUntil n   the process kills itself at attempts up to n
+ *   extend time   extends its lease
+ *   hold path     goes on when that file exists, from attempt `holdFrom` on; with `heed`, throws when the signal fires
+ *   ms n          sleeps
+ *   busyMs n      blocks the event loop; busyUntil n does so only up to that attempt
+ *   failUntil n   throws at attempts up to n
+ *   fatal text    throws a FatalError
+ * Events of the worker go to standard output, one JSON line each.
+ */
+import { existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { defineType, FatalError, Holdfast } from 'holdfast'
+import { startWorker } from 'holdfast/worker'
+import { openLedgerFile } from './ledger-writer.mjs'
+
+const { database, ledger, types = [{ type: 'work' }], workers = 1, worker: options = {} } = JSON.parse(process.argv[2])
+const note = openLedgerFile(ledger)
+const say = (event, fields = {}) => process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`)
+
+async function run(payload, context) {
+  const { job, fence, signal } = context
+  const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
+  note({ kind: 'start', ...execution })
+  signal.addEventListener('abort', () => note({ kind: 'aborted', ...execution, reason: signal.reason?.name }), { once: true })
+  try {
+    await perform(payload, context)
+  } catch (error) {
+    note({ kind: 'threw', ...execution })
+    throw error
+  }
+  note({ kind: 'finish', ...execution })
+}
+
+async function perform(payload, { job, signal, extendLease }) {
+  if (job.attempt <= (payload.killUntil ?? 0)) process.kill(process.pid, 'SIGKILL')
+  if (payload.extend) await extendLease(payload.extend)
+  while (payload.hold && job.attempt >= (payload.holdFrom ?? 1) && !existsSync(payload.hold)) {
+    if (payload.heed) signal.throwIfAborted()
+    await pause(10)
+  }
+  if (payload.ms) await pause(payload.ms)
+  if (payload.busyMs && job.attempt <= (payload.busyUntil ?? 20)) {
+    const end = performance.now() + payload.busyMs
+    while (performance.now() < end);
+  }
+  if (job.attempt <= (payload.failUntil ?? 0)) throw new Error(`attempt ${job.attempt} fails as told`)
+  if (payload.fatal) throw new FatalError(payload.fatal)
+}
+
+const holdfast = new Holdfast({ connectionString: database })
+const defined = types.map((type) => defineType({ ...type, run }))
+const told = ['job.completed', 'job.failed', 'job.dead', 'job.handed_back', 'settle.late', 'job.overran', 'lease.lost', 'lease.rescued', 'database.away', 'database.back'] // biome-ignore format: one list
+for (let n = 0; n < workers; n++) {
+  const worker = await startWorker(holdfast, defined, { lease: '2s', unsafe: true, handleSignals: true, ...options })
+  for (const name of told) worker.events.on(name, (fields) => say(name, fields))
+}
+// After the worker's own listener: who hears this knows that the worker has taken the signal.
+process.on('SIGTERM', () => say('told to stop'))
+say('ready')

@@ -1,0 +1,149 @@
+import { defineType, FatalError } from 'holdfast'
+import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+let queue: ScratchQueue
+beforeEach(async () => {
+  queue = await scratchQueue()
+})
+afterEach(() => queue.close())
+
+const ordinary = defineType({
+  type: 'ordinary',
+  maxAttempts: 3,
+  async run(payload, ctx) {
+    if (payload === 'fails once' && ctx.job.attempt === 1) throw new Error('not today')
+    if (payload === 'always fails') throw new Error('never')
+    if (payload === 'dies') throw new FatalError('for good')
+    if (payload === 'snoozes' && !awake.has(ctx.job.id)) {
+      awake.add(ctx.job.id)
+      return ctx.snooze('10m')
+    }
+  },
+})
+const awake = new Set<string>()
+const other = defineType({ type: 'other', run() {} })
+
+const enqueue = (payload: string) => queue.holdfast.enqueue(ordinary, payload)
+const payloads = (jobs: { payload: unknown }[]) => jobs.map((job) => job.payload)
+
+describe('draining a queue', () => {
+  test('runs what is due and sorts the jobs by what became of them', async () => {
+    for (const payload of ['works', 'fails once', 'always fails', 'dies', 'snoozes']) await enqueue(payload)
+    await queue.holdfast.enqueue(ordinary, 'later', { delay: '1h' })
+    const report = await queue.drain([ordinary])
+    expect(payloads(report.completed)).toEqual(['works'])
+    expect(payloads(report.failed).sort()).toEqual(['always fails', 'fails once'])
+    expect(payloads(report.dead)).toEqual(['dies'])
+    expect(payloads(report.snoozed)).toEqual(['snoozes'])
+    expect(report.jobs).toHaveLength(5)
+  })
+
+  test('has nothing to say about an empty queue', async () => {
+    expect(await queue.drain([ordinary])).toEqual({ jobs: [], completed: [], failed: [], snoozed: [], dead: [] })
+  })
+
+  test('tells the whole story of each job, errors with their stack included', async () => {
+    await enqueue('always fails')
+    const { dead } = await queue.drain([ordinary], { throughTime: true })
+    expect(dead[0]?.attempts).toMatchObject([
+      { attempt: 1, outcome: 'failed', error: { message: 'never', stack: expect.stringContaining('drain.test') } },
+      { attempt: 2, outcome: 'failed', worker: 'drain' },
+      { attempt: 3, outcome: 'failed' },
+    ])
+  })
+
+  test('runs what the handlers enqueue, to the end of the chain', async () => {
+    const chain = defineType({
+      type: 'chain',
+      async run(left: number) {
+        if (left > 0) await queue.holdfast.enqueue('chain', left - 1)
+      },
+    })
+    await queue.holdfast.enqueue(chain, 5)
+    expect(payloads((await queue.drain([chain])).completed)).toEqual([5, 4, 3, 2, 1, 0])
+  })
+
+  test('leaves jobs of other types alone', async () => {
+    await queue.holdfast.enqueue(other, 'untouched')
+    await enqueue('works')
+    expect(payloads((await queue.drain([ordinary])).jobs)).toEqual(['works'])
+    await queue.assertEnqueued(other, 'untouched')
+  })
+
+  test('runs one by one, in order, when asked to', async () => {
+    let running = 0
+    const order: unknown[] = []
+    const alone = defineType({
+      type: 'alone',
+      async run(payload) {
+        expect(++running).toBe(1)
+        await new Promise((resolve) => setImmediate(resolve))
+        order.push(payload)
+        running -= 1
+      },
+    })
+    await queue.holdfast.enqueueMany([1, 2, 3, 4, 5].map((n) => alone.job(n)))
+    const { completed } = await queue.drain([alone], { concurrency: 1 })
+    expect(order).toEqual([1, 2, 3, 4, 5])
+    expect(payloads(completed)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('goes through time until nothing waits, and the clock then shows how long it took', async () => {
+    const before = (await queue.clock.now()).getTime()
+    for (const payload of ['fails once', 'always fails', 'snoozes']) await enqueue(payload)
+    await queue.holdfast.enqueue(ordinary, 'in forty days', { delay: '40d' })
+    const report = await queue.drain([ordinary], { throughTime: true })
+    expect(payloads(report.completed).sort()).toEqual(['fails once', 'in forty days', 'snoozes'])
+    expect(payloads(report.dead)).toEqual(['always fails'])
+    expect(await queue.enqueued()).toEqual([])
+    expect((await queue.clock.now()).getTime() - before).toBeGreaterThan(40 * 86_400_000)
+  })
+
+  test('says what is left when a job puts itself off without end', async () => {
+    const restless = defineType({ type: 'restless', run: (_, ctx) => ctx.snooze('10m') })
+    await queue.holdfast.enqueue(restless, { why: 'never ready' })
+    const drained = queue.drain([restless], { throughTime: true, moves: 5 })
+    await expect(drained).rejects.toThrow(
+      /after the clock was moved 5 times; what is left:\n {2}restless scheduled, due .*never ready/,
+    )
+  })
+
+  test('says what is left when a handler does not end, and gives the job back', async () => {
+    const stuck = defineType({ type: 'stuck', run: () => new Promise(() => {}) })
+    const { id } = await queue.holdfast.enqueue(stuck, 'for ever')
+    const drained = queue.drain([stuck], { timeout: '500ms' })
+    await expect(drained).rejects.toThrow(
+      /gives up after 500ms; what is left:\n {2}stuck processing, .*\nwhat stays in processing/,
+    )
+    expect(await queue.holdfast.job(id)).toMatchObject({ status: 'pending', attempt: 1 })
+  })
+
+  test('keeps a job in its hands though its handler moves the clock by weeks', async () => {
+    let runs = 0
+    const traveller = defineType({
+      type: 'traveller',
+      async run() {
+        runs += 1
+        await queue.clock.advance('14d')
+        // What any other worker would do within seconds.
+        expect(await queue.holdfast.store.rescue({ leases: 10, jobs: 1_000 })).toEqual([])
+      },
+    })
+    const { id } = await queue.holdfast.enqueue(traveller, null)
+    await queue.drain([traveller])
+    expect(runs).toBe(1)
+    expect((await queue.holdfast.job(id))?.attempts.map((attempt) => attempt.outcome)).toEqual(['completed'])
+  })
+
+  test('drains thousands of jobs in moments', async () => {
+    await queue.holdfast.enqueueMany(Array.from({ length: 5_000 }, (_, n) => other.job(n)))
+    const { completed } = await queue.drain([other], { concurrency: 100 })
+    expect(new Set(payloads(completed)).size).toBe(5_000)
+  })
+
+  test('wants types that can be run', async () => {
+    const declared = defineType({ type: 'declared' })
+    await expect(queue.drain([declared])).rejects.toMatchObject({ code: 'missing_handler' })
+  })
+})
