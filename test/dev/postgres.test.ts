@@ -15,6 +15,9 @@ import { type Starter, startInAnotherProcess } from '../support/starter.js'
 const systemBinaries = ['14', '15', '16', '17', '18'].map((major) => `/usr/lib/postgresql/${major}/bin`).filter(existsSync)
 const wait = { timeout: 20_000, interval: 20 }
 
+// These tests choose their binaries themselves, whatever the rest of the suite runs on.
+delete process.env.HOLDFAST_POSTGRES_BIN
+
 const directories: string[] = []
 const starters: Starter[] = []
 
@@ -357,6 +360,8 @@ async function linkLibraries(installed: { directory: string }): Promise<void> {
 
 /** Places outside of the temporary directory, and the directory above once it is empty. */
 function leaveNothingOf(path: string): void {
+  // Whatever a test gets wrong, it must not remove what is not ours.
+  if (!/\/holdfast[^/]*\//.test(path)) throw new Error(`${path} is not a place of Holdfast's`)
   directories.push(path)
   onTestFinished(async () => void (await rmdir(dirname(path)).catch(() => {})))
 }
