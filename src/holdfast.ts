@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { type Enqueued, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
+import { Flow } from './flow/flow.js'
 import { type JobStory, readStory } from './history/story.js'
 import { isJobId } from './job/id.js'
 import type { JobOptions, JobRequest, JobType } from './job/type.js'
@@ -24,6 +25,8 @@ export interface HoldfastOptions {
 export class Holdfast {
   readonly store: Store
   readonly types: TypeRegistry
+  /** Lanes, limits, pauses and breakers. */
+  readonly flow: Flow
 
   constructor(options: HoldfastOptions = {}) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
@@ -34,6 +37,7 @@ export class Holdfast {
     }
     this.store = new Store({ ...options, connectionString })
     this.types = new TypeRegistry(this.store)
+    this.flow = new Flow(this.store)
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */

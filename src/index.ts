@@ -2,6 +2,8 @@
 
 export type { Enqueued } from './enqueue/enqueue.js'
 export { type ErrorCode, errorTable, FatalError, HoldfastError, LeaseLostError, RetryableError } from './errors.js'
+export type { BreakerAction, By } from './flow/flow.js'
+export type { LaneFields, Limits, Rate } from './flow/limits.js'
 export type { Attempt, JobStory } from './history/story.js'
 export { Holdfast, type HoldfastOptions } from './holdfast.js'
 export type { Duration } from './job/duration.js'

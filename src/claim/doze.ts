@@ -14,12 +14,12 @@ const quietAfterMs = 1_000
 export class Doze {
   readonly #store: Store
   readonly #worker: number
-  readonly #lanes: readonly number[]
+  readonly #lanes: () => readonly number[]
   #asleep = false
   #calls: number[] = []
   #workedAt = 0
 
-  constructor(store: Store, worker: number, lanes: readonly number[]) {
+  constructor(store: Store, worker: number, lanes: () => readonly number[]) {
     this.#store = store
     this.#worker = worker
     this.#lanes = lanes
@@ -46,7 +46,7 @@ export class Doze {
   async rest(pollMs: number): Promise<number> {
     if (this.#asleep) return pollMs
     if (this.#calledOften() || monotonicMs() - this.#workedAt < quietAfterMs) return Math.min(lookOftenMs, pollMs)
-    await this.#store.fallAsleep(this.#worker, this.#lanes)
+    await this.#store.fallAsleep(this.#worker, this.#lanes())
     this.#asleep = true
     return 0
   }

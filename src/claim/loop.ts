@@ -2,22 +2,21 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { Doze } from './doze.js'
-import type { LaneReader } from './lane-reader.js'
+import type { Lane, Lanes } from './lanes.js'
 import { Wake } from './wake.js'
 
 export interface ClaimLoopSettings {
   worker: number
-  leaseMs: number
-  /** How often to look when no call can be heard, and the longest rest when one can. */
+  /** How often to look when no call can be heard, and the longest rest when one can; the lanes may ask for less. */
   pollMs: { deaf: number; listening: number }
 }
 
 export interface ClaimLoopEvents {
-  /** How many jobs can be taken now. */
-  room(): number
+  /** How many jobs can be taken now, in all or from one lane. */
+  room(lane?: Lane): number
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
-  claimed(rows: readonly ClaimedRow[]): void
+  claimed(rows: readonly ClaimedRow[], lane: Lane): void
   /** The database was asked and answered. */
   polled(): void
   trouble(error: unknown): void
@@ -37,7 +36,7 @@ const pauseMs = { first: 100, most: 5_000 }
 export class ClaimLoop {
   readonly wake = new Wake()
   readonly #store: Store
-  readonly #lanes: readonly LaneReader[]
+  readonly #lanes: Lanes
   readonly #settings: ClaimLoopSettings
   readonly #events: ClaimLoopEvents
   readonly #doze: Doze
@@ -48,13 +47,12 @@ export class ClaimLoop {
   #promotedTo = distantPast
   #rereadAt = 0
 
-  constructor(store: Store, lanes: readonly LaneReader[], settings: ClaimLoopSettings, events: ClaimLoopEvents) {
+  constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, events: ClaimLoopEvents) {
     this.#store = store
     this.#lanes = lanes
     this.#settings = settings
     this.#events = events
-    const laneIds = lanes.map((lane) => lane.lane)
-    this.#doze = new Doze(store, settings.worker, laneIds)
+    this.#doze = new Doze(store, settings.worker, () => lanes.ids)
   }
 
   start(): void {
@@ -86,6 +84,7 @@ export class ClaimLoop {
     let pause = pauseMs.first
     while (!this.#stopping) {
       try {
+        await this.#lanes.refresh()
         await this.#promoteWhatIsDue()
         const claimed = await this.#claimRound()
         this.#events.polled()
@@ -117,15 +116,16 @@ export class ClaimLoop {
     this.#nextDueAt = monotonicMs() + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
   }
 
-  /** Asks each lane in turn, a different one first each time, until there is no room. */
+  /** Asks each lane in turn, a different one first each time, until there is no room. A full lane is passed over. */
   async #claimRound(): Promise<number> {
+    const lanes = this.#lanes.enabled
     let claimed = 0
-    for (let i = 0; i < this.#lanes.length && !this.#stopping; i++) {
-      const limit = Math.min(mostPerClaim, this.#events.room())
-      if (limit === 0) break
-      const lane = this.#lanes[(this.#turn + i) % this.#lanes.length] as LaneReader
-      const rows = await lane.claim(this.#settings.worker, limit, this.#settings.leaseMs)
-      if (rows.length > 0) this.#events.claimed(rows)
+    for (let i = 0; i < lanes.length && !this.#stopping; i++) {
+      const lane = lanes[(this.#turn + i) % lanes.length] as Lane
+      const limit = Math.min(mostPerClaim, this.#events.room(lane))
+      if (limit === 0) continue
+      const rows = await lane.reader.claim(this.#settings.worker, limit, lane.leaseMs)
+      if (rows.length > 0) this.#events.claimed(rows, lane)
       claimed += rows.length
     }
     this.#turn += 1
@@ -140,7 +140,8 @@ export class ClaimLoop {
   }
 
   async #rest(): Promise<void> {
-    const pollMs = this.#events.listening() ? this.#settings.pollMs.listening : this.#settings.pollMs.deaf
+    const { deaf, listening } = this.#settings.pollMs
+    const pollMs = this.#events.listening() ? Math.min(listening, this.#lanes.pollMs) : deaf
     const restMs = await this.#doze.rest(pollMs)
     const dueInMs = Math.max(0, this.#nextDueAt - monotonicMs())
     if (restMs > 0) await this.wake.wait(Math.min(restMs, dueInMs))

@@ -18,6 +18,8 @@ export interface JobOptions {
   runAt?: Date
   /** A second enqueue of the type with this key answers with the first job, as long as that job is kept. */
   idempotencyKey?: string
+  /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
+  concurrencyKey?: string
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */

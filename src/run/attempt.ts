@@ -13,6 +13,7 @@ export interface ClaimedJob {
   readonly id: string
   readonly lease: string
   readonly type: AnyJobType
+  readonly lane: number
   readonly priority: number
   readonly attempt: number
   readonly maxAttempts: number
@@ -87,7 +88,7 @@ export class Attempt {
     try {
       const payload = await this.#payload()
       const answer = await this.job.type.run?.(payload, this.#context())
-      outcome = answer instanceof Snooze ? { kind: 'snoozed', delayMs: answer.delayMs } : { kind: 'completed' }
+      outcome = answer instanceof Snooze ? snoozed(answer) : { kind: 'completed' }
     } catch (error) {
       outcome = failed(error)
     }
@@ -123,6 +124,7 @@ export class Attempt {
         if (attempt.#ended || !(await attempt.#events.extendLease(attempt, ms))) throw new LeaseLostError(id)
       },
       snooze: (duration) => new Snooze(toMilliseconds(duration, 'the duration given to snooze')),
+      stop: (duration, what) => new Snooze(toMilliseconds(duration, 'the duration given to stop'), what),
     }
   }
 
@@ -137,6 +139,10 @@ export class Attempt {
     this.#ended = true
     this.#events.ended(this, outcome)
   }
+}
+
+function snoozed({ delayMs, stop }: Snooze): Outcome {
+  return stop ? { kind: 'snoozed', delayMs, stop } : { kind: 'snoozed', delayMs }
 }
 
 function failed(error: unknown): Outcome {

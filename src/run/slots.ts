@@ -26,6 +26,7 @@ export class Slots {
   readonly #concurrency: number
   readonly #events: SlotsEvents
   readonly #running = new Set<Attempt>()
+  readonly #byLane = new Map<number, number>()
   #line: ClaimedJob[] = []
   #averageMs: number | undefined
   #watch: NodeJS.Timeout | undefined
@@ -43,6 +44,11 @@ export class Slots {
     return this.#line.length
   }
 
+  /** How many jobs of one lane are held here, running or in line. */
+  heldOf(lane: number): number {
+    return this.#byLane.get(lane) ?? 0
+  }
+
   /** How many jobs may be claimed now. Zero until it is worth a statement. */
   get room(): number {
     const held = this.#running.size + this.#line.length
@@ -52,18 +58,26 @@ export class Slots {
   }
 
   add(jobs: readonly ClaimedJob[]): void {
-    for (const job of jobs) this.#line.push(job)
+    for (const job of jobs) {
+      this.#line.push(job)
+      this.#count(job, 1)
+    }
     this.#fill()
   }
 
   /** The leases are gone: what waits under them is forgotten, what runs is told. Returns how many jobs that were. */
   loseLeases(leases: ReadonlySet<string>): number {
     const before = this.#line.length + this.#running.size
-    this.#line = this.#line.filter((job) => !leases.has(job.lease))
+    this.#line = this.#line.filter((job) => {
+      if (!leases.has(job.lease)) return true
+      this.#count(job, -1)
+      return false
+    })
     for (const attempt of this.#running) {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
+      this.#count(attempt.job, -1)
     }
     this.#fill()
     return before - this.#line.length - this.#running.size
@@ -73,12 +87,19 @@ export class Slots {
   handBackWaiting(): void {
     const line = this.#line
     this.#line = []
-    for (const job of line) this.#events.ended(job, { kind: 'handed_back' }, null)
+    for (const job of line) {
+      this.#count(job, -1)
+      this.#events.ended(job, { kind: 'handed_back' }, null)
+    }
   }
 
   /** Gives back what is still running, without spending the attempts. */
   handBackRunning(): void {
     for (const attempt of [...this.#running]) attempt.handBack()
+  }
+
+  #count(job: ClaimedJob, change: 1 | -1): void {
+    this.#byLane.set(job.lane, (this.#byLane.get(job.lane) ?? 0) + change)
   }
 
   #ahead(): number {
@@ -103,6 +124,7 @@ export class Slots {
 
   #ended(attempt: Attempt, outcome: Outcome): void {
     this.#running.delete(attempt)
+    this.#count(attempt.job, -1)
     const took = monotonicMs() - attempt.startedAtMs
     this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)

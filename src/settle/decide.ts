@@ -7,6 +7,8 @@ export interface Settlement {
   move: 'complete' | 'retry' | 'exhaust' | 'die' | 'snooze' | 'hand_back'
   outcome: 'completed' | 'failed' | 'timed_out' | 'snoozed' | 'handed_back'
   delayMs: number | null
+  /** Jobs of the same type or key wait as long. */
+  stop?: 'type' | 'key'
   failure: Failure | null
   /** Set where the type's own backoff function could not be used, and why. */
   fellBack?: string
@@ -28,7 +30,13 @@ export function decide(
     case 'handed_back':
       return handedBack
     case 'snoozed':
-      return { move: 'snooze', outcome: 'snoozed', delayMs: outcome.delayMs, failure: null }
+      return {
+        move: 'snooze',
+        outcome: 'snoozed',
+        delayMs: outcome.delayMs,
+        failure: null,
+        ...(outcome.stop ? { stop: outcome.stop } : {}),
+      }
     case 'failed':
     case 'timed_out': {
       const { kind, failure } = outcome

@@ -12,22 +12,28 @@ const reconnectMs = { first: 200, most: 5_000 }
  */
 export class Listener {
   readonly #config: pg.ClientConfig
-  readonly #channels: readonly string[]
+  #channels: readonly string[] = []
   readonly #onWake: () => void
   readonly #stop = new AbortController()
   #client: pg.Client | undefined
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
 
-  constructor(config: pg.ClientConfig, lanes: readonly number[], onWake: () => void) {
+  constructor(config: pg.ClientConfig, onWake: () => void) {
     this.#config = config
-    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
     this.#onWake = onWake
   }
 
   /** Whether wake-up calls can arrive right now. */
   get listening(): boolean {
     return this.#client !== undefined
+  }
+
+  /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
+  listenTo(lanes: readonly number[]): void {
+    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
+    for (const channel of this.#channels) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
+    this.#onWake()
   }
 
   start(): void {

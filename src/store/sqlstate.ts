@@ -41,6 +41,11 @@ export function explained(error: unknown): unknown {
       const asked = /"(.*)"/.exec(message)?.[1] ?? ''
       return new HoldfastError('unknown_type', `${message}${didYouMean(asked, known)}`, { field: 'type', cause: error })
     }
+    case 'HF004': {
+      const known = detail ? detail.split(', ') : []
+      const asked = /"(.*)"/.exec(message)?.[1] ?? ''
+      return new HoldfastError('unknown_lane', `${message}${didYouMean(asked, known)}`, { field: 'lane', cause: error })
+    }
     case 'HF002':
       return new HoldfastError('invalid_option', text, { cause: error })
     case 'HF003':

@@ -1,7 +1,7 @@
 import type { Settlement } from '../settle/decide.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
-import type { AttemptRow, ClaimedRow, JobRow, RescuedRow, StatusCount, TypeRow } from './rows.js'
+import type { AttemptRow, ClaimedRow, GateRow, JobRow, LaneRow, RescuedRow, StatusCount, TypeRow, WorkerLaneRow } from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
@@ -16,6 +16,7 @@ export interface NewJob {
   delayMs: number | null
   runAt: string | null
   idempotencyKey: string | null
+  concurrencyKey: string | null
 }
 
 export interface RegisteredType {
@@ -24,6 +25,12 @@ export interface RegisteredType {
   priority: number
   maxAttempts: number
   timeoutMs: number
+}
+
+/** Who does something, and why. */
+export interface Named {
+  by: string
+  why: string | null
 }
 
 /** One ended attempt on its way to history. */
@@ -85,6 +92,7 @@ export class Store {
       jobs.map((job) => job.delayMs),
       jobs.map((job) => job.runAt),
       jobs.map((job) => job.idempotencyKey),
+      jobs.map((job) => job.concurrencyKey),
       options.fresh,
       options.wakeAlways,
     ]
@@ -152,6 +160,7 @@ export class Store {
       ended.map((e) => e.startedAgoMs),
       ended.map((e) => e.endedAgoMs),
       ended.map((e) => e.settlement.delayMs),
+      ended.map((e) => e.settlement.stop ?? null),
       worker,
       closedLeases,
     ])
@@ -200,6 +209,63 @@ export class Store {
 
   async countByStatus(): Promise<StatusCount[]> {
     return this.database.query(statement('countByStatus'), [])
+  }
+
+  // What operators do. Each is one function in the database that leaves no half-done state.
+
+  async lanesOfTypes(types: readonly number[]): Promise<WorkerLaneRow[]> {
+    return this.database.query(statement('readLanesOfTypes'), [types])
+  }
+
+  async flowLanes(): Promise<LaneRow[]> {
+    return this.database.query(statement('readFlowLanes'), [])
+  }
+
+  async gate(type: string): Promise<GateRow | undefined> {
+    return (await this.database.query<GateRow>(statement('readGate'), [type]))[0]
+  }
+
+  async setLane(lane: string, fields: string, who: Named, create: boolean): Promise<void> {
+    await this.database.query(statement('setLane'), [lane, fields, who.by, who.why, create])
+  }
+
+  async moveType(type: string, lane: string): Promise<number> {
+    await this.database.query(statement('setTypeLane'), [type, lane])
+    let total = 0
+    for (;;) {
+      const rows = await this.database.query<{ moved: number }>(statement('moveJobsToLane'), [type, 5_000])
+      const moved = rows[0]?.moved ?? 0
+      total += moved
+      if (moved === 0) return total
+    }
+  }
+
+  async setLimits(type: string, limits: string): Promise<void> {
+    await this.database.query(statement('setLimits'), [type, limits])
+  }
+
+  async pauseType(type: string, who: Named): Promise<void> {
+    await this.database.query(statement('pauseType'), [type, who.by, who.why])
+  }
+
+  async resumeType(type: string): Promise<void> {
+    await this.database.query(statement('resumeType'), [type])
+  }
+
+  async pauseKey(type: string, key: string, who: Named): Promise<void> {
+    await this.database.query(statement('pauseKey'), [type, key, who.by, who.why])
+  }
+
+  async resumeKey(type: string, key: string): Promise<void> {
+    await this.database.query(statement('resumeKey'), [type, key])
+  }
+
+  async setWeight(type: string, key: string, weight: number): Promise<void> {
+    await this.database.query(statement('setWeight'), [type, key, weight])
+  }
+
+  async operateBreaker(type: string, action: string, who: Named): Promise<void> {
+    await this.database.query(statement('operateBreaker'), [type, action, who.by, who.why])
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { LaneReader } from '../claim/lane-reader.js'
+import { type Lane, Lanes } from '../claim/lanes.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
 import { monotonicMs, sleep } from '../clock.js'
@@ -85,7 +85,7 @@ export class Worker {
     this.#settings = settings
     this.#log = log
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
-    const lanes = [...new Set(known.map((row) => row.lane))]
+    const lanes = new Lanes(store, [...this.#types.keys()], settings.leaseMs, (ids) => this.#listener?.listenTo(ids))
 
     this.#slots = new Slots(settings.concurrency, {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
@@ -108,28 +108,17 @@ export class Worker {
     })
     this.#loop = new ClaimLoop(
       store,
-      lanes.map(
-        (lane) =>
-          new LaneReader(
-            store,
-            lane,
-            known.filter((row) => row.lane === lane).map((row) => row.id),
-          ),
-      ),
+      lanes,
+      { worker: id, pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs } },
       {
-        worker: id,
-        leaseMs: settings.leaseMs,
-        pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs },
-      },
-      {
-        room: () => this.#slots.room,
+        room: (lane) => this.#room(lane),
         listening: () => this.#listener?.listening ?? false,
-        claimed: (rows) => this.#take(rows),
+        claimed: (rows, lane) => this.#take(rows, lane),
         polled: () => this.#contact(),
         trouble: (error) => this.#trouble(text(error)),
       },
     )
-    this.#listener = settings.listen ? new Listener(store.database.clientConfig, lanes, () => this.#loop.called()) : undefined
+    this.#listener = settings.listen ? new Listener(store.database.clientConfig, () => this.#loop.called()) : undefined
     this.#upkeep = new Upkeep(
       [
         rescueChore(store, Math.min(rescueEveryMs, settings.leaseMs), (rows) => {
@@ -186,14 +175,20 @@ export class Worker {
     while (this.#slots.running > 0 && monotonicMs() < deadline) await sleep(20)
   }
 
-  #take(rows: readonly ClaimedRow[]): void {
+  #room(lane: Lane | undefined): number {
+    const { room } = this.#slots
+    return lane ? Math.min(room, Math.max(0, lane.slots - this.#slots.heldOf(lane.reader.lane))) : room
+  }
+
+  #take(rows: readonly ClaimedRow[], lane: Lane): void {
     const claimedAtMs = monotonicMs()
     const lease = (rows[0] as ClaimedRow).lease
-    this.#leases.hold(lease, rows.length, this.#settings.leaseMs)
+    this.#leases.hold(lease, rows.length, lane.leaseMs)
     this.#slots.add(
       rows.map((row) => ({
         id: row.id,
         lease,
+        lane: lane.reader.lane,
         type: this.#types.get(row.type) as AnyJobType,
         priority: row.priority,
         attempt: row.attempt,

@@ -6,12 +6,13 @@
 --   move      complete | retry | exhaust (the last attempt failed) | die (no retry can help) | snooze | hand_back
 --   outcome   what history says; ages in milliseconds before now, by the worker's monotonic clock
 --   delay     for retry and snooze: milliseconds until the job is due again
+--   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
 -- p_closed: leases that have no open attempt left after this call.
 -- Rows are taken in job order, so that a rescue at the same moment waits instead of deadlocking.
 -- Returns the jobs whose lease was lost: nothing was changed for them.
 create function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
-  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
+  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_stops text[],
   p_worker integer, p_closed bigint[]
 ) returns setof uuid
 language plpgsql
@@ -22,24 +23,28 @@ declare
   v_ms constant interval := interval '1 millisecond';
   v_ended uuid[];
   v_freed smallint[];
+  v_passed uuid[];
+  v_probed integer[];
+  v_failing integer[];
 begin
   with settled as materialized (
-    select * from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms)
-      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay)
+    select * from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms,
+                         p_stops)
+      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
     order by s.job_id
   ), ended as (
     delete from holdfast.queue as q using settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move <> 'hand_back'
-    returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt,
-              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
+              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
   ), handed_back as (
     update holdfast.queue as q set lease_id = null from settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back'
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0
     returning q.job_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
     select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
-    from ended as e
+    from ended as e where e.started_ago is not null
     union all
     select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
     from handed_back as h where h.started_ago is not null
@@ -54,13 +59,43 @@ begin
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
            case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
     from ended as e where e.move in ('die', 'exhaust')
+  ), back_to_gate as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
+           coalesce(b.concurrency_key, '')
+    from ended as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
+    where e.move = 'hand_back'
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), tallied as (
+    insert into holdfast.tallies (type_id, at, good, bad)
+    select e.type_id, v_now, count(*) filter (where e.outcome = 'completed'),
+           count(*) filter (where e.outcome in ('failed', 'timed_out'))
+    from ended as e where e.outcome in ('completed', 'failed', 'timed_out') group by e.type_id
   )
-  select array_agg(done.job_id), array_agg(distinct done.lane_id) into v_ended, v_freed from (
-    select e.job_id, null::smallint as lane_id from ended as e
+  select array_agg(done.job_id), array_agg(distinct done.lane_id),
+         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
+         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out'))
+  into v_ended, v_freed, v_passed, v_probed, v_failing from (
+    select e.job_id, null::smallint as lane_id, e.type_id, e.pass, e.outcome from ended as e
     union all
-    select h.job_id, h.lane_id from handed_back as h
+    select h.job_id, h.lane_id, null, 0, null from handed_back as h
   ) as done;
   perform holdfast.wake_lanes(array_remove(v_freed, null), true);
+  if v_failing is not null then
+    perform holdfast.judge_breaker(t.id) from unnest(v_failing) as t (id) order by t.id;
+  end if;
+  if v_probed is not null then
+    perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
+  end if;
+  if array_length(array_remove(p_stops, null), 1) > 0 then
+    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * v_ms)
+    from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
+    where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
+  end if;
+  perform holdfast.free_slots(p_jobs, v_passed);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (p_closed) and worker_id = p_worker;
@@ -94,9 +129,9 @@ begin
         select h.job_id from unnest(v_lease.jobs) as h (job_id) order by h.job_id
       ), lost as (
         delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = v_lease.id
-        returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt
+        returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass
       ), judged as materialized (
-        select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
+        select l.*, b.concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
           'name', 'LeaseExpired',
           'message', format('worker %s did not renew its lease, which ended at %s', v_lease.worker_id, v_lease.expires_at)
         ) as error
@@ -106,13 +141,24 @@ begin
         select j.job_id, v_now, v_lease.claimed_at, v_lease.worker_id, 'lease_expired', j.attempt, j.error from judged as j
       ), freed as (
         insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-        select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
+        select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead and j.pass = 0
+      ), gated as (
+        insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+        select j.job_id, v_now - j.priority * a.ageing, v_now, j.type_id, j.lane_id, j.priority, j.attempt + 1,
+               coalesce(j.concurrency_key, '')
+        from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
+        returning type_id, concurrency_key
+      ), arrived as (
+        insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+      ), tallied as (
+        insert into holdfast.tallies (type_id, at, good, bad) select j.type_id, v_now, 0, count(*) from judged as j group by j.type_id
       ), buried as (
         insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
         select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
       )
       select j.job_id, t.name, j.attempt, v_lease.worker_id, j.dead
       from judged as j join holdfast.types as t on t.id = j.type_id;
+    perform holdfast.free_slots(v_lease.jobs, (select array_agg(h.job_id) from holdfast.held as h where h.lease_id = v_lease.id));
     delete from holdfast.leases as l where l.id = v_lease.id;
   end loop;
   if found then

@@ -1,6 +1,6 @@
 -- name: jobById
 -- One job with its status. No row: no such job is kept.
-select id::text, type, status, lane, priority, attempt, max_attempts, payload::text as payload, idempotency_key, created_at,
+select id::text, type, status, lane, priority, attempt, max_attempts, payload::text as payload, idempotency_key, concurrency_key, created_at,
        due_at, started_at, finished_at, worker_id, error
 from holdfast.jobs where id = $1::text::uuid
 

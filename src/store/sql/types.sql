@@ -21,3 +21,9 @@ where $1::text[] is null or t.name = any ($1::text[])
 -- name: readLanes
 -- Every lane.
 select id, name from holdfast.lanes order by id
+
+-- name: readLanesOfTypes
+-- The lanes these types run in now, and how. Read before claiming, so that a change takes effect within one look.
+select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled
+from holdfast.lanes as l
+where l.id in (select t.lane_id from holdfast.types as t where t.id = any ($1::integer[])) order by l.id

@@ -13,6 +13,8 @@ as $$
   union all
   select job_id from holdfast.waiting where job_id >= p_from and job_id <= p_to
   union all
+  select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
+  union all
   select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.history where ended_at >= p_since and job_id >= p_from and job_id <= p_to
