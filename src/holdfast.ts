@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { type Enqueued, enqueue } from './enqueue/enqueue.js'
+import { Backpressure } from './enqueue/backpressure.js'
+import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
 import { Flow } from './flow/flow.js'
@@ -27,6 +28,7 @@ export class Holdfast {
   readonly types: TypeRegistry
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
+  readonly #backpressure: Backpressure
 
   constructor(options: HoldfastOptions = {}) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
@@ -38,6 +40,7 @@ export class Holdfast {
     this.store = new Store({ ...options, connectionString })
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store)
+    this.#backpressure = new Backpressure(this.store)
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
@@ -49,12 +52,12 @@ export class Holdfast {
   ): Promise<Enqueued> {
     const { tx, ...jobOptions } = options
     const request = { ...jobOptions, type, payload } as JobRequest
-    return (await enqueue(this.store, this.types, [request], tx))[0] as Enqueued
+    return (await enqueue(this.store, this.types, this.#backpressure, [request], tx ? { tx } : {}))[0] as Enqueued
   }
 
   /** Stores any number of jobs, all or none; answers in their order. */
-  async enqueueMany(requests: readonly JobRequest[], options: { tx?: CallerTransaction } = {}): Promise<Enqueued[]> {
-    return enqueue(this.store, this.types, requests, options.tx)
+  async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
+    return enqueue(this.store, this.types, this.#backpressure, requests, options)
   }
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */

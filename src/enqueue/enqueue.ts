@@ -4,8 +4,17 @@ import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isConnectionTrouble } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
+import type { Backpressure } from './backpressure.js'
+import { paced } from './pace.js'
 import { prepare } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
+
+export interface EnqueueOptions {
+  /** The caller's own transaction. */
+  tx?: CallerTransaction
+  /** At most so many of these jobs become due each second; they have a low priority unless they say otherwise. */
+  pace?: number
+}
 
 export interface Enqueued {
   id: string
@@ -24,14 +33,17 @@ const tries = 4
 export async function enqueue(
   store: Store,
   registry: TypeRegistry,
+  backpressure: Backpressure,
   requests: readonly JobRequest[],
-  tx?: CallerTransaction,
+  options: EnqueueOptions = {},
 ): Promise<Enqueued[]> {
-  const jobs = await Promise.all(requests.map(prepare))
+  const { tx } = options
+  const jobs = await Promise.all((options.pace === undefined ? requests : paced(requests, options.pace)).map(prepare))
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
   const queryable = tx === undefined ? undefined : asQueryable(tx)
   await registry.ensure(requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[])
+  await backpressure.admit(jobs)
   const standing = queryable
     ? await storeOn(store, jobs, queryable, { fresh: !jobs.some((job) => job.brought), wakeAlways: true })
     : await storeDurably(store, jobs)

@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors.js'
 import type { GateRow, LaneRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
+import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, encodeLimits, type LaneFields, type Limits } from './limits.js'
 
 /** Who does it and why; kept where people see it. */
@@ -50,6 +51,12 @@ export class Flow {
 
   async limit(type: string, limits: Limits): Promise<void> {
     await told(this.#store.setLimits(type, encodeLimits(limits)))
+  }
+
+  /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
+  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields): Promise<void> {
+    const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
+    await told(this.#store.setDepthLimit(scope, name, readDepth(limit)))
   }
 
   async pauseType(type: string, who: By): Promise<void> {

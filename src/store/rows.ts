@@ -108,3 +108,20 @@ export interface GateRow {
   breaker_probe_ms: string
   held: number
 }
+
+/** One limit on what may wait, and how much does. */
+export interface Depth {
+  scope: string
+  name: string
+  soft: number | null
+  hard: number | null
+  waiting: number
+  /** How long the oldest job there has been waiting; null where none waits. */
+  ageMs: number | null
+  oldestMs: number | null
+}
+
+export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
+  age: string | number | null
+  oldest: string | number | null
+}

@@ -1,7 +1,19 @@
 import type { Settlement } from '../settle/decide.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
-import type { AttemptRow, ClaimedRow, GateRow, JobRow, LaneRow, RescuedRow, StatusCount, TypeRow, WorkerLaneRow } from './rows.js'
+import type {
+  AttemptRow,
+  ClaimedRow,
+  Depth,
+  DepthRow,
+  GateRow,
+  JobRow,
+  LaneRow,
+  RescuedRow,
+  StatusCount,
+  TypeRow,
+  WorkerLaneRow,
+} from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
@@ -31,6 +43,13 @@ export interface RegisteredType {
 export interface Named {
   by: string
   why: string | null
+}
+
+/** How much may wait; null: as much as comes. */
+export interface DepthLimit {
+  soft: number | null
+  hard: number | null
+  oldestMs: number | null
 }
 
 /** One ended attempt on its way to history. */
@@ -211,6 +230,22 @@ export class Store {
     return this.database.query(statement('countByStatus'), [])
   }
 
+  /** Counts what waits, unless that was done a moment ago. Answers how many milliseconds ago. */
+  async measureDepths(): Promise<number> {
+    const rows = await this.database.query<{ ago: number | null }>(statement('measureDepths'), [])
+    return rows[0]?.ago ?? Number.POSITIVE_INFINITY
+  }
+
+  /** The limits these types fall under, with how much waits there. */
+  async depthsUnderLimit(types: readonly string[]): Promise<Depth[]> {
+    const rows = await this.database.query<DepthRow>(statement('depthsUnderLimit'), [types])
+    return rows.map(({ age, oldest, ...row }) => ({ ...row, ageMs: toNumber(age), oldestMs: toNumber(oldest) }))
+  }
+
+  async setDepthLimit(scope: string, name: string, limit: DepthLimit): Promise<void> {
+    await this.database.query(statement('setDepthLimit'), [scope, name, limit.soft, limit.hard, limit.oldestMs])
+  }
+
   // What operators do. Each is one function in the database that leaves no half-done state.
 
   async lanesOfTypes(types: readonly number[]): Promise<WorkerLaneRow[]> {
@@ -271,4 +306,9 @@ export class Store {
   async close(): Promise<void> {
     await this.database.close()
   }
+}
+
+/** A numeric column comes as text. */
+function toNumber(value: string | number | null): number | null {
+  return value === null ? null : Number(value)
 }

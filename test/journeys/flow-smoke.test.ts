@@ -75,14 +75,19 @@ describe('gates', () => {
     await holdfast.flow.limit('breaks', { breaker: { probe: '300ms' } })
     const worker = await startWorker(holdfast, [job], { logger: quiet, concurrency: 2 })
     await holdfast.enqueueMany(Array.from({ length: 50 }, () => job.job(null)))
-    await vi.waitFor(async () => expect((await holdfast.flow.gate('breaks'))?.breaker_opened_at).not.toBeNull(), { timeout: 20_000 })
+    await vi.waitFor(async () => expect((await holdfast.flow.gate('breaks'))?.breaker_opened_at).not.toBeNull(), {
+      timeout: 20_000,
+    })
     const before = runs
     await vi.waitFor(() => expect(runs).toBeGreaterThan(before + 1), { timeout: 20_000 })
     expect(runs).toBeLessThan(60)
     broken = false
-    await vi.waitFor(async () => expect((await holdfast.store.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }), {
-      timeout: 20_000,
-    })
+    await vi.waitFor(
+      async () => expect((await holdfast.store.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }),
+      {
+        timeout: 20_000,
+      },
+    )
     await worker.stop()
   })
 
