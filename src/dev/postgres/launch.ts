@@ -84,6 +84,8 @@ async function launch(cluster: Cluster, port: number): Promise<{ pid: number; po
     const file = await readPostmasterFile(cluster.directory)
     return file?.pid === child.pid && file?.status === 'ready' ? { pid: file.pid, port: file.port } : undefined
   })
+  // From here on it may end whenever it is told to, and its log may be gone by then.
+  child.removeAllListeners('exit')
   return outcome ?? `it is not ready after ${startupSeconds} seconds`
 }
 
