@@ -3,6 +3,7 @@ import { Backpressure } from './enqueue/backpressure.js'
 import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
+import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
 import { type JobStory, readStory } from './history/story.js'
 import { isJobId } from './job/id.js'
@@ -64,6 +65,13 @@ export class Holdfast {
   async job(id: string): Promise<JobStory | undefined> {
     if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
     return readStory(this.store, id)
+  }
+
+  /** Why a job is not running now: the gates that are shut, and what would open them. */
+  async explain(id: string): Promise<Explanation | undefined> {
+    if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+    const facts = await this.store.explainFacts(id)
+    return facts && explain(facts)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

@@ -1,9 +1,10 @@
 import { HoldfastError } from '../errors.js'
+import { encodeLimits, type Limits } from '../job/limits.js'
 import type { GateRow, LaneRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { type DepthFields, readDepth } from './depth.js'
-import { encodeLane, encodeLimits, type LaneFields, type Limits } from './limits.js'
+import { encodeLane, type LaneFields } from './lane-fields.js'
 
 /** Who does it and why; kept where people see it. */
 export interface By {

@@ -125,3 +125,46 @@ export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
   age: string | number | null
   oldest: string | number | null
 }
+
+/** What explain_facts gathers. Fields of the gate are there only while the job stands before it. */
+export interface ExplainFacts {
+  status: string | null
+  type: string
+  lane: string
+  key: string | null
+  workers: number
+  lane_enabled: boolean
+  lane_changed_by: string | null
+  lane_changed_why: string | null
+  lane_slots: number | null
+  lane_held_by: string[]
+  lane_in_use: number
+  place: 'queue' | 'waiting' | 'gated' | null
+  due_in_ms: number | null
+  due_at: string | null
+  worker: string | null
+  claimed_at: string | null
+  ahead?: number
+  ended_last_minute?: number
+  paused_by?: string | null
+  paused_why?: string | null
+  stopped_in_ms?: number | null
+  breaker_hold?: 'auto' | 'open' | 'closed'
+  breaker_opened_at?: string | null
+  breaker_reason?: string | null
+  breaker_probe_in_ms?: number | null
+  max_running?: number | null
+  running?: number
+  held_by?: string[]
+  rate_count?: number | null
+  rate_per_ms?: number | null
+  rate_used?: number
+  rate_free_in_ms?: number | null
+  key_paused_by?: string | null
+  key_paused_why?: string | null
+  key_rests_in_ms?: number | null
+  key_max_running?: number | null
+  key_running?: number
+  key_held_by?: string[]
+  keyed?: boolean
+}

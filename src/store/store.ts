@@ -6,6 +6,7 @@ import type {
   ClaimedRow,
   Depth,
   DepthRow,
+  ExplainFacts,
   GateRow,
   JobRow,
   LaneRow,
@@ -86,6 +87,11 @@ export class Store {
     ])
   }
 
+  /** Applies the limits of definitions that changed since a worker last started with them. */
+  async defineLimits(types: readonly { type: string; limits: string | undefined }[]): Promise<void> {
+    await this.database.query(statement('defineLimits'), [types.map((t) => t.type), types.map((t) => t.limits ?? null)])
+  }
+
   async types(names: readonly string[] | null): Promise<TypeRow[]> {
     return this.database.query(statement('readTypes'), [names])
   }
@@ -123,12 +129,19 @@ export class Store {
   }
 
   /** A new identity for this process start, never given out before. */
-  async registerWorker(worker: { name: string; host: string; pid: number; version: string }): Promise<number> {
+  async registerWorker(worker: {
+    name: string
+    host: string
+    pid: number
+    version: string
+    types: readonly number[]
+  }): Promise<number> {
     const rows = await this.database.query<{ id: number }>(statement('registerWorker'), [
       worker.name,
       worker.host,
       worker.pid,
       worker.version,
+      worker.types,
     ])
     return (rows[0] as { id: number }).id
   }
@@ -220,6 +233,12 @@ export class Store {
 
   async job(id: string): Promise<JobRow | undefined> {
     return (await this.database.query<JobRow>(statement('jobById'), [id]))[0]
+  }
+
+  /** What is known about why a job stands where it stands. */
+  async explainFacts(id: string): Promise<ExplainFacts | undefined> {
+    const rows = await this.database.query<{ facts: ExplainFacts | null }>(statement('explainFacts'), [id])
+    return rows[0]?.facts ?? undefined
   }
 
   async attempts(id: string): Promise<AttemptRow[]> {

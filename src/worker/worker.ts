@@ -7,6 +7,7 @@ import { ClaimLoop } from '../claim/loop.js'
 import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { WorkerEvent, WorkerEvents } from '../events.js'
+import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
@@ -40,11 +41,21 @@ export async function startWorker(
 ): Promise<Worker> {
   const settings = readWorkerOptions(options)
   const handlers = handlersByName(types)
+  const lanes = lanesFromEnvironment(process.env)
   try {
+    for (const [lane, fields] of lanes) {
+      await holdfast.flow.setLane(lane, fields, { by: 'the environment', create: true, unsafe: options.unsafe ?? false })
+    }
     await holdfast.types.update(types)
     const known = await holdfast.store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
-    const id = await holdfast.store.registerWorker({ name, host: hostname(), pid: process.pid, version })
+    const id = await holdfast.store.registerWorker({
+      name,
+      host: hostname(),
+      pid: process.pid,
+      version,
+      types: known.map((row) => row.id),
+    })
     return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger())
   } catch (error) {
     throw explained(error)

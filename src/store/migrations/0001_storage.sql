@@ -55,6 +55,7 @@ create table holdfast.workers (
   host        text not null,
   pid         integer not null,
   version     text not null,
+  types       integer[] not null,
   started_at  timestamptz not null default holdfast.now(),
   seen_at     timestamptz not null default holdfast.now(),
   stopped_at  timestamptz

@@ -190,7 +190,7 @@ begin
   v_gate_at := holdfast.admit_waiting();
   select extract(epoch from least(v_gate_at, (
     select w.due_at from holdfast.waiting as w
-    where w.due_at >= coalesce(read_to, p_after) order by w.due_at limit 1)) - v_now) * 1000
+    where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' order by w.due_at limit 1)) - v_now) * 1000
   into next_in_ms;
   return next;
 end $$;

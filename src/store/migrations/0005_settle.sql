@@ -69,10 +69,11 @@ begin
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
   ), tallied as (
-    insert into holdfast.tallies (type_id, at, good, bad)
-    select e.type_id, v_now, count(*) filter (where e.outcome = 'completed'),
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
            count(*) filter (where e.outcome in ('failed', 'timed_out'))
     from ended as e where e.outcome in ('completed', 'failed', 'timed_out') group by e.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
   )
   select array_agg(done.job_id), array_agg(distinct done.lane_id),
          array_agg(done.job_id) filter (where done.pass > 0),
@@ -151,7 +152,9 @@ begin
       ), arrived as (
         insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
       ), tallied as (
-        insert into holdfast.tallies (type_id, at, good, bad) select j.type_id, v_now, 0, count(*) from judged as j group by j.type_id
+        insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+        select j.type_id, holdfast.tally_step(v_now), v_lease.worker_id, 0, count(*) from judged as j group by j.type_id
+        on conflict on constraint tallies_pkey do update set bad = t.bad + excluded.bad
       ), buried as (
         insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
         select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead

@@ -13,6 +13,8 @@ create table holdfast.gates (
   key_rate_count   integer constraint key_rate_is_positive check (key_rate_count between 1 and 1000000),
   key_rate_per     interval constraint key_rate_per_is_positive check (key_rate_per > interval '0'),
   fair             boolean not null default false,
+  -- The limits the type's definition named last. An operator's change stands until the definition changes.
+  defined          jsonb,
   -- The virtual time of fair queueing: the turn of the key that was admitted last.
   turn             double precision not null default 0,
   -- Keys of this type are told apart: some limit, pause or stop is per key, or the type is fair.
@@ -105,11 +107,13 @@ create table holdfast.arrivals (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 create index arrivals_of_type on holdfast.arrivals (type_id);
 
--- How attempts ended, a row per settled batch and type; the breaker reads the last minutes of it.
+-- How attempts ended, in steps of ten seconds; the breaker reads the last minutes of it. Each worker has rows of its own,
+-- so that none waits for another.
 create table holdfast.tallies (
-  type_id  integer not null,
-  at       timestamptz not null,
-  good     integer not null,
-  bad      integer not null
-) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index tallies_of_type on holdfast.tallies (type_id, at);
+  type_id    integer not null,
+  at         timestamptz not null,
+  worker_id  integer not null,
+  good       integer not null,
+  bad        integer not null,
+  primary key (type_id, at, worker_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);

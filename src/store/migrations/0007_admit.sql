@@ -58,8 +58,8 @@ begin
   if v_gate.rate_count is not null then
     v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
     v_next := v_first + v_gate.rate_per;
-    delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
   end if;
+  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
   if v_want <= 0 then
     return v_next;
   end if;
@@ -287,6 +287,10 @@ begin
   return array(select r from unnest(p_rows) as r where not r = any (v_moved));
 end $$;
 
+-- The step of ten seconds that attempts ending now are tallied in.
+create function holdfast.tally_step(at timestamptz) returns timestamptz language sql immutable parallel safe
+as $$ select date_bin('10 seconds', at, 'epoch') $$;
+
 -- Opens the breaker of a type whose attempts mostly fail. Called after a failure has been tallied.
 create function holdfast.judge_breaker(p_type integer) returns void
 language plpgsql
@@ -304,7 +308,8 @@ begin
   end if;
   select coalesce(sum(t.good), 0), coalesce(sum(t.bad), 0) into v_good, v_bad from holdfast.tallies as t
   where t.type_id = p_type
-    and t.at > greatest(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'), coalesce(v_gate.breaker_since, '-infinity'));
+    and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
+    and t.at > coalesce(v_gate.breaker_since, '-infinity');
   if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
     perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));
   end if;

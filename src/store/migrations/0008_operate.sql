@@ -72,6 +72,24 @@ begin
   perform holdfast.review_gate(v_type);
 end $$;
 
+-- Applies the limits that definitions name, where they changed since last time; what a definition no longer names is taken
+-- away. What an operator has set stands until then. The arrays stand side by side; null: the definition names no limits.
+create function holdfast.define_limits(p_types text[], p_limits jsonb[]) returns void language plpgsql as $$
+declare
+  v_type text;
+  v_limits jsonb;
+  v_before jsonb;
+begin
+  for v_type, v_limits in select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) order by d.type loop
+    select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
+    continue when v_limits is not distinct from v_before;
+    perform holdfast.set_limits(v_type, coalesce((
+      select jsonb_object_agg(k.key, case k.key when 'fair' then 'false'::jsonb else 'null'::jsonb end)
+      from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}') || coalesce(v_limits, '{}'));
+    update holdfast.gates set defined = v_limits where type_id = holdfast.type_named(v_type);
+  end loop;
+end $$;
+
 -- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason.
 create function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
 declare

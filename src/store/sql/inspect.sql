@@ -12,3 +12,7 @@ from holdfast.attempts where job_id = $1::text::uuid order by ended_at, attempt
 -- name: countByStatus
 -- How many jobs stand where, by type. Scans what is kept: for a person's look, not for a poll every second.
 select type, status, count(*)::integer as count from holdfast.jobs group by type, status order by type, status
+
+-- name: explainFacts
+-- Everything that decides when one job may run. Null: no such job is kept.
+select holdfast.explain_facts($1::text::uuid) as facts

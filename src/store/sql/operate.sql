@@ -2,6 +2,10 @@
 -- Changes the named limits of a type; takes effect with the next admission.
 select holdfast.set_limits($1::text, $2::text::jsonb)::text as done
 
+-- name: defineLimits
+-- Applies the limits of definitions that changed.
+select holdfast.define_limits($1::text[], $2::jsonb[])::text as done
+
 -- name: pauseType
 -- Jobs of the type wait; enqueue goes on.
 select holdfast.pause_type($1::text, $2::text, $3::text)::text as done
