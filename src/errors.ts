@@ -22,6 +22,7 @@ export const errorTable = {
   request_too_large: { status: 413, retryable: false, title: 'The request is larger than the server takes' },
   unsupported_media_type: { status: 415, retryable: false, title: 'The request is in a format that is not taken here' },
   internal_error: { status: 500, retryable: true, title: 'Something went wrong inside the server' },
+  too_much_waiting: { status: 429, retryable: true, title: 'So much is waiting already that the job is not taken' },
   not_found: { status: 404, retryable: false, title: 'There is nothing of that id' },
   unauthorized: { status: 401, retryable: false, title: 'A valid key is needed' },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>
@@ -34,11 +35,14 @@ export class HoldfastError extends Error {
   readonly code: ErrorCode
   /** The field or path that was wrong, such as `payload.to` or `priority`. */
   readonly field: string | undefined
+  /** When it makes sense to try again, where that is known. */
+  readonly retryAfterMs: number | undefined
 
-  constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown; retryAfterMs?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.field = options.field
+    this.retryAfterMs = options.retryAfterMs
   }
 
   get status(): number {

@@ -1,12 +1,16 @@
 import type pg from 'pg'
-import { type Enqueued, enqueue } from './enqueue/enqueue.js'
+import { Backpressure } from './enqueue/backpressure.js'
+import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
+import { type Explanation, explain } from './flow/explain.js'
+import { Flow } from './flow/flow.js'
 import { type JobStory, readStory } from './history/story.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
 import { isJobId } from './job/id.js'
 import type { JobOptions, JobRequest, JobType } from './job/type.js'
 import { type AppliedMigration, migrate } from './store/migrate.js'
+import { OperatorStore } from './store/operator-store.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 
@@ -30,6 +34,9 @@ export interface HoldfastOptions {
 export class Holdfast {
   readonly store: Store
   readonly types: TypeRegistry
+  /** Lanes, limits, pauses and breakers. */
+  readonly flow: Flow
+  readonly #backpressure: Backpressure
 
   constructor(options: HoldfastOptions = {}) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
@@ -45,6 +52,9 @@ export class Holdfast {
     }
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
+    const operators = new OperatorStore(this.store.database)
+    this.flow = new Flow(operators)
+    this.#backpressure = new Backpressure(operators)
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
@@ -56,18 +66,25 @@ export class Holdfast {
   ): Promise<Enqueued> {
     const { tx, ...jobOptions } = options
     const request = { ...jobOptions, type, payload } as JobRequest
-    return (await enqueue(this.store, this.types, [request], tx))[0] as Enqueued
+    return (await enqueue(this.store, this.types, this.#backpressure, [request], tx ? { tx } : {}))[0] as Enqueued
   }
 
   /** Stores any number of jobs, all or none; answers in their order. */
-  async enqueueMany(requests: readonly JobRequest[], options: { tx?: CallerTransaction } = {}): Promise<Enqueued[]> {
-    return enqueue(this.store, this.types, requests, options.tx)
+  async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
+    return enqueue(this.store, this.types, this.#backpressure, requests, options)
   }
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */
   async job(id: string): Promise<JobStory | undefined> {
     if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
     return readStory(this.store, id)
+  }
+
+  /** Why a job is not running now: the gates that are shut, and what would open them. */
+  async explain(id: string): Promise<Explanation | undefined> {
+    if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+    const facts = await this.store.explainFacts(id)
+    return facts && explain(facts)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

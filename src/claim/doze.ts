@@ -28,14 +28,14 @@ const sayAgainMs = 10_000
 export class Doze {
   readonly #store: Store
   readonly #worker: number
-  readonly #lanes: readonly number[]
+  readonly #lanes: () => readonly number[]
   #asleep = false
   #liesSince = 0
   #saidAt = 0
   #calls: number[] = []
   #workedAt = Number.NEGATIVE_INFINITY
 
-  constructor(store: Store, worker: number, lanes: readonly number[]) {
+  constructor(store: Store, worker: number, lanes: () => readonly number[]) {
     this.#store = store
     this.#worker = worker
     this.#lanes = lanes
@@ -69,7 +69,7 @@ export class Doze {
     const asLongAgainMs = Math.min(pollMs, Math.max(lookOftenMs, now - this.#liesSince))
     if (this.#asleep && now - this.#saidAt < sayAgainMs) return asLongAgainMs
     if (!this.#asleep && (this.#calledOften() || this.#workedLately())) return Math.min(lookOftenMs, pollMs)
-    const isNews = await this.#store.fallAsleep(this.#worker, this.#lanes)
+    const isNews = await this.#store.fallAsleep(this.#worker, this.#lanes())
     this.#saidAt = now
     if (this.#asleep && !isNews) return asLongAgainMs
     this.#asleep = true

@@ -2,22 +2,21 @@ import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { Doze } from './doze.js'
-import type { LaneReader } from './lane-reader.js'
+import type { Lane, Lanes } from './lanes.js'
 import { Wake } from './wake.js'
 
 export interface ClaimLoopSettings {
   worker: number
-  leaseMs: number
-  /** How often to look when no call can be heard, and the longest rest when one can. */
+  /** How often to look when no call can be heard, and the longest rest when one can; the lanes may ask for less. */
   pollMs: { deaf: number; listening: number }
 }
 
 export interface ClaimLoopEvents {
-  /** How many jobs can be taken now. */
-  room(): number
+  /** How many jobs can be taken now, in all or from one lane. */
+  room(lane?: Lane): number
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
-  claimed(rows: readonly ClaimedRow[]): void
+  claimed(rows: readonly ClaimedRow[], lane: Lane): void
   /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
   unheard(): Promise<unknown>
   /** The database is about to be asked. */
@@ -46,7 +45,7 @@ const pauseMs = { first: 100, most: 5_000 }
 export class ClaimLoop {
   readonly wake = new Wake()
   readonly #store: Store
-  readonly #lanes: readonly LaneReader[]
+  readonly #lanes: Lanes
   readonly #settings: ClaimLoopSettings
   readonly #events: ClaimLoopEvents
   readonly #doze: Doze
@@ -60,13 +59,12 @@ export class ClaimLoop {
   #fullSince: number | undefined
   #unheard = false
 
-  constructor(store: Store, lanes: readonly LaneReader[], settings: ClaimLoopSettings, events: ClaimLoopEvents) {
+  constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, events: ClaimLoopEvents) {
     this.#store = store
     this.#lanes = lanes
     this.#settings = settings
     this.#events = events
-    const laneIds = lanes.map((lane) => lane.lane)
-    this.#doze = new Doze(store, settings.worker, laneIds)
+    this.#doze = new Doze(store, settings.worker, () => lanes.ids)
   }
 
   start(): void {
@@ -123,6 +121,8 @@ export class ClaimLoop {
       await this.#events.unheard()
       this.#unheard = false
     }
+    // Producers call only for the lanes this worker was said to sleep in.
+    if (await this.#lanes.refresh()) this.#doze.forget()
     // Lying down, it has to look at both: what is due soon may also be of somebody who did not see that it sleeps.
     if (this.#doze.asleep && monotonicMs() >= this.#lookAt) this.#nextDueAt = 0
     const promoted = await this.#promoteWhatIsDue()
@@ -156,17 +156,18 @@ export class ClaimLoop {
     return promoted
   }
 
-  /** Asks each lane in turn, a different one first each time, until there is no room. */
+  /** Asks each lane in turn, a different one first each time, until there is no room. A full lane is passed over. */
   async #claimRound(): Promise<number> {
+    const lanes = this.#lanes.enabled
     let claimed = 0
-    for (let i = 0; i < this.#lanes.length && !this.#stop.signal.aborted; i++) {
-      const limit = Math.min(mostPerClaim, this.#events.room())
-      if (limit === 0) break
-      const lane = this.#lanes[(this.#turn + i) % this.#lanes.length] as LaneReader
+    for (let i = 0; i < lanes.length && !this.#stop.signal.aborted; i++) {
+      const lane = lanes[(this.#turn + i) % lanes.length] as Lane
+      const limit = Math.min(mostPerClaim, this.#events.room(lane))
+      if (limit === 0) continue
       this.#unheard = true
-      const rows = await lane.claim(this.#settings.worker, limit, this.#settings.leaseMs)
+      const rows = await lane.reader.claim(this.#settings.worker, limit, lane.leaseMs)
       this.#unheard = false
-      if (rows.length > 0) this.#events.claimed(rows)
+      if (rows.length > 0) this.#events.claimed(rows, lane)
       claimed += rows.length
     }
     this.#turn += 1
@@ -178,8 +179,9 @@ export class ClaimLoop {
     if (this.#events.room() > 0) {
       this.#fullSince = undefined
       if (claimed > 0) return 0
-      const restMs = this.#events.listening() ? await this.#doze.rest(listening) : this.#doze.restDeaf(deaf)
-      return Math.min(restMs, ...this.#lanes.map((lane) => lane.lookAgainInMs))
+      const pollMs = Math.min(listening, this.#lanes.pollMs)
+      const restMs = this.#events.listening() ? await this.#doze.rest(pollMs) : this.#doze.restDeaf(deaf)
+      return Math.min(restMs, ...this.#lanes.enabled.map((lane) => lane.reader.lookAgainInMs))
     }
     this.#fullSince ??= monotonicMs()
     const patienceMs = this.#fullSince + fullForMs - monotonicMs()

@@ -4,8 +4,17 @@ import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
+import type { AdmissionEnd, Backpressure } from './backpressure.js'
+import { paced } from './pace.js'
 import { prepare } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
+
+export interface EnqueueOptions {
+  /** The caller's own transaction. */
+  tx?: CallerTransaction
+  /** At most so many of these jobs become due each second; they have a low priority unless they say otherwise. */
+  pace?: number
+}
 
 export interface Enqueued {
   id: string
@@ -24,15 +33,19 @@ const tries = 4
 export async function enqueue(
   store: Store,
   registry: TypeRegistry,
+  backpressure: Backpressure,
   requests: readonly JobRequest[],
-  tx?: CallerTransaction,
+  options: EnqueueOptions = {},
 ): Promise<Enqueued[]> {
-  const jobs = await Promise.all(requests.map(prepare))
+  const { tx } = options
+  const jobs = await Promise.all((options.pace === undefined ? requests : paced(requests, options.pace)).map(prepare))
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
   const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
   const standing =
-    tx === undefined ? await storeDurably(store, registry, types, jobs) : await storeIn(tx, store, registry, types, jobs)
+    tx === undefined
+      ? await storeDurably(store, registry, backpressure, types, jobs)
+      : await storeIn(tx, store, registry, backpressure, types, jobs)
   return jobs.map((job, place) => {
     const id = standing.get(place)
     return id === undefined ? { id: job.id, status: 'created' } : { id, status: 'existing' }
@@ -43,14 +56,19 @@ async function storeIn(
   tx: CallerTransaction,
   store: Store,
   registry: TypeRegistry,
+  backpressure: Backpressure,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
 ): Promise<Map<number, string>> {
   const queryable = asQueryable(tx)
   await registry.ensure(types, queryable)
+  const ended = await backpressure.admit(jobs)
   try {
-    return await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought))
+    const standing = await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought))
+    ended(true)
+    return standing
   } catch (error) {
+    ended(false)
     const problem = explained(error)
     if (!(problem instanceof HoldfastError) || problem.code !== 'unknown_type') throw problem
     // A type we have just registered can only be unknown to a transaction that still looks at an earlier moment.
@@ -70,27 +88,34 @@ async function storeIn(
 async function storeDurably(
   store: Store,
   registry: TypeRegistry,
+  backpressure: Backpressure,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
 ): Promise<Map<number, string>> {
   const brought = jobs.some((job) => job.brought)
   const begun = monotonicMs()
+  let ended: AdmissionEnd | undefined
   for (let attempt = 1; ; attempt++) {
     const fresh = attempt === 1 && !brought
     try {
       await registry.ensure(types)
+      ended ??= await backpressure.admit(jobs)
       const standing =
         endOfStatement(jobs, 0) === jobs.length
           ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false })
           : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh))
       if (attempt > 1) forgetOwn(standing, jobs)
+      ended(true)
       return standing
     } catch (error) {
       // A try that was given up can still reach its commit. Who meets it there finds its jobs with the next look.
       const met = attempt > 1 && isDuplicate(error)
       const late = monotonicMs() - begun > store.database.patienceMs
       const again = met ? attempt <= tries : isWorthAnotherTry(error) && attempt < tries && !late
-      if (!again) throw explained(error)
+      if (!again) {
+        ended?.(false)
+        throw explained(error)
+      }
       await sleep(50 * 3 ** (attempt - 1))
     }
   }

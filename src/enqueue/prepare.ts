@@ -6,7 +6,7 @@ import { encodePayload } from '../job/payload.js'
 import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
 import type { NewJob } from '../store/store.js'
 
-const known = ['type', 'payload', 'id', 'priority', 'maxAttempts', 'delay', 'runAt', 'idempotencyKey']
+const known = ['type', 'payload', 'id', 'priority', 'maxAttempts', 'delay', 'runAt', 'idempotencyKey', 'concurrencyKey']
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
 
@@ -28,7 +28,8 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
       request.maxAttempts === undefined
         ? (definition?.maxAttempts ?? null)
         : wholeNumber(request.maxAttempts, 'maxAttempts', 1, 20),
-    idempotencyKey: idempotencyKey(request.idempotencyKey),
+    idempotencyKey: key(request.idempotencyKey, 'idempotencyKey'),
+    concurrencyKey: key(request.concurrencyKey, 'concurrencyKey'),
     ...dueTime(request),
   }
 }
@@ -49,10 +50,10 @@ function brought(id: string | undefined): string | undefined {
   throw refused('id', `is ${JSON.stringify(id)}; it must be a UUIDv7. For keys of your own there is idempotencyKey`)
 }
 
-function idempotencyKey(key: unknown): string | null {
+function key(key: unknown, field: string): string | null {
   if (key === undefined) return null
   if (typeof key === 'string' && key.length >= 1 && key.length <= 500 && !/[\0\p{Surrogate}]/u.test(key)) return key
-  throw refused('idempotencyKey', 'must be a string of 1 to 500 characters without NUL')
+  throw refused(field, 'must be a string of 1 to 500 characters without NUL')
 }
 
 function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt: string | null } {

@@ -28,6 +28,11 @@ export class TypeRegistry {
   /** What a worker does at its start: its definitions are the newest, so known types take their values. */
   async update(types: readonly AnyJobType[]): Promise<void> {
     await this.#register(types, true)
+    try {
+      await this.#store.defineLimits(types)
+    } catch (error) {
+      throw explained(error)
+    }
   }
 
   /** Read in the caller's transaction, so an answer that their own rollback would undo is not remembered. */

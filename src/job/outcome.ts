@@ -5,5 +5,5 @@ export type Outcome =
   | { kind: 'completed' }
   | { kind: 'failed'; failure: Failure; fatal: boolean; retryAfterMs?: number }
   | { kind: 'timed_out'; failure: Failure }
-  | { kind: 'snoozed'; delayMs: number }
+  | { kind: 'snoozed'; delayMs: number; stop?: 'type' | 'key' }
   | { kind: 'handed_back' }

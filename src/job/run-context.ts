@@ -32,13 +32,20 @@ export abstract class RunContext {
   abstract get extendLease(): (duration: Duration) => Promise<void>
   /** `return ctx.snooze('10m')` ends the attempt without spending it; the job is due again after that time. */
   abstract get snooze(): (duration: Duration) => Snooze
+  /**
+   * `return ctx.stop('30s', 'key')` when the other side said "too many requests": this job and all jobs of its concurrency
+   * key, or of its whole type, wait that long. No attempt is spent.
+   */
+  abstract get stop(): (duration: Duration, what: 'type' | 'key') => Snooze
 }
 
 /** The answer of a handler that wants to be called again later. */
 export class Snooze {
   readonly delayMs: number
+  readonly stop: 'type' | 'key' | undefined
 
-  constructor(delayMs: number) {
+  constructor(delayMs: number, stop?: 'type' | 'key') {
     this.delayMs = delayMs
+    this.stop = stop
   }
 }

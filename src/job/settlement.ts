@@ -5,6 +5,8 @@ export interface Settlement {
   readonly move: 'complete' | 'retry' | 'exhaust' | 'die' | 'snooze' | 'hand_back'
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'snoozed' | 'handed_back'
   readonly delayMs: number | null
+  /** Jobs of the same type or key wait as long. */
+  readonly stop?: 'type' | 'key'
   readonly failure: Failure | null
   /** Set where the type's own backoff function could not be used, and why. */
   readonly fellBack?: string

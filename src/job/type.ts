@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
+import { encodeLimits, type Limits } from './limits.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
 
@@ -18,6 +19,8 @@ export interface JobOptions {
   runAt?: Date
   /** A second enqueue of the type with this key answers with the first job, as long as that job is kept. */
   idempotencyKey?: string
+  /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
+  concurrencyKey?: string
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -35,6 +38,8 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly maxAttempts: number
   readonly timeoutMs: number
   readonly backoff: Backoff | BackoffFunction
+  /** The limits of the definition, encoded for the database; undefined where it names none. */
+  readonly limits: string | undefined
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -55,11 +60,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> {
   backoff?: BackoffOption
   /** After this the attempt has failed and its slot is free. */
   timeout?: Duration
+  /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
+  limits?: Limits
   /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
 
-const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'run']
+const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'run']
 const longestTimeoutMs = 7 * 86_400_000
 
 /** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
@@ -87,6 +94,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     maxAttempts: wholeNumber(definition.maxAttempts ?? 5, 'maxAttempts', 1, 20),
     timeoutMs: Math.ceil(timeoutMs),
     backoff: readBackoff(definition.backoff),
+    limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }

@@ -15,6 +15,7 @@ export interface ClaimedJob {
   readonly id: string
   readonly lease: string
   readonly type: AnyJobType
+  readonly lane: number
   readonly priority: number
   readonly attempt: number
   readonly maxAttempts: number
@@ -104,7 +105,7 @@ export class Attempt {
       const read = this.#payload()
       const payload = read instanceof Promise ? await read : read
       const answer = await this.job.type.run?.(payload, new AttemptContext(this))
-      outcome = answer instanceof Snooze ? { kind: 'snoozed', delayMs: answer.delayMs } : { kind: 'completed' }
+      outcome = answer instanceof Snooze ? snoozed(answer) : { kind: 'completed' }
     } catch (error) {
       outcome = failed(error)
     }
@@ -144,6 +145,10 @@ export class Attempt {
     this.#controller ??= new AbortController()
     currentAttempt.run(this, () => this.#controller?.abort(reason))
   }
+}
+
+function snoozed({ delayMs, stop }: Snooze): Outcome {
+  return stop ? { kind: 'snoozed', delayMs, stop } : { kind: 'snoozed', delayMs }
 }
 
 function failed(error: unknown): Outcome {

@@ -9,6 +9,7 @@ const job: ClaimedJob = {
   id: '01890000-0000-7000-8000-000000000001',
   lease: '9007199254740993',
   type: defineType({ type: 'seen' }),
+  lane: 1,
   priority: 5,
   attempt: 2,
   maxAttempts: 3,

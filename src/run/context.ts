@@ -41,4 +41,8 @@ export class AttemptContext implements RunContext {
   get snooze(): RunContext['snooze'] {
     return (duration) => new Snooze(toMilliseconds(duration, 'the duration given to snooze'))
   }
+
+  get stop(): RunContext['stop'] {
+    return (duration, what) => new Snooze(toMilliseconds(duration, 'the duration given to stop'), what)
+  }
 }

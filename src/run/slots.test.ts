@@ -8,6 +8,7 @@ function claimed(count: number, over: Partial<ClaimedJob> & Pick<ClaimedJob, 'ty
   return Array.from({ length: count }, (_, i) => ({
     id: `job ${i}`,
     lease: '1',
+    lane: 1,
     priority: 5,
     attempt: 1,
     maxAttempts: 5,

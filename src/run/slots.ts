@@ -31,6 +31,7 @@ export class Slots {
   readonly #running = new Set<Attempt>()
   readonly #attemptEvents: AttemptEvents
   readonly #line = new Line<ClaimedJob>()
+  readonly #byLane = new Map<number, number>()
   #averageMs: number | undefined
   #filling = false
   #watch: NodeJS.Timeout | undefined
@@ -54,6 +55,11 @@ export class Slots {
     return this.#line.length
   }
 
+  /** How many jobs of one lane are held here, running or in line. */
+  heldOf(lane: number): number {
+    return this.#byLane.get(lane) ?? 0
+  }
+
   /** How many jobs may be claimed now. Zero until it is worth a statement. */
   get room(): number {
     const held = this.#running.size + this.#line.length
@@ -64,16 +70,20 @@ export class Slots {
 
   add(jobs: readonly ClaimedJob[]): void {
     this.#line.join(jobs)
+    for (const job of jobs) this.#count(job, 1)
     this.#fill()
   }
 
   /** The leases are gone: what waits under them is forgotten, what runs is told. Returns how many jobs that were. */
   loseLeases(leases: ReadonlySet<string>): number {
-    let lost = this.#line.takeOut((job) => leases.has(job.lease)).length
+    const forgotten = this.#line.takeOut((job) => leases.has(job.lease))
+    for (const job of forgotten) this.#count(job, -1)
+    let lost = forgotten.length
     for (const attempt of this.#running) {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
+      this.#count(attempt.job, -1)
       lost += 1
     }
     this.#fill()
@@ -83,12 +93,19 @@ export class Slots {
 
   /** Gives back what waits in line; no attempt was begun. */
   handBackWaiting(): void {
-    for (const job of this.#line.takeOut()) this.#events.ended(job, { kind: 'handed_back' }, null)
+    for (const job of this.#line.takeOut()) {
+      this.#count(job, -1)
+      this.#events.ended(job, { kind: 'handed_back' }, null)
+    }
   }
 
   /** Gives back what is still running, without spending the attempts. */
   handBackRunning(): void {
     for (const attempt of [...this.#running]) attempt.handBack()
+  }
+
+  #count(job: ClaimedJob, change: 1 | -1): void {
+    this.#byLane.set(job.lane, (this.#byLane.get(job.lane) ?? 0) + change)
   }
 
   #ahead(): number {
@@ -113,6 +130,7 @@ export class Slots {
 
   #ended(attempt: Attempt, outcome: Outcome): void {
     this.#running.delete(attempt)
+    this.#count(attempt.job, -1)
     const took = monotonicMs() - attempt.startedAtMs
     this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)

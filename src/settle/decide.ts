@@ -18,7 +18,13 @@ export function decide(
     case 'handed_back':
       return handedBack
     case 'snoozed':
-      return { move: 'snooze', outcome: 'snoozed', delayMs: outcome.delayMs, failure: null }
+      return {
+        move: 'snooze',
+        outcome: 'snoozed',
+        delayMs: outcome.delayMs,
+        failure: null,
+        ...(outcome.stop ? { stop: outcome.stop } : {}),
+      }
     case 'failed':
     case 'timed_out': {
       const { kind, failure } = outcome

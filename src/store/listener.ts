@@ -21,22 +21,28 @@ export interface ListenerEvents {
  */
 export class Listener {
   readonly #config: pg.ClientConfig
-  readonly #channels: readonly string[]
+  #channels: readonly string[] = []
   readonly #events: ListenerEvents
   readonly #stop = new AbortController()
   #listening = false
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
+  #client: pg.Client | undefined
 
-  constructor(config: pg.ClientConfig, lanes: readonly number[], events: ListenerEvents) {
+  constructor(config: pg.ClientConfig, events: ListenerEvents) {
     this.#config = config
-    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
     this.#events = events
   }
 
   /** Whether wake-up calls can arrive right now. */
   get listening(): boolean {
     return this.#listening
+  }
+
+  /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
+  listenTo(lanes: readonly number[]): void {
+    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
+    for (const channel of this.#channels) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
   }
 
   start(): void {
@@ -77,6 +83,7 @@ export class Listener {
       // A stop is not to wait for a server that does not answer.
       const ready = await Promise.race([this.#listen(client).then(() => true), broken.then(() => false)])
       if (!ready) return
+      this.#client = client
       this.#listening = true
       onReady()
       // Whatever was called while nobody listened is found by looking.
@@ -85,6 +92,7 @@ export class Listener {
       await broken
     } finally {
       clearInterval(check)
+      this.#client = undefined
       if (this.#listening) {
         this.#listening = false
         this.#events.deaf()
@@ -95,7 +103,14 @@ export class Listener {
 
   async #listen(client: pg.Client): Promise<void> {
     await client.connect()
-    for (const channel of this.#channels) await client.query(`listen ${channel}`)
+    // Lanes may be added while this waits for the server; those are heard too before anybody is told that calls are heard.
+    const heard = new Set<string>()
+    for (;;) {
+      const channel = this.#channels.find((name) => !heard.has(name))
+      if (channel === undefined) return
+      await client.query(`listen ${channel}`)
+      heard.add(channel)
+    }
   }
 
   /** end() waits for a server that may never answer; the socket is closed either way. */

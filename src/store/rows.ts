@@ -79,3 +79,112 @@ export interface NewestJobRow {
   age_ms: number
   error: string | null
 }
+
+export interface WorkerLaneRow {
+  id: number
+  name: string
+  poll: number
+  lease: number | null
+  slots: number | null
+  enabled: boolean
+}
+
+export interface LaneRow {
+  name: string
+  slots: number | null
+  worker_slots: number | null
+  poll_ms: number
+  lease_ms: number | null
+  enabled: boolean
+  ageing_ms: string
+  changed_by: string | null
+  changed_why: string | null
+  changed_at: Date | null
+  in_use: number
+  types: string[] | null
+}
+
+export interface GateRow {
+  type: string
+  gated: boolean
+  max_running: number | null
+  key_max_running: number | null
+  rate_count: number | null
+  rate_per_ms: string | null
+  key_rate_count: number | null
+  key_rate_per_ms: string | null
+  fair: boolean
+  paused_at: Date | null
+  paused_by: string | null
+  paused_why: string | null
+  stopped_until: Date | null
+  breaker_hold: 'auto' | 'open' | 'closed'
+  breaker_opened_at: Date | null
+  breaker_reason: string | null
+  breaker_probe_at: Date | null
+  breaker_share: number
+  breaker_minimum: number
+  breaker_window_ms: string
+  breaker_probe_ms: string
+  held: number
+}
+
+/** One limit on what may wait, and how much does. */
+export interface Depth {
+  scope: string
+  name: string
+  soft: number | null
+  hard: number | null
+  waiting: number
+  /** How long the oldest job there has been waiting; null where none waits. */
+  ageMs: number | null
+  oldestMs: number | null
+}
+
+export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
+  age: string | number | null
+  oldest: string | number | null
+}
+
+/** What explain_facts gathers. Fields of the gate are there only while the job stands before it. */
+export interface ExplainFacts {
+  status: string | null
+  type: string
+  lane: string
+  key: string | null
+  workers: number
+  lane_enabled: boolean
+  lane_changed_by: string | null
+  lane_changed_why: string | null
+  lane_slots: number | null
+  lane_held_by: string[]
+  lane_in_use: number
+  place: 'queue' | 'waiting' | 'gated' | null
+  due_in_ms: number | null
+  due_at: string | null
+  worker: string | null
+  claimed_at: string | null
+  ahead?: number
+  ended_last_minute?: number
+  paused_by?: string | null
+  paused_why?: string | null
+  stopped_in_ms?: number | null
+  breaker_hold?: 'auto' | 'open' | 'closed'
+  breaker_opened_at?: string | null
+  breaker_reason?: string | null
+  breaker_probe_in_ms?: number | null
+  max_running?: number | null
+  running?: number
+  held_by?: string[]
+  rate_count?: number | null
+  rate_per_ms?: number | null
+  rate_used?: number
+  rate_free_in_ms?: number | null
+  key_paused_by?: string | null
+  key_paused_why?: string | null
+  key_rests_in_ms?: number | null
+  key_max_running?: number | null
+  key_running?: number
+  key_held_by?: string[]
+  keyed?: boolean
+}

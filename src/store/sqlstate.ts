@@ -88,6 +88,11 @@ export function explained(error: unknown): unknown {
       const asked = /"(.*)"/s.exec(message)?.[1] ?? ''
       return new HoldfastError('unknown_type', `${message}${didYouMean(asked, known)}`, { field: 'type', cause: error })
     }
+    case 'HF005': {
+      const known = detail ? detail.split(', ') : []
+      const asked = /"(.*)"/.exec(message)?.[1] ?? ''
+      return new HoldfastError('unknown_lane', `${message}${didYouMean(asked, known)}`, { field: 'lane', cause: error })
+    }
     case 'HF002':
       return new HoldfastError('invalid_option', text, { cause: error })
     case 'HF003':

@@ -1,7 +1,18 @@
 import type { Settlement } from '../job/settlement.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
-import type { AttemptRow, CappedCount, ClaimedRow, JobRow, NewestJobRow, RescuedRow, StatusCount, TypeRow } from './rows.js'
+import type {
+  AttemptRow,
+  CappedCount,
+  ClaimedRow,
+  ExplainFacts,
+  JobRow,
+  NewestJobRow,
+  RescuedRow,
+  StatusCount,
+  TypeRow,
+  WorkerLaneRow,
+} from './rows.js'
 import type { Queryable } from './transaction.js'
 
 const pingTimeoutMs = 2_000
@@ -18,6 +29,7 @@ export interface NewJob {
   delayMs: number | null
   runAt: string | null
   idempotencyKey: string | null
+  concurrencyKey: string | null
 }
 
 export interface RegisteredType {
@@ -62,6 +74,11 @@ export class Store {
     ])
   }
 
+  /** Applies the limits of definitions that changed since a worker last started with them. */
+  async defineLimits(types: readonly { type: string; limits: string | undefined }[]): Promise<void> {
+    await this.database.query(statement('defineLimits'), [types.map((t) => t.type), types.map((t) => t.limits ?? null)])
+  }
+
   /** The registered types of these names, or all; on the caller's connection where one is given. */
   async types(names: readonly string[] | null, tx?: Queryable): Promise<TypeRow[]> {
     const readTypes = statement('readTypes')
@@ -70,6 +87,11 @@ export class Store {
 
   async lanes(): Promise<{ id: number; name: string }[]> {
     return this.database.query(statement('readLanes'), [])
+  }
+
+  /** The lanes these types run in now, as a worker uses them. */
+  async lanesOfTypes(types: readonly number[]): Promise<WorkerLaneRow[]> {
+    return this.database.queryShort(statement('readLanesOfTypes'), [types])
   }
 
   /**
@@ -90,6 +112,7 @@ export class Store {
       jobs.map((job) => job.delayMs),
       jobs.map((job) => job.runAt),
       jobs.map((job) => job.idempotencyKey),
+      jobs.map((job) => job.concurrencyKey),
       options.fresh,
       options.keysTaken,
       options.wakeAlways,
@@ -108,12 +131,19 @@ export class Store {
   }
 
   /** A new identity for this process start, never given out before. */
-  async registerWorker(worker: { name: string; host: string; pid: number; version: string }): Promise<number> {
+  async registerWorker(worker: {
+    name: string
+    host: string
+    pid: number
+    version: string
+    types: readonly number[]
+  }): Promise<number> {
     const rows = await this.database.query<{ id: number }>(statement('registerWorker'), [
       worker.name,
       worker.host,
       worker.pid,
       worker.version,
+      worker.types,
     ])
     return (rows[0] as { id: number }).id
   }
@@ -177,6 +207,7 @@ export class Store {
       ended.map((e) => e.startedAgoMs),
       ended.map((e) => e.endedAgoMs),
       unlessAllNull(ended.map((e) => e.settlement.delayMs)),
+      unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
       worker,
       closedLeases,
     ])
@@ -218,6 +249,12 @@ export class Store {
 
   async job(id: string): Promise<JobRow | undefined> {
     return (await this.database.query<JobRow>(statement('jobById'), [id]))[0]
+  }
+
+  /** What is known about why a job stands where it stands. */
+  async explainFacts(id: string): Promise<ExplainFacts | undefined> {
+    const rows = await this.database.query<{ facts: ExplainFacts | null }>(statement('explainFacts'), [id])
+    return rows[0]?.facts ?? undefined
   }
 
   async attempts(id: string): Promise<AttemptRow[]> {

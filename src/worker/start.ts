@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { HoldfastError } from '../errors.js'
+import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import type { AnyJobType } from '../job/type.js'
 import { explained } from '../store/sqlstate.js'
@@ -17,10 +18,19 @@ export async function startWorker(
   const settings = readWorkerOptions(options)
   const handlers = handlersByName(types, settings.upkeepOnly)
   try {
+    for (const [lane, fields] of lanesFromEnvironment(process.env)) {
+      await holdfast.flow.setLane(lane, fields, { by: 'the environment', create: true, unsafe: options.unsafe ?? false })
+    }
     await holdfast.types.update(types)
     const known = await holdfast.store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
-    const id = await holdfast.store.registerWorker({ name, host: hostname(), pid: process.pid, version })
+    const id = await holdfast.store.registerWorker({
+      name,
+      host: hostname(),
+      pid: process.pid,
+      version,
+      types: known.map((row) => row.id),
+    })
     return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger())
   } catch (error) {
     throw explained(error)

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import { LaneReader } from '../claim/lane-reader.js'
+import { type Lane, Lanes } from '../claim/lanes.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
 import { monotonicMs, sleep } from '../clock.js'
@@ -70,7 +70,7 @@ export class Worker {
     this.#report = new Report(log, this.#pulse)
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
-    const lanes = [...new Set(known.map((row) => row.lane))]
+    const lanes = new Lanes(store, [...this.#types.keys()], settings.leaseMs, (ids) => this.#listener?.listenTo(ids))
 
     this.#slots = new Slots(settings.concurrency, {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
@@ -104,23 +104,12 @@ export class Worker {
     })
     this.#loop = new ClaimLoop(
       store,
-      lanes.map(
-        (lane) =>
-          new LaneReader(
-            store,
-            lane,
-            known.filter((row) => row.lane === lane).map((row) => row.id),
-          ),
-      ),
+      lanes,
+      { worker: id, pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs } },
       {
-        worker: id,
-        leaseMs: settings.leaseMs,
-        pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs },
-      },
-      {
-        room: () => this.#room(),
+        room: (lane) => this.#room(lane),
         listening: () => this.#listener?.listening ?? false,
-        claimed: (rows) => this.#take(rows),
+        claimed: (rows, lane) => this.#take(rows, lane),
         unheard: () => store.handBackUnheard(id, this.#leases.known),
         asking: () => this.#pulse.asking('claims'),
         answered: () => this.#report.answered('claims'),
@@ -128,7 +117,7 @@ export class Worker {
       },
     )
     this.#listener = settings.listen
-      ? new Listener(store.database.clientConfig, lanes, {
+      ? new Listener(store.database.clientConfig, {
           called: () => this.#loop.called(),
           deaf: () => this.#loop.wake.signal(),
         })
@@ -200,19 +189,21 @@ export class Worker {
     while (this.#slots.running > 0 && monotonicMs() < deadline && !this.#inAHurry) await sleep(20)
   }
 
-  #room(): number {
+  #room(lane: Lane | undefined): number {
     this.#heldBack = this.#settler.unwritten >= mostUnwritten
-    return this.#heldBack ? 0 : this.#slots.room
+    const room = this.#heldBack ? 0 : this.#slots.room
+    return lane ? Math.min(room, Math.max(0, lane.slots - this.#slots.heldOf(lane.reader.lane))) : room
   }
 
-  #take(rows: readonly ClaimedRow[]): void {
+  #take(rows: readonly ClaimedRow[], lane: Lane): void {
     const claimedAtMs = monotonicMs()
     const lease = (rows[0] as ClaimedRow).lease
-    this.#leases.hold(lease, rows.length, this.#settings.leaseMs)
+    this.#leases.hold(lease, rows.length, lane.leaseMs)
     this.#slots.add(
       rows.map((row) => ({
         id: row.id,
         lease,
+        lane: lane.reader.lane,
         type: this.#types.get(row.type) as AnyJobType,
         priority: row.priority,
         attempt: row.attempt,

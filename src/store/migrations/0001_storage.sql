@@ -15,22 +15,38 @@ create function holdfast.now() returns timestamptz language sql volatile paralle
 as 'select pg_catalog.clock_timestamp()';
 
 create table holdfast.lanes (
-  id         smallint generated always as identity primary key,
-  name       text not null constraint lanes_name unique,
+  id            smallint generated always as identity primary key,
+  name          text not null constraint lanes_name unique,
+  -- Most jobs running at once, in the whole fleet and in one worker. Null: as many as the workers have slots.
+  slots         integer constraint slots_are_positive check (slots between 1 and 100000),
+  worker_slots  integer constraint worker_slots_are_positive check (worker_slots between 1 and 10000),
+  poll_ms       integer not null default 2000 constraint poll_is_10_ms_to_10_min check (poll_ms between 10 and 600000),
+  -- Null: what the worker was started with.
+  lease_ms      integer constraint lease_is_100_ms_to_1_day check (lease_ms between 100 and 86400000),
+  enabled       boolean not null default true,
   -- Ageing: a job waiting this long counts as one priority higher than a job that has just come.
-  ageing     interval not null default '1 minute' constraint ageing_is_positive check (ageing > interval '0'),
+  ageing        interval not null default '1 minute' constraint ageing_is_positive check (ageing > interval '0'),
+  -- Who changed it last, and why.
+  changed_by    text,
+  changed_why   text,
+  changed_at    timestamptz,
   constraint lane_name_is_short check (name ~ '^[a-z][a-z0-9_-]{0,62}$')
 );
-insert into holdfast.lanes (name) values ('default'), ('interactive'), ('maintenance'), ('system');
+insert into holdfast.lanes (name, slots, poll_ms) values
+  ('default', null, 2000), ('interactive', 2, 2000), ('maintenance', 1, 15000), ('system', 1, 30000);
 
 create table holdfast.types (
   id             integer generated always as identity primary key,
   name           text not null constraint types_name unique,
   lane_id        smallint not null references holdfast.lanes,
+  -- The lane its definition named last. Where an operator moved the type, it stays until the definition names another.
+  defined_lane   smallint not null,
   priority       smallint not null default 5 constraint priority_is_0_to_9 check (priority between 0 and 9),
   max_attempts   smallint not null default 5 constraint attempts_are_1_to_20 check (max_attempts between 1 and 20),
   timeout_ms     integer not null default 300000 constraint timeout_is_positive check (timeout_ms > 0),
   registered_at  timestamptz not null default holdfast.now(),
+  -- True while jobs of the type must pass a gate (a limit, a pause, a breaker) before they may stand in the queue.
+  gated          boolean not null default false,
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 
@@ -41,6 +57,7 @@ create table holdfast.workers (
   host        text not null,
   pid         integer not null,
   version     text not null,
+  types       integer[] not null default '{}',
   started_at  timestamptz not null default holdfast.now(),
   seen_at     timestamptz not null default holdfast.now(),
   stopped_at  timestamptz
@@ -54,10 +71,12 @@ create table holdfast.bodies (
   created_at       timestamptz not null,
   run_at           timestamptz,
   idempotency_key  text,
+  concurrency_key  text,
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
   constraint attempts_are_1_to_20 check (max_attempts between 1 and 20),
+  constraint concurrency_key_is_short check (length(concurrency_key) between 1 and 500),
   constraint payload_is_at_most_64_kb check (octet_length(payload::text) <= 65536)
 ) partition by range (id);
 
@@ -72,6 +91,8 @@ create table holdfast.queue (
   lane_id   smallint not null,
   priority  smallint not null,
   attempt   smallint not null,
+  -- How the job came into the queue: 0 freely, 1 through its type's gate, 2 as the probe of an open breaker.
+  pass      smallint not null default 0,
   lease_id  bigint
 ) with (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2);

@@ -35,7 +35,7 @@ end $$;
 -- Takes keys before ids and each in order, so that two calls with the same ones cannot deadlock.
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
-  p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[],
+  p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean
 ) returns table (place integer, job_id uuid)
 language plpgsql
@@ -61,27 +61,36 @@ begin
   end if;
 
   with asked as materialized (
-    select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key,
+    select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at
-    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, v_taken)
-         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, taken, place)
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
+                v_taken)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked where not p_fresh order by id
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json
+    from asked where not p_fresh order by id
     on conflict do nothing
     returning id
   ), judged as materialized (
-    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new from asked
+    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due
+    from asked
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from judged
-    where is_new and (run_at is null or run_at <= v_now) order by judged.place
+    select v_now, id, type_id, lane_id, priority, 1 from judged where is_new and is_due and not gated order by judged.place
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
+    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.is_new and j.is_due and j.gated
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
     select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where is_new and run_at > v_now
@@ -172,7 +181,7 @@ begin
   select * into v_asked from holdfast.read_options(v_options);
   select e.job_id into v_stands from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
-    array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key],
+    array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key], array[v_asked.concurrency_key],
     v_options ->> 'id' is null, false, true) as e;
   return query select coalesce(v_stands, v_asked.id), case when v_stands is null then 'created' else 'existing' end;
 end $$;
@@ -180,7 +189,7 @@ end $$;
 -- Reads the options of enqueue, or says which one is wrong and how. What is left out or null is null; an id is made.
 create function holdfast.read_options(
   p_options jsonb, out id uuid, out priority smallint, out max_attempts smallint, out delay_ms double precision,
-  out run_at timestamptz, out idempotency_key text
+  out run_at timestamptz, out idempotency_key text, out concurrency_key text
 ) language plpgsql as $$
 declare
   v_option text;
@@ -190,10 +199,10 @@ begin
     raise exception 'the options are a JSON %, not an object', jsonb_typeof(p_options) using errcode = 'HF002';
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key') limit 1;
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key') limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at and idempotency_key.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key and concurrency_key.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -212,6 +221,8 @@ begin
     run_at := p_options ->> v_option;
     v_option := 'idempotency_key';
     idempotency_key := p_options ->> v_option;
+    v_option := 'concurrency_key';
+    concurrency_key := p_options ->> v_option;
   exception when data_exception then
     raise exception 'option % cannot be %: %', v_option, p_options -> v_option, sqlerrm using errcode = 'HF002';
   end;
@@ -225,7 +236,8 @@ begin
     ('delay', p_options ->> 'delay' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),
     ('delay', delay_ms not between 0 and 157680000000, 'it must lie between 0 and five years'),
     ('run_at', run_at not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
-    ('idempotency_key', length(idempotency_key) not between 1 and 500, 'it must have 1 to 500 characters')
+    ('idempotency_key', length(idempotency_key) not between 1 and 500, 'it must have 1 to 500 characters'),
+    ('concurrency_key', length(concurrency_key) not between 1 and 500, 'it must have 1 to 500 characters')
   ) as wrong (name, is_wrong, rule) where wrong.is_wrong limit 1;
   if found then
     raise exception 'option % is %; %', v_option, left((p_options -> v_option)::text, 100), v_problem using errcode = 'HF002';

@@ -8,6 +8,8 @@
 -- the head is what keeps a claim fast while dead index entries pile up under somebody's long transaction; the price is
 -- that a job committed late is found only by the next claim from the head.
 -- p_types: only these types; null where the worker runs every type of the lane.
+-- A lane with a limit of slots is claimed from by one worker at a time, under its row; a lane without pays nothing.
+-- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
 -- The settings pin the plan to queue_claim, whatever the statistics say.
 create function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[]
@@ -22,16 +24,30 @@ as $$
 declare
   v_now timestamptz := holdfast.now();
   v_after bigint[] := p_after;
-  v_step interval := (select l.ageing from holdfast.lanes as l where l.id = p_lane);
+  v_lane holdfast.lanes;
+  v_step interval;
+  v_gated integer[] := array(select t.id from holdfast.types as t where t.gated);
+  v_aside integer := 0;
   v_ranks timestamptz[];
   v_best integer;
   v_lead interval;
   v_chunk integer;
   v_rows tid[];
   v_last bigint;
+  v_found integer;
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
+  select * into v_lane from holdfast.lanes as l where l.id = p_lane;
+  if not v_lane.enabled then
+    return;
+  end if;
+  v_step := v_lane.ageing;
+  if v_lane.slots is not null then
+    perform from holdfast.lanes as l where l.id = p_lane for update;
+    v_left := least(v_left, v_lane.slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
+  end if;
+
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
   select array_agg(head.rank order by p.priority) into v_ranks
   from generate_series(0, 9) as p (priority)
@@ -72,11 +88,17 @@ begin
       v_ranks[v_best + 1] := null;
       continue;
     end if;
+    v_after[v_best + 1] := v_last;
+    v_found := cardinality(v_rows);
+    if v_gated <> '{}' then
+      v_rows := holdfast.move_aside(v_rows, v_gated);
+      v_aside := v_aside + v_found - cardinality(v_rows);
+      exit when v_aside > 2000;
+    end if;
     v_all := v_all || v_rows;
     v_left := v_left - cardinality(v_rows);
-    v_after[v_best + 1] := v_last;
     exit when v_left <= 0;
-    v_ranks[v_best + 1] := case when cardinality(v_rows) < v_chunk then null
+    v_ranks[v_best + 1] := case when v_found < v_chunk then null
       else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
   end loop;
 
@@ -88,7 +110,17 @@ begin
   return query
     with claimed as (
       update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
-      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt
+      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
+    ), slotted as (
+      insert into holdfast.lane_slots (job_id, lane_id) select c.job_id, p_lane from claimed as c where v_lane.slots is not null
+      on conflict on constraint lane_slots_pkey do nothing
+    ), started as (
+      update holdfast.held as h set lease_id = claim_jobs.lease_id from claimed as c where c.pass > 0 and h.job_id = c.job_id
+      returning h.type_id, h.concurrency_key
+    ), counted as (
+      insert into holdfast.starts (type_id, concurrency_key, at)
+      select s.type_id, s.concurrency_key, v_now from started as s join holdfast.gates as g on g.type_id = s.type_id
+      where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
@@ -97,6 +129,14 @@ begin
     select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
+
+  -- What was admitted has begun; others may come up behind it.
+  if v_gated <> '{}' then
+    perform holdfast.admit_type(t.id, false) from (
+      select distinct q.type_id as id from holdfast.queue as q
+      where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = claim_jobs.lease_id)) and q.pass > 0
+      order by 1) as t;
+  end if;
 end $$;
 
 -- Runs under the plan settings of claim_jobs.
@@ -113,7 +153,8 @@ begin
   );
 end $$;
 
--- Moves jobs whose time has come from waiting into the queue, at most p_limit, and wakes their lanes.
+-- Moves jobs whose time has come from waiting into the queue, at most p_limit, and wakes their lanes. Jobs of gated types
+-- go to their gate, and every gate is looked at, since some open by the clock.
 -- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
 -- Returns how many were moved, how far it read, and in how many milliseconds the next one is due (null: none waits).
 create function holdfast.promote_due(p_limit integer, p_after timestamptz)
@@ -125,6 +166,7 @@ declare
   v_now timestamptz := holdfast.now();
   v_rows tid[];
   v_lanes smallint[];
+  v_gate_at timestamptz;
 begin
   select array_agg(due.ctid), max(due.due_at) into v_rows, read_to
   from (
@@ -140,12 +182,25 @@ begin
       returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt
     ), queued as (
       insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select m.due_at, m.job_id, m.type_id, m.lane_id, m.priority, m.attempt from moved as m
+      select m.due_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt
+      from moved as m join holdfast.types as t on t.id = m.type_id where not t.gated
+    ), gated as (
+      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select m.job_id, m.due_at - m.priority * l.ageing, m.due_at, m.type_id, t.lane_id, m.priority, m.attempt,
+             coalesce(b.concurrency_key, '')
+      from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
+      join holdfast.bodies as b on b.id = m.job_id where t.gated
+      returning type_id, concurrency_key
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
     )
     select array_agg(distinct m.lane_id) into v_lanes from moved as m;
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
-  select extract(epoch from w.due_at - v_now) * 1000 into next_in_ms from holdfast.waiting as w
-  where w.due_at >= coalesce(read_to, p_after) order by w.due_at limit 1;
+  v_gate_at := holdfast.admit_waiting();
+  select extract(epoch from least(v_gate_at, (
+    select w.due_at from holdfast.waiting as w
+    where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' order by w.due_at limit 1)) - v_now) * 1000
+  into next_in_ms;
   return next;
 end $$;

@@ -7,13 +7,14 @@
 --   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) | snooze | hand_back
 --   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
 --   delay     for retry and snooze: milliseconds until the job is due again
+--   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
 -- p_closed: leases that have no open attempt left after this call.
 -- Rows are taken by lease and job, as a rescue takes them, so that the two wait for each other and never deadlock. A
 -- closed lease that somebody else has locked is left to run out empty: waiting for it here could be waiting for a rescue.
 -- Returns the job of every attempt whose lease was lost: nothing was changed for it.
 create function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
-  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
+  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_stops text[],
   p_worker integer, p_closed bigint[]
 ) returns setof uuid
 language plpgsql
@@ -27,26 +28,31 @@ declare
   v_ended_leases bigint[];
   v_freed smallint[];
   v_soon smallint[];
+  v_passed uuid[];
+  v_probed integer[];
+  v_failing integer[];
+  v_types integer[];
 begin
   with settled as materialized (
     select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
-           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago, s.delay
-    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms)
-      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay)
+           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
+           s.delay, s.stop
+    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
+      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
     order by s.lease_id, s.job_id
   ), ended as (
     delete from holdfast.queue as q using settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move <> 'hand_back'
-    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt,
-              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
+              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
   ), handed_back as (
-    update holdfast.queue as q set lease_id = null from settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back'
+    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
     returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
     select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
-    from ended as e
+    from ended as e where e.started_ago is not null
     union all
     select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
     from handed_back as h where h.started_ago is not null
@@ -61,17 +67,53 @@ begin
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
            case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
     from ended as e where e.move in ('die', 'exhaust')
+  ), back_to_gate as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
+           coalesce(b.concurrency_key, '')
+    from ended as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
+    where e.move = 'hand_back'
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
+           count(*) filter (where e.outcome in ('failed', 'timed_out'))
+    from ended as e where e.outcome in ('completed', 'failed', 'timed_out') group by e.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
   )
   select array_agg(done.job_id), array_agg(done.lease_id),
-         array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon)
-  into v_ended, v_ended_leases, v_freed, v_soon from (
-    select e.job_id, e.lease_id, e.lane_id, false as free, coalesce(e.delay < 3000, false) as soon from ended as e
+         array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon),
+         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
+         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out')), array_agg(distinct done.type_id)
+  into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
+    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, false as free,
+           coalesce(e.delay < 3000, false) as soon
+    from ended as e
     union all
-    select h.job_id, h.lease_id, h.lane_id, true, false from handed_back as h
+    select h.job_id, h.lease_id, h.lane_id, null, 0, null, true, false from handed_back as h
   ) as done;
   perform holdfast.wake_lanes(v_freed, true);
   -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
   perform holdfast.wake_lanes(v_soon, false);
+  if v_passed is not null or cardinality(p_stops) > 0 then
+    -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
+    perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+  end if;
+  if v_failing is not null then
+    perform holdfast.judge_breaker(t.id) from unnest(v_failing) as t (id) order by t.id;
+  end if;
+  if v_probed is not null then
+    perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
+  end if;
+  if cardinality(p_stops) > 0 then
+    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * v_ms)
+    from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
+    where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
+  end if;
+  perform holdfast.free_slots(v_ended, v_passed);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(
@@ -140,16 +182,19 @@ returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead
 language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
+  v_pass smallint;
+  v_lost uuid[];
+  v_passed uuid[];
 begin
-  return query
+  for job_id, type, attempt, worker_id, dead, v_pass in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, h.worker_id, h.claimed_at, h.expires_at
+      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
-      select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
+      select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
         'message', format('worker %s did not renew its lease, which ended at %s', l.worker_id, l.expires_at)
       ) as error
@@ -159,13 +204,34 @@ begin
       select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
     ), freed as (
       insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
+      select v_now, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
+      from judged as j join holdfast.types as t on t.id = j.type_id where not j.dead and j.pass = 0
+    ), back_to_gate as (
+      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select j.job_id, v_now - j.priority * a.ageing, v_now, j.type_id, j.lane_id, j.priority, j.attempt + 1, j.concurrency_key
+      from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key)
+      select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
+    ), tallied as (
+      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+      select j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, count(*) from judged as j group by j.type_id, j.worker_id
+      on conflict on constraint tallies_pkey do update set bad = t.bad + excluded.bad
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
       select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
     )
-    select j.job_id, t.name, j.attempt, j.worker_id, j.dead from judged as j join holdfast.types as t on t.id = j.type_id;
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass
+    from judged as j join holdfast.types as t on t.id = j.type_id
+  loop
+    v_lost := v_lost || job_id;
+    if v_pass > 0 then
+      v_passed := v_passed || job_id;
+    end if;
+    return next;
+  end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
+  perform holdfast.free_slots(v_lost, v_passed);
 end $$;
 
 -- Gives every job of an expired lease an expired lease of its own, so that the one that cannot be moved stands alone.
@@ -202,8 +268,13 @@ begin
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop
     with freed as (
-      update holdfast.queue as q set lease_id = null where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id
-      returning q.lane_id
+      update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from holdfast.types as t
+      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id
+      returning q.job_id, q.lane_id
+    ), out_of_lane as (
+      delete from holdfast.lane_slots as s using freed as f where s.job_id = f.job_id
+    ), still_admitted as (
+      update holdfast.held as h set lease_id = null from freed as f where h.job_id = f.job_id
     )
     select array_agg(distinct f.lane_id), v_freed + count(*) into v_lanes, v_freed from freed as f;
     perform holdfast.wake_lanes(v_lanes, true);

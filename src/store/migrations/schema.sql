@@ -13,6 +13,12 @@ sequence holdfast.types_id_seq
 
 sequence holdfast.workers_id_seq
 
+table holdfast.arrivals
+  type_id          integer not null
+  concurrency_key  text not null
+  INDEX arrivals_of_type ON holdfast.arrivals USING btree (type_id)
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
+
 table holdfast.bodies partition by RANGE (id)
   id               uuid not null
   type_id          integer not null
@@ -21,9 +27,11 @@ table holdfast.bodies partition by RANGE (id)
   created_at       timestamp with time zone not null
   run_at           timestamp with time zone
   idempotency_key  text
+  concurrency_key  text
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_pkey PRIMARY KEY (id)
+  constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
 
@@ -35,9 +43,11 @@ table holdfast.bodies_rest
   created_at       timestamp with time zone not null
   run_at           timestamp with time zone
   idempotency_key  text
+  concurrency_key  text
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_rest_pkey PRIMARY KEY (id)
+  constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
 
@@ -62,6 +72,99 @@ table holdfast.dead_letters_rest
   error            jsonb
   constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text])))
   INDEX dead_letters_rest_job_id_idx ON holdfast.dead_letters_rest USING btree (job_id)
+
+table holdfast.depth_limits
+  scope            text not null
+  name             text not null
+  soft             bigint
+  hard             bigint
+  oldest           interval
+  constraint depth_limits_pkey PRIMARY KEY (scope, name)
+  constraint hard_is_positive CHECK ((hard >= 1))
+  constraint oldest_is_positive CHECK ((oldest > '00:00:00'::interval))
+  constraint scope_is_known CHECK ((scope = ANY (ARRAY['queue'::text, 'lane'::text, 'type'::text])))
+  constraint soft_is_below_hard CHECK ((soft <= hard))
+  constraint soft_is_positive CHECK ((soft >= 1))
+
+table holdfast.depths
+  type_id          integer not null
+  waiting          bigint not null
+  scheduled        bigint not null
+  oldest_at        timestamp with time zone
+  constraint depths_pkey PRIMARY KEY (type_id)
+
+table holdfast.depths_measured
+  one              boolean default true not null
+  measured_at      timestamp with time zone default '-infinity'::timestamp with time zone not null
+  cost             interval default '00:00:00'::interval not null
+  constraint depths_measured_pkey PRIMARY KEY (one)
+  constraint there_is_one CHECK (one)
+
+table holdfast.gated
+  job_id           uuid not null
+  rank             timestamp with time zone not null
+  ready_at         timestamp with time zone not null
+  type_id          integer not null
+  lane_id          smallint not null
+  priority         smallint not null
+  attempt          smallint not null
+  concurrency_key  text default ''::text not null
+  constraint gated_by_job PRIMARY KEY (job_id)
+  INDEX gated_next_of_key ON holdfast.gated USING btree (type_id, concurrency_key, rank)
+  INDEX gated_next_of_type ON holdfast.gated USING btree (type_id, rank)
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0
+
+table holdfast.gates
+  type_id          integer not null
+  max_running      integer
+  key_max_running  integer
+  rate_count       integer
+  rate_per         interval
+  key_rate_count   integer
+  key_rate_per     interval
+  fair             boolean default false not null
+  defined          jsonb
+  turn             double precision default 0 not null
+  keyed            boolean default false not null
+  paused_at        timestamp with time zone
+  paused_by        text
+  paused_why       text
+  stopped_until    timestamp with time zone
+  breaker_share    double precision default 0.8 not null
+  breaker_window   interval default '00:05:00'::interval not null
+  breaker_minimum  integer default 10 not null
+  breaker_probe    interval default '00:01:00'::interval not null
+  breaker_hold     text default 'auto'::text not null
+  breaker_opened_a timestamp with time zone
+  breaker_reason   text
+  breaker_probe_at timestamp with time zone
+  breaker_since    timestamp with time zone default '-infinity'::timestamp with time zone not null
+  constraint gates_pkey PRIMARY KEY (type_id)
+  constraint gates_type_id_fkey FOREIGN KEY (type_id) REFERENCES holdfast.types(id)
+  constraint hold_is_known CHECK ((breaker_hold = ANY (ARRAY['auto'::text, 'open'::text, 'closed'::text])))
+  constraint key_max_running_is_positive CHECK (((key_max_running >= 1) AND (key_max_running <= 1000000)))
+  constraint key_rate_has_both CHECK (((key_rate_count IS NULL) = (key_rate_per IS NULL)))
+  constraint key_rate_is_positive CHECK (((key_rate_count >= 1) AND (key_rate_count <= 1000000)))
+  constraint key_rate_per_is_positive CHECK ((key_rate_per > '00:00:00'::interval))
+  constraint max_running_is_positive CHECK (((max_running >= 1) AND (max_running <= 1000000)))
+  constraint minimum_is_positive CHECK ((breaker_minimum >= 1))
+  constraint paused_has_a_name CHECK (((paused_at IS NULL) = (paused_by IS NULL)))
+  constraint probe_is_positive CHECK ((breaker_probe > '00:00:00'::interval))
+  constraint rate_has_both CHECK (((rate_count IS NULL) = (rate_per IS NULL)))
+  constraint rate_is_positive CHECK (((rate_count >= 1) AND (rate_count <= 1000000)))
+  constraint rate_per_is_positive CHECK ((rate_per > '00:00:00'::interval))
+  constraint share_is_a_share CHECK (((breaker_share > (0)::double precision) AND (breaker_share < (1)::double precision)))
+  constraint window_is_positive CHECK ((breaker_window > '00:00:00'::interval))
+
+table holdfast.held
+  job_id           uuid not null
+  type_id          integer not null
+  concurrency_key  text not null
+  lease_id         bigint
+  constraint held_pkey PRIMARY KEY (job_id)
+  INDEX held_by_type ON holdfast.held USING btree (type_id, concurrency_key)
+  INDEX held_not_running ON holdfast.held USING btree (type_id, concurrency_key) WHERE (lease_id IS NULL)
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.history partition by RANGE (ended_at)
   job_id           uuid not null
@@ -91,14 +194,51 @@ table holdfast.idempotency_keys
   constraint key_is_at_most_500_characters CHECK (((length(key) >= 1) AND (length(key) <= 500)))
   INDEX idempotency_keys_by_job ON holdfast.idempotency_keys USING btree (job_id)
 
+table holdfast.keys
+  type_id          integer not null
+  concurrency_key  text not null
+  weight           real default 1 not null
+  turn             double precision default 0 not null
+  active           boolean default false not null
+  full_now         boolean default false not null
+  rests_until      timestamp with time zone
+  paused_at        timestamp with time zone
+  paused_by        text
+  paused_why       text
+  constraint keys_pkey PRIMARY KEY (type_id, concurrency_key)
+  constraint paused_has_a_name CHECK (((paused_at IS NULL) = (paused_by IS NULL)))
+  constraint weight_is_positive CHECK ((weight > (0)::double precision))
+  INDEX keys_next ON holdfast.keys USING btree (type_id, turn) WHERE (active AND (NOT full_now) AND (rests_until IS NULL) AND (paused_at IS NULL))
+  INDEX keys_resting ON holdfast.keys USING btree (type_id, rests_until) WHERE (rests_until IS NOT NULL)
+  with fillfactor=70
+
+table holdfast.lane_slots
+  job_id           uuid not null
+  lane_id          smallint not null
+  constraint lane_slots_pkey PRIMARY KEY (job_id)
+  INDEX lane_slots_by_lane ON holdfast.lane_slots USING btree (lane_id)
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
+
 table holdfast.lanes
   id               smallint generated always as identity not null
   name             text not null
+  slots            integer
+  worker_slots     integer
+  poll_ms          integer default 2000 not null
+  lease_ms         integer
+  enabled          boolean default true not null
   ageing           interval default '00:01:00'::interval not null
+  changed_by       text
+  changed_why      text
+  changed_at       timestamp with time zone
   constraint ageing_is_positive CHECK ((ageing > '00:00:00'::interval))
   constraint lane_name_is_short CHECK ((name ~ '^[a-z][a-z0-9_-]{0,62}$'::text))
   constraint lanes_name UNIQUE (name)
   constraint lanes_pkey PRIMARY KEY (id)
+  constraint lease_is_100_ms_to_1_day CHECK (((lease_ms >= 100) AND (lease_ms <= 86400000)))
+  constraint poll_is_10_ms_to_10_min CHECK (((poll_ms >= 10) AND (poll_ms <= 600000)))
+  constraint slots_are_positive CHECK (((slots >= 1) AND (slots <= 100000)))
+  constraint worker_slots_are_positive CHECK (((worker_slots >= 1) AND (worker_slots <= 10000)))
 
 table holdfast.leases
   id               bigint not null
@@ -125,6 +265,7 @@ table holdfast.queue
   lane_id          smallint not null
   priority         smallint not null
   attempt          smallint not null
+  pass             smallint default 0 not null
   lease_id         bigint
   UNIQUE INDEX queue_by_job ON holdfast.queue USING btree (job_id)
   UNIQUE INDEX queue_claim ON holdfast.queue USING btree (lane_id, priority, seq, type_id)
@@ -135,14 +276,33 @@ table holdfast.sleepers
   worker_id        integer not null
   constraint sleepers_pkey PRIMARY KEY (lane_id, worker_id)
 
+table holdfast.starts
+  type_id          integer not null
+  concurrency_key  text not null
+  at               timestamp with time zone not null
+  INDEX starts_of_key ON holdfast.starts USING btree (type_id, concurrency_key, at)
+  INDEX starts_of_type ON holdfast.starts USING btree (type_id, at)
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
+
+table holdfast.tallies
+  type_id          integer not null
+  at               timestamp with time zone not null
+  worker_id        integer not null
+  good             integer not null
+  bad              integer not null
+  constraint tallies_pkey PRIMARY KEY (type_id, at, worker_id)
+  with fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
+
 table holdfast.types
   id               integer generated always as identity not null
   name             text not null
   lane_id          smallint not null
+  defined_lane     smallint not null
   priority         smallint default 5 not null
   max_attempts     smallint default 5 not null
   timeout_ms       integer default 300000 not null
   registered_at    timestamp with time zone default holdfast.now() not null
+  gated            boolean default false not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
   constraint timeout_is_positive CHECK ((timeout_ms > 0))
@@ -170,10 +330,178 @@ table holdfast.workers
   host             text not null
   pid              integer not null
   version          text not null
+  types            integer[] not null
   started_at       timestamp with time zone default holdfast.now() not null
   seen_at          timestamp with time zone default holdfast.now() not null
   stopped_at       timestamp with time zone
   constraint workers_pkey PRIMARY KEY (id)
+
+function holdfast.admit_ahead()
+  returns integer, sql, immutable, parallel unsafe
+select 200
+
+function holdfast.admit_by_turn(p_gate holdfast.gates, p_limit integer, OUT admitted integer, OUT next_at timestamp with time zone)
+  returns record, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_key holdfast.keys;
+  v_job uuid;
+  v_turn double precision := p_gate.turn;
+  v_running integer;
+  v_started integer;
+  v_first timestamptz;
+begin
+  admitted := 0;
+  with came as (
+    delete from holdfast.arrivals as a where a.type_id = p_gate.type_id returning a.concurrency_key
+  )
+  insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
+  select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
+  on conflict (type_id, concurrency_key) do update set active = true, turn = greatest(k.turn, excluded.turn) where not k.active;
+  update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
+
+  while admitted < p_limit loop
+    select * into v_key from holdfast.keys as k
+    where k.type_id = p_gate.type_id and k.active and not k.full_now and k.rests_until is null and k.paused_at is null
+    order by k.turn limit 1;
+    exit when not found;
+
+    -- The empty key stands for jobs without one: no limit per key is meant for them.
+    if v_key.concurrency_key <> '' then
+      select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
+                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                       + count(*) filter (where h.lease_id is null),
+             (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
+                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+      into v_running, v_started, v_first
+      from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
+      if v_running >= p_gate.key_max_running then
+        update holdfast.keys set full_now = true
+        where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+        continue;
+      elsif v_started >= p_gate.key_rate_count then
+        -- Without a start to wait for, the rate is taken up by jobs that are about to start.
+        update holdfast.keys set rests_until = coalesce(v_first + p_gate.key_rate_per, v_now + interval '200 milliseconds')
+        where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+        continue;
+      end if;
+    end if;
+
+    select g.job_id into v_job from holdfast.gated as g
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update;
+    if not found then
+      update holdfast.keys set active = false where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+      continue;
+    end if;
+    perform holdfast.let_through(array[v_job], 1);
+    v_turn := v_key.turn;
+    update holdfast.keys set turn = turn + 1 / weight
+    where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+    admitted := admitted + 1;
+  end loop;
+
+  if v_turn > p_gate.turn then
+    update holdfast.gates set turn = v_turn where type_id = p_gate.type_id;
+  end if;
+  select min(k.rests_until) into next_at from holdfast.keys as k
+  where k.type_id = p_gate.type_id and k.rests_until is not null and k.paused_at is null;
+end 
+
+function holdfast.admit_in_order(p_type integer, p_limit integer, p_pass integer)
+  returns integer, plpgsql, volatile, parallel unsafe
+declare
+  v_jobs uuid[];
+begin
+  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank limit p_limit for update skip locked);
+  perform holdfast.let_through(v_jobs, p_pass);
+  return cardinality(v_jobs);
+end 
+
+function holdfast.admit_type(p_type integer, p_wait boolean)
+  returns timestamp with time zone, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_gate holdfast.gates;
+  v_probe boolean := false;
+  v_running integer;
+  v_ahead integer;
+  v_started integer;
+  v_first timestamptz;
+  v_want integer;
+  v_next timestamptz;
+  v_admitted integer;
+begin
+  if not exists (select from holdfast.gated as j where j.type_id = p_type) then
+    perform holdfast.drop_gate_if_open(p_type);
+    return null;
+  end if;
+  if p_wait then
+    select * into v_gate from holdfast.gates as g where g.type_id = p_type for update;
+  else
+    select * into v_gate from holdfast.gates as g where g.type_id = p_type for update skip locked;
+  end if;
+  if not found or v_gate.paused_at is not null or v_gate.breaker_hold = 'open' then
+    return null;
+  end if;
+  if v_gate.stopped_until > v_now then
+    return v_gate.stopped_until;
+  end if;
+  if v_gate.breaker_opened_at is not null and v_gate.breaker_hold = 'auto' then
+    if v_gate.breaker_probe_at > v_now then
+      return v_gate.breaker_probe_at;
+    end if;
+    v_probe := true;
+  end if;
+
+  -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
+  select count(*), count(*) filter (where h.lease_id is null),
+         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per),
+         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per)
+  into v_running, v_ahead, v_started, v_first
+  from holdfast.held as h where h.type_id = p_type;
+
+  v_want := case when v_probe then 1 else holdfast.admit_ahead() - v_ahead end;
+  v_want := least(v_want, v_gate.max_running - v_running);
+  if v_gate.rate_count is not null then
+    v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
+    v_next := v_first + v_gate.rate_per;
+  end if;
+  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
+  if v_want <= 0 then
+    return v_next;
+  end if;
+
+  if v_gate.keyed and not v_probe then
+    select a.admitted, least(v_next, a.next_at) into v_admitted, v_next from holdfast.admit_by_turn(v_gate, v_want) as a;
+  else
+    v_admitted := holdfast.admit_in_order(p_type, v_want, case when v_probe then 2 else 1 end);
+  end if;
+
+  if v_probe and v_admitted > 0 then
+    v_next := v_now + v_gate.breaker_probe;
+    update holdfast.gates set breaker_probe_at = v_next where type_id = p_type;
+  end if;
+  return v_next;
+end 
+
+function holdfast.admit_waiting()
+  returns timestamp with time zone, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_type integer;
+  v_next timestamptz;
+  v_any boolean := false;
+begin
+  for v_type in
+    select g.type_id from holdfast.gates as g
+    where exists (select from holdfast.gated as j where j.type_id = g.type_id) order by g.type_id
+  loop
+    v_any := true;
+    v_next := least(v_next, holdfast.admit_type(v_type, false));
+  end loop;
+  return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
+end 
 
 function holdfast.check_types(p_types text[])
   returns void, plpgsql, volatile, parallel unsafe
@@ -197,16 +525,30 @@ function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[
 declare
   v_now timestamptz := holdfast.now();
   v_after bigint[] := p_after;
-  v_step interval := (select l.ageing from holdfast.lanes as l where l.id = p_lane);
+  v_lane holdfast.lanes;
+  v_step interval;
+  v_gated integer[] := array(select t.id from holdfast.types as t where t.gated);
+  v_aside integer := 0;
   v_ranks timestamptz[];
   v_best integer;
   v_lead interval;
   v_chunk integer;
   v_rows tid[];
   v_last bigint;
+  v_found integer;
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
+  select * into v_lane from holdfast.lanes as l where l.id = p_lane;
+  if not v_lane.enabled then
+    return;
+  end if;
+  v_step := v_lane.ageing;
+  if v_lane.slots is not null then
+    perform from holdfast.lanes as l where l.id = p_lane for update;
+    v_left := least(v_left, v_lane.slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
+  end if;
+
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
   select array_agg(head.rank order by p.priority) into v_ranks
   from generate_series(0, 9) as p (priority)
@@ -247,11 +589,17 @@ begin
       v_ranks[v_best + 1] := null;
       continue;
     end if;
+    v_after[v_best + 1] := v_last;
+    v_found := cardinality(v_rows);
+    if v_gated <> '{}' then
+      v_rows := holdfast.move_aside(v_rows, v_gated);
+      v_aside := v_aside + v_found - cardinality(v_rows);
+      exit when v_aside > 2000;
+    end if;
     v_all := v_all || v_rows;
     v_left := v_left - cardinality(v_rows);
-    v_after[v_best + 1] := v_last;
     exit when v_left <= 0;
-    v_ranks[v_best + 1] := case when cardinality(v_rows) < v_chunk then null
+    v_ranks[v_best + 1] := case when v_found < v_chunk then null
       else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
   end loop;
 
@@ -263,7 +611,17 @@ begin
   return query
     with claimed as (
       update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
-      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt
+      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
+    ), slotted as (
+      insert into holdfast.lane_slots (job_id, lane_id) select c.job_id, p_lane from claimed as c where v_lane.slots is not null
+      on conflict on constraint lane_slots_pkey do nothing
+    ), started as (
+      update holdfast.held as h set lease_id = claim_jobs.lease_id from claimed as c where c.pass > 0 and h.job_id = c.job_id
+      returning h.type_id, h.concurrency_key
+    ), counted as (
+      insert into holdfast.starts (type_id, concurrency_key, at)
+      select s.type_id, s.concurrency_key, v_now from started as s join holdfast.gates as g on g.type_id = s.type_id
+      where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
@@ -272,6 +630,70 @@ begin
     select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
+
+  -- What was admitted has begun; others may come up behind it.
+  if v_gated <> '{}' then
+    perform holdfast.admit_type(t.id, false) from (
+      select distinct q.type_id as id from holdfast.queue as q
+      where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = claim_jobs.lease_id)) and q.pass > 0
+      order by 1) as t;
+  end if;
+end 
+
+function holdfast.close_breaker(p_type integer, p_reason text)
+  returns void, plpgsql, volatile, parallel unsafe
+begin
+  update holdfast.gates
+  set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
+  where type_id = p_type and breaker_opened_at is not null;
+end 
+
+function holdfast.define_limits(p_types text[], p_limits jsonb[])
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type text;
+  v_limits jsonb;
+  v_before jsonb;
+begin
+  for v_type, v_limits in select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) order by d.type loop
+    select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
+    continue when v_limits is not distinct from v_before;
+    perform holdfast.set_limits(v_type, coalesce((
+      select jsonb_object_agg(k.key, case k.key when 'fair' then 'false'::jsonb else 'null'::jsonb end)
+      from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}') || coalesce(v_limits, '{}'));
+    update holdfast.gates set defined = v_limits where type_id = holdfast.type_named(v_type);
+  end loop;
+end 
+
+function holdfast.depths_under_limit(p_types text[])
+  returns TABLE(scope text, name text, soft bigint, hard bigint, waiting bigint, age_ms double precision, oldest_ms double precision), sql, stable, parallel unsafe
+  select m.scope, m.name, m.soft, m.hard, coalesce(sum(d.waiting), 0)::bigint,
+         extract(epoch from holdfast.now() - min(d.oldest_at)) * 1000, extract(epoch from m.oldest) * 1000
+  from holdfast.depth_limits as m
+  left join (holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id join holdfast.depths as d on d.type_id = t.id)
+    on m.scope = 'queue' or (m.scope = 'lane' and m.name = l.name) or (m.scope = 'type' and m.name = t.name)
+  where m.scope = 'queue'
+     or (m.scope = 'type' and m.name = any (p_types))
+     or (m.scope = 'lane' and m.name in (
+           select al.name from holdfast.types as a join holdfast.lanes as al on al.id = a.lane_id where a.name = any (p_types)))
+  group by m.scope, m.name, m.soft, m.hard, m.oldest
+
+function holdfast.drop_gate_if_open(p_type integer)
+  returns void, plpgsql, volatile, parallel unsafe
+begin
+  if not (select t.gated from holdfast.types as t where t.id = p_type)
+     or exists (select from holdfast.gated as j where j.type_id = p_type) then
+    return;
+  end if;
+  update holdfast.gates as g set keyed = false
+  where g.type_id = p_type and g.keyed and not g.fair and g.key_max_running is null and g.key_rate_count is null
+    and not exists (select from holdfast.keys as k where k.type_id = p_type
+                    and (k.paused_at is not null or k.rests_until > holdfast.now()));
+  update holdfast.types as t set gated = false
+  where t.id = p_type and t.gated and not exists (
+    select from holdfast.gates as g where g.type_id = p_type and (
+      g.max_running is not null or g.rate_count is not null or g.keyed or g.paused_at is not null
+      or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()));
 end 
 
 function holdfast.drop_one_day(p_completed interval, p_dead interval, p_carry integer DEFAULT 5000)
@@ -327,16 +749,19 @@ function holdfast.end_leases(p_leases holdfast.leases[])
   returns TABLE(job_id uuid, type text, attempt smallint, worker_id integer, dead boolean), plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
+  v_pass smallint;
+  v_lost uuid[];
+  v_passed uuid[];
 begin
-  return query
+  for job_id, type, attempt, worker_id, dead, v_pass in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, h.worker_id, h.claimed_at, h.expires_at
+      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
-      select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
+      select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
         'message', format('worker %s did not renew its lease, which ended at %s', l.worker_id, l.expires_at)
       ) as error
@@ -346,13 +771,34 @@ begin
       select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
     ), freed as (
       insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
+      select v_now, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
+      from judged as j join holdfast.types as t on t.id = j.type_id where not j.dead and j.pass = 0
+    ), back_to_gate as (
+      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select j.job_id, v_now - j.priority * a.ageing, v_now, j.type_id, j.lane_id, j.priority, j.attempt + 1, j.concurrency_key
+      from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key)
+      select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
+    ), tallied as (
+      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+      select j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, count(*) from judged as j group by j.type_id, j.worker_id
+      on conflict on constraint tallies_pkey do update set bad = t.bad + excluded.bad
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
       select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
     )
-    select j.job_id, t.name, j.attempt, j.worker_id, j.dead from judged as j join holdfast.types as t on t.id = j.type_id;
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass
+    from judged as j join holdfast.types as t on t.id = j.type_id
+  loop
+    v_lost := v_lost || job_id;
+    if v_pass > 0 then
+      v_passed := v_passed || job_id;
+    end if;
+    return next;
+  end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
+  perform holdfast.free_slots(v_lost, v_passed);
 end 
 
 function holdfast.enqueue(type text, payload jsonb, options jsonb DEFAULT '{}'::jsonb)
@@ -384,12 +830,12 @@ begin
   select * into v_asked from holdfast.read_options(v_options);
   select e.job_id into v_stands from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
-    array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key],
+    array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key], array[v_asked.concurrency_key],
     v_options ->> 'id' is null, false, true) as e;
   return query select coalesce(v_stands, v_asked.id), case when v_stands is null then 'created' else 'existing' end;
 end 
 
-function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean)
+function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean)
   returns TABLE(place integer, job_id uuid), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
 declare
@@ -411,27 +857,36 @@ begin
   end if;
 
   with asked as materialized (
-    select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key,
+    select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at
-    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, v_taken)
-         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, taken, place)
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
+                v_taken)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, payload::json from asked where not p_fresh order by id
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json
+    from asked where not p_fresh order by id
     on conflict do nothing
     returning id
   ), judged as materialized (
-    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new from asked
+    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due
+    from asked
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from judged
-    where is_new and (run_at is null or run_at <= v_now) order by judged.place
+    select v_now, id, type_id, lane_id, priority, 1 from judged where is_new and is_due and not gated order by judged.place
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
+    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.is_new and j.is_due and j.gated
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
     select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where is_new and run_at > v_now
@@ -457,9 +912,125 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
+function holdfast.explain_facts(p_job uuid)
+  returns jsonb, plpgsql, stable, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+  v_lane holdfast.lanes;
+  v_gate holdfast.gates;
+  v_key holdfast.keys;
+  v_body holdfast.bodies;
+  v_queue holdfast.queue;
+  v_waiting holdfast.waiting;
+  v_gated holdfast.gated;
+  v_worker holdfast.workers;
+  v_lease holdfast.leases;
+  v_facts jsonb;
+  v_key_name text;
+begin
+  select * into v_body from holdfast.bodies as b where b.id = p_job;
+  if not found then
+    return null;
+  end if;
+  select * into v_type from holdfast.types as t where t.id = v_body.type_id;
+  select * into v_lane from holdfast.lanes as l where l.id = v_type.lane_id;
+  select * into v_gate from holdfast.gates as g where g.type_id = v_type.id;
+  v_key_name := coalesce(v_body.concurrency_key, '');
+  select * into v_key from holdfast.keys as k where k.type_id = v_type.id and k.concurrency_key = v_key_name;
+  select * into v_queue from holdfast.queue as q where q.job_id = p_job;
+  select * into v_waiting from holdfast.waiting as w where w.job_id = p_job;
+  select * into v_gated from holdfast.gated as g where g.job_id = p_job;
+  select * into v_lease from holdfast.leases as e where e.id = v_queue.lease_id;
+  select * into v_worker from holdfast.workers as w where w.id = v_lease.worker_id;
+
+  v_facts := jsonb_build_object(
+    'status', (select j.status from holdfast.jobs as j where j.id = p_job),
+    'type', v_type.name, 'lane', v_lane.name, 'key', v_body.concurrency_key,
+    'workers', (select count(*) from holdfast.workers as w
+                where v_type.id = any (w.types) and w.stopped_at is null and w.seen_at > v_now - interval '60 seconds'),
+    'lane_enabled', v_lane.enabled, 'lane_changed_by', v_lane.changed_by, 'lane_changed_why', v_lane.changed_why,
+    'lane_slots', v_lane.slots,
+    'lane_held_by', (select coalesce(jsonb_agg(s.job_id), '[]') from (
+       select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
+    'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
+    'place', case when v_queue.job_id is not null then 'queue' when v_waiting.job_id is not null then 'waiting'
+                  when v_gated.job_id is not null then 'gated' end,
+    'due_in_ms', case when isfinite(v_waiting.due_at) then extract(epoch from v_waiting.due_at - v_now) * 1000 end,
+    'due_at', v_waiting.due_at,
+    'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
+
+  if v_queue.lease_id is null and v_queue.job_id is not null then
+    v_facts := v_facts || jsonb_build_object(
+      'ahead', (select count(*) from (
+         select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority = v_queue.priority
+           and q.seq < v_queue.seq and q.lease_id is null limit 10000) as a)
+        + (select count(*) from (
+         select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority > v_queue.priority
+           and q.lease_id is null limit 10000) as a),
+      'ended_last_minute', (select coalesce(sum(t.good + t.bad), 0)::int from holdfast.tallies as t
+         join holdfast.types as o on o.id = t.type_id where o.lane_id = v_lane.id and t.at > v_now - interval '1 minute'));
+  end if;
+
+  if v_gated.job_id is not null then
+    v_facts := v_facts || jsonb_build_object(
+      'paused_by', v_gate.paused_by, 'paused_why', v_gate.paused_why, 'paused_at', v_gate.paused_at,
+      'stopped_in_ms', extract(epoch from v_gate.stopped_until - v_now) * 1000,
+      'breaker_hold', v_gate.breaker_hold, 'breaker_opened_at', v_gate.breaker_opened_at, 'breaker_reason', v_gate.breaker_reason,
+      'breaker_probe_in_ms', extract(epoch from v_gate.breaker_probe_at - v_now) * 1000,
+      'max_running', v_gate.max_running,
+      'running', (select count(*) from holdfast.held as h where h.type_id = v_type.id),
+      'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
+         select job_id from holdfast.held where type_id = v_type.id limit 5) as h),
+      'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
+      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - v_gate.rate_per),
+      'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
+         where s.type_id = v_type.id and s.at > v_now - v_gate.rate_per) + v_gate.rate_per - v_now) * 1000,
+      'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
+      'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
+      'key_max_running', v_gate.key_max_running,
+      'key_running', (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.concurrency_key = v_key_name),
+      'key_held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
+         select job_id from holdfast.held where type_id = v_type.id and concurrency_key = v_key_name limit 5) as h),
+      'keyed', v_gate.keyed,
+      'ahead', (select count(*) from (
+         select from holdfast.gated as g where g.type_id = v_type.id and g.rank < v_gated.rank
+           and (not v_gate.keyed or g.concurrency_key = v_key_name) limit 10000) as a));
+  end if;
+  return v_facts;
+end 
+
 function holdfast.first_id_at(at timestamp with time zone)
   returns uuid, sql, immutable, parallel safe
  select (lpad(to_hex(floor(extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid 
+
+function holdfast.free_slots(p_jobs uuid[], p_passed uuid[])
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_lanes smallint[];
+  v_types integer[];
+begin
+  if exists (select from holdfast.lane_slots) then
+    with freed as (
+      delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
+    )
+    select array_agg(distinct f.lane_id) into v_lanes from freed as f;
+    perform holdfast.wake_lanes(v_lanes, false);
+  end if;
+  if p_passed is null then
+    return;
+  end if;
+  select array_agg(distinct h.type_id order by h.type_id) into v_types from holdfast.held as h where h.job_id = any (p_passed);
+  perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+  with freed as (
+    delete from holdfast.held as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
+  )
+  update holdfast.keys as k set full_now = false from (select distinct type_id, concurrency_key from freed) as f
+  where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
+  perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
+end 
 
 function holdfast.hand_back_unheard(p_worker integer, p_known bigint[])
   returns integer, plpgsql, volatile, parallel unsafe
@@ -473,8 +1044,13 @@ begin
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop
     with freed as (
-      update holdfast.queue as q set lease_id = null where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id
-      returning q.lane_id
+      update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from holdfast.types as t
+      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id
+      returning q.job_id, q.lane_id
+    ), out_of_lane as (
+      delete from holdfast.lane_slots as s using freed as f where s.job_id = f.job_id
+    ), still_admitted as (
+      update holdfast.held as h set lease_id = null from freed as f where h.job_id = f.job_id
     )
     select array_agg(distinct f.lane_id), v_freed + count(*) into v_lanes, v_freed from freed as f;
     perform holdfast.wake_lanes(v_lanes, true);
@@ -500,9 +1076,75 @@ function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamp wi
   union all
   select job_id from holdfast.waiting where job_id >= p_from and job_id <= p_to
   union all
+  select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
+  union all
   select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.history where ended_at >= p_since and job_id >= p_from and job_id <= p_to
+
+function holdfast.judge_breaker(p_type integer)
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_gate holdfast.gates;
+  v_good bigint;
+  v_bad bigint;
+begin
+  select * into v_gate from holdfast.gates as g where g.type_id = p_type;
+  if v_gate.breaker_opened_at is not null or v_gate.breaker_hold = 'closed' then
+    return;
+  end if;
+  select coalesce(sum(t.good), 0), coalesce(sum(t.bad), 0) into v_good, v_bad from holdfast.tallies as t
+  where t.type_id = p_type
+    and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
+    and t.at > coalesce(v_gate.breaker_since, '-infinity');
+  if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
+    perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));
+  end if;
+end 
+
+function holdfast.lane_named(p_name text)
+  returns smallint, plpgsql, stable, parallel unsafe
+declare
+  v_id smallint := (select l.id from holdfast.lanes as l where l.name = p_name);
+begin
+  if v_id is null then
+    raise exception 'there is no lane named "%"', p_name
+      using errcode = 'HF005', detail = (select string_agg(l.name, ', ' order by l.name) from holdfast.lanes as l);
+  end if;
+  return v_id;
+end 
+
+function holdfast.let_through(p_jobs uuid[], p_pass integer)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_lanes smallint[];
+begin
+  if p_jobs = '{}' then
+    return;
+  end if;
+  with moved as (
+    delete from holdfast.gated as g where g.job_id = any (p_jobs)
+    returning g.job_id, g.ready_at, g.rank, g.type_id, g.priority, g.attempt, g.concurrency_key
+  ), taken as (
+    insert into holdfast.held (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
+  ), queued as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
+    select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
+    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank
+    returning lane_id
+  )
+  select array_agg(distinct q.lane_id) into v_lanes from queued as q;
+  perform holdfast.wake_lanes(v_lanes, false);
+end 
+
+function holdfast.lock_gate(p_type integer)
+  returns void, plpgsql, volatile, parallel unsafe
+begin
+  insert into holdfast.gates (type_id) values (p_type) on conflict do nothing;
+  perform from holdfast.gates where type_id = p_type for update;
+end 
 
 function holdfast.make_day(p_family text, p_day date)
   returns boolean, plpgsql, volatile, parallel unsafe
@@ -527,6 +1169,51 @@ begin
   return true;
 end 
 
+function holdfast.measure_depths()
+  returns double precision, plpgsql, volatile, parallel unsafe
+  set jit=off
+declare
+  v_begun timestamptz := clock_timestamp();
+  v_last holdfast.depths_measured;
+  v_stray text;
+begin
+  select * into v_last from holdfast.depths_measured;
+  if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
+     or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
+    return extract(epoch from holdfast.now() - v_last.measured_at) * 1000;
+  end if;
+  with counted as (
+    select s.type_id, count(*) filter (where s.ready) as waiting, count(*) filter (where not s.ready) as scheduled,
+           min(s.ready_at) filter (where s.ready) as oldest_at
+    from (
+      select type_id, true as ready, ready_at from holdfast.queue where lease_id is null
+      union all
+      select type_id, true, ready_at from holdfast.gated
+      union all
+      select type_id, false, due_at from holdfast.waiting
+    ) as s group by s.type_id
+  ), gone as (
+    delete from holdfast.depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+  )
+  insert into holdfast.depths as d (type_id, waiting, scheduled, oldest_at)
+  select c.type_id, c.waiting, c.scheduled, c.oldest_at from counted as c
+  on conflict (type_id) do update
+    set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
+    where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
+  -- Whoever enqueued in a transaction older than a type's move put the job into the lane that was left.
+  for v_stray in
+    select distinct t.name from holdfast.queue as q join holdfast.types as t on t.id = q.type_id and t.lane_id <> q.lane_id
+    where q.lease_id is null
+  loop
+    perform holdfast.move_jobs_to_lane(v_stray, 5000);
+  end loop;
+  -- An empty queue is counted in no time; that it is still empty need not be written down.
+  if found or exists (select from holdfast.depths) then
+    update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;
+  end if;
+  return extract(epoch from clock_timestamp() - v_begun) * 1000;
+end 
+
 function holdfast.missing_days(p_ahead integer DEFAULT 3)
   returns TABLE(family text, day date), sql, stable, parallel unsafe
   select f.family, d.day
@@ -534,6 +1221,56 @@ function holdfast.missing_days(p_ahead integer DEFAULT 3)
   cross join (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as d
   where to_regclass('holdfast.' || f.family || '_' || to_char(d.day, 'YYYYMMDD')) is null
   order by d.day, f.family
+
+function holdfast.move_aside(p_rows tid[], p_gated integer[])
+  returns tid[], plpgsql, volatile, parallel unsafe
+declare
+  v_shut integer[] := array(
+    select g.type_id from holdfast.gates as g
+    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open'
+       or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'));
+  v_moved tid[];
+begin
+  with aside as (
+    delete from holdfast.queue as q
+    where q.ctid = any (p_rows) and q.type_id = any (p_gated) and (q.pass = 0 or (q.pass = 1 and q.type_id = any (v_shut)))
+    returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using aside as a where h.job_id = a.job_id
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
+           coalesce(b.concurrency_key, '')
+    from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+  )
+  select array_agg(a.ctid) into v_moved from aside as a;
+  if v_moved is null then
+    return p_rows;
+  end if;
+  return array(select r from unnest(p_rows) as r where not r = any (v_moved));
+end 
+
+function holdfast.move_jobs_to_lane(p_type text, p_limit integer)
+  returns integer, plpgsql, volatile, parallel unsafe
+  set enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_type holdfast.types;
+  v_moved integer;
+begin
+  select * into v_type from holdfast.types as t where t.id = holdfast.type_named(p_type);
+  update holdfast.queue as q set lane_id = v_type.lane_id
+  where q.ctid = any (array(
+    select f.ctid from holdfast.queue as f
+    where f.type_id = v_type.id and f.lane_id <> v_type.lane_id and f.lease_id is null limit p_limit for update skip locked));
+  get diagnostics v_moved = row_count;
+  if v_moved > 0 then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+  return v_moved;
+end 
 
 function holdfast.new_job_id()
   returns uuid, sql, volatile, parallel safe
@@ -545,6 +1282,81 @@ function holdfast.now()
   returns timestamp with time zone, sql, volatile, parallel safe
 select pg_catalog.clock_timestamp()
 
+function holdfast.open_breaker(p_type integer, p_reason text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+begin
+  insert into holdfast.gates as g (type_id, breaker_opened_at, breaker_reason, breaker_probe_at)
+  values (p_type, v_now, p_reason, v_now + interval '60 seconds')
+  on conflict (type_id) do update
+    set breaker_opened_at = v_now, breaker_reason = p_reason, breaker_probe_at = v_now + g.breaker_probe
+    where g.breaker_opened_at is null;
+  update holdfast.types set gated = true where id = p_type and not gated;
+end 
+
+function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
+    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+begin
+  perform holdfast.lock_gate(v_type);
+  case p_action
+    when 'open' then
+      perform holdfast.open_breaker(v_type, v_reason);
+    when 'close' then
+      perform holdfast.close_breaker(v_type, v_reason);
+      update holdfast.gates set breaker_hold = 'auto' where type_id = v_type;
+    when 'hold_open' then
+      update holdfast.gates set breaker_hold = 'open', breaker_reason = v_reason where type_id = v_type;
+    when 'hold_closed' then
+      update holdfast.gates set breaker_hold = 'closed', breaker_reason = v_reason where type_id = v_type;
+    when 'release' then
+      update holdfast.gates set breaker_hold = 'auto', breaker_reason = v_reason where type_id = v_type;
+    else
+      raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
+        hint = 'It can open, close, hold_open, hold_closed and release.';
+  end case;
+  perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
+  values (v_type, p_key, holdfast.now(), p_by, p_why)
+  on conflict (type_id, concurrency_key) do update
+    set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  with pulled as (
+    delete from holdfast.queue as q using holdfast.held as h
+    where h.type_id = v_type and h.concurrency_key = p_key and h.lease_id is null and q.job_id = h.job_id and q.lease_id is null
+    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id
+  )
+  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, p_key
+  from pulled as p join holdfast.lanes as l on l.id = p.lane_id;
+  insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
+  perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.pause_type(p_type text, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
+  where type_id = v_type and paused_at is null;
+  update holdfast.types set gated = true where id = v_type and not gated;
+end 
+
 function holdfast.promote_due(p_limit integer, p_after timestamp with time zone)
   returns TABLE(promoted integer, read_to timestamp with time zone, next_in_ms double precision), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, jit=off, plan_cache_mode=force_generic_plan
@@ -552,6 +1364,7 @@ declare
   v_now timestamptz := holdfast.now();
   v_rows tid[];
   v_lanes smallint[];
+  v_gate_at timestamptz;
 begin
   select array_agg(due.ctid), max(due.due_at) into v_rows, read_to
   from (
@@ -567,17 +1380,30 @@ begin
       returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt
     ), queued as (
       insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select m.due_at, m.job_id, m.type_id, m.lane_id, m.priority, m.attempt from moved as m
+      select m.due_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt
+      from moved as m join holdfast.types as t on t.id = m.type_id where not t.gated
+    ), gated as (
+      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select m.job_id, m.due_at - m.priority * l.ageing, m.due_at, m.type_id, t.lane_id, m.priority, m.attempt,
+             coalesce(b.concurrency_key, '')
+      from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
+      join holdfast.bodies as b on b.id = m.job_id where t.gated
+      returning type_id, concurrency_key
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
     )
     select array_agg(distinct m.lane_id) into v_lanes from moved as m;
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
-  select extract(epoch from w.due_at - v_now) * 1000 into next_in_ms from holdfast.waiting as w
-  where w.due_at >= coalesce(read_to, p_after) order by w.due_at limit 1;
+  v_gate_at := holdfast.admit_waiting();
+  select extract(epoch from least(v_gate_at, (
+    select w.due_at from holdfast.waiting as w
+    where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' order by w.due_at limit 1)) - v_now) * 1000
+  into next_in_ms;
   return next;
 end 
 
-function holdfast.read_options(p_options jsonb, OUT id uuid, OUT priority smallint, OUT max_attempts smallint, OUT delay_ms double precision, OUT run_at timestamp with time zone, OUT idempotency_key text)
+function holdfast.read_options(p_options jsonb, OUT id uuid, OUT priority smallint, OUT max_attempts smallint, OUT delay_ms double precision, OUT run_at timestamp with time zone, OUT idempotency_key text, OUT concurrency_key text)
   returns record, plpgsql, volatile, parallel unsafe
 declare
   v_option text;
@@ -587,10 +1413,10 @@ begin
     raise exception 'the options are a JSON %, not an object', jsonb_typeof(p_options) using errcode = 'HF002';
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key') limit 1;
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key') limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at and idempotency_key.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key and concurrency_key.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -609,6 +1435,8 @@ begin
     run_at := p_options ->> v_option;
     v_option := 'idempotency_key';
     idempotency_key := p_options ->> v_option;
+    v_option := 'concurrency_key';
+    concurrency_key := p_options ->> v_option;
   exception when data_exception then
     raise exception 'option % cannot be %: %', v_option, p_options -> v_option, sqlerrm using errcode = 'HF002';
   end;
@@ -622,7 +1450,8 @@ begin
     ('delay', p_options ->> 'delay' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),
     ('delay', delay_ms not between 0 and 157680000000, 'it must lie between 0 and five years'),
     ('run_at', run_at not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
-    ('idempotency_key', length(idempotency_key) not between 1 and 500, 'it must have 1 to 500 characters')
+    ('idempotency_key', length(idempotency_key) not between 1 and 500, 'it must have 1 to 500 characters'),
+    ('concurrency_key', length(concurrency_key) not between 1 and 500, 'it must have 1 to 500 characters')
   ) as wrong (name, is_wrong, rule) where wrong.is_wrong limit 1;
   if found then
     raise exception 'option % is %; %', v_option, left((p_options -> v_option)::text, 100), v_problem using errcode = 'HF002';
@@ -670,7 +1499,111 @@ begin
   perform holdfast.wake_lanes(v_lanes, true);
 end 
 
-function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_closed bigint[])
+function holdfast.resume_key(p_type text, p_key text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.keys set paused_at = null, paused_by = null, paused_why = null, rests_until = null
+  where type_id = v_type and concurrency_key = p_key;
+  perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.resume_type(p_type text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.review_gate(p_type integer)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_was_keyed boolean := (select g.keyed from holdfast.gates as g where g.type_id = p_type);
+  v_keyed boolean;
+begin
+  update holdfast.gates as g
+  set keyed = g.fair or g.key_max_running is not null or g.key_rate_count is not null
+    or exists (select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until is not null))
+  where g.type_id = p_type returning g.keyed into v_keyed;
+  update holdfast.types set gated = true where id = p_type and not gated;
+  if v_keyed and not v_was_keyed then
+    -- The jobs before the gate were not told apart so far.
+    insert into holdfast.arrivals (type_id, concurrency_key)
+    select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
+  end if;
+  update holdfast.keys set full_now = false where type_id = p_type and full_now;
+  perform holdfast.admit_type(p_type, true);
+  perform holdfast.drop_gate_if_open(p_type);
+end 
+
+function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_lane smallint;
+begin
+  if p_create then
+    insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
+  end if;
+  v_lane := holdfast.lane_named(p_lane);
+  update holdfast.lanes as l set
+    slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
+    worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
+    poll_ms = coalesce((p_fields ->> 'poll_ms')::integer, l.poll_ms),
+    lease_ms = case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else l.lease_ms end,
+    enabled = coalesce((p_fields ->> 'enabled')::boolean, l.enabled),
+    ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
+    changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
+  where l.id = v_lane;
+  if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
+    -- What runs already counts from now on.
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select j.job_id, v_lane from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id and q.lane_id = v_lane
+    on conflict do nothing;
+  end if;
+  perform holdfast.wake_lanes(array[v_lane], true);
+end 
+
+function holdfast.set_limits(p_type text, p_limits jsonb)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.gates as g set
+    max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
+    key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
+    rate_count = case when p_limits ? 'rate_count' then (p_limits ->> 'rate_count')::integer else g.rate_count end,
+    rate_per = case when p_limits ? 'rate_per_ms' then (p_limits ->> 'rate_per_ms')::double precision * interval '1 millisecond'
+                    else g.rate_per end,
+    key_rate_count = case when p_limits ? 'key_rate_count' then (p_limits ->> 'key_rate_count')::integer else g.key_rate_count end,
+    key_rate_per = case when p_limits ? 'key_rate_per_ms'
+                        then (p_limits ->> 'key_rate_per_ms')::double precision * interval '1 millisecond' else g.key_rate_per end,
+    fair = coalesce((p_limits ->> 'fair')::boolean, g.fair),
+    breaker_share = coalesce((p_limits ->> 'breaker_share')::double precision, g.breaker_share),
+    breaker_minimum = coalesce((p_limits ->> 'breaker_minimum')::integer, g.breaker_minimum),
+    breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
+    breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
+  where g.type_id = v_type;
+  perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.set_weight(p_type text, p_key text, p_weight real)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
+  on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+end 
+
+function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_stops text[], p_worker integer, p_closed bigint[])
   returns SETOF uuid, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
@@ -680,26 +1613,31 @@ declare
   v_ended_leases bigint[];
   v_freed smallint[];
   v_soon smallint[];
+  v_passed uuid[];
+  v_probed integer[];
+  v_failing integer[];
+  v_types integer[];
 begin
   with settled as materialized (
     select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
-           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago, s.delay
-    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms)
-      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay)
+           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
+           s.delay, s.stop
+    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
+      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
     order by s.lease_id, s.job_id
   ), ended as (
     delete from holdfast.queue as q using settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move <> 'hand_back'
-    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt,
-              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
+              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
   ), handed_back as (
-    update holdfast.queue as q set lease_id = null from settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back'
+    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
     returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
     select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
-    from ended as e
+    from ended as e where e.started_ago is not null
     union all
     select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
     from handed_back as h where h.started_ago is not null
@@ -714,17 +1652,53 @@ begin
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
            case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
     from ended as e where e.move in ('die', 'exhaust')
+  ), back_to_gate as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
+           coalesce(b.concurrency_key, '')
+    from ended as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
+    where e.move = 'hand_back'
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
+           count(*) filter (where e.outcome in ('failed', 'timed_out'))
+    from ended as e where e.outcome in ('completed', 'failed', 'timed_out') group by e.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
   )
   select array_agg(done.job_id), array_agg(done.lease_id),
-         array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon)
-  into v_ended, v_ended_leases, v_freed, v_soon from (
-    select e.job_id, e.lease_id, e.lane_id, false as free, coalesce(e.delay < 3000, false) as soon from ended as e
+         array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon),
+         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
+         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out')), array_agg(distinct done.type_id)
+  into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
+    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, false as free,
+           coalesce(e.delay < 3000, false) as soon
+    from ended as e
     union all
-    select h.job_id, h.lease_id, h.lane_id, true, false from handed_back as h
+    select h.job_id, h.lease_id, h.lane_id, null, 0, null, true, false from handed_back as h
   ) as done;
   perform holdfast.wake_lanes(v_freed, true);
   -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
   perform holdfast.wake_lanes(v_soon, false);
+  if v_passed is not null or cardinality(p_stops) > 0 then
+    -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
+    perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+  end if;
+  if v_failing is not null then
+    perform holdfast.judge_breaker(t.id) from unnest(v_failing) as t (id) order by t.id;
+  end if;
+  if v_probed is not null then
+    perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
+  end if;
+  if cardinality(p_stops) > 0 then
+    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * v_ms)
+    from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
+    where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
+  end if;
+  perform holdfast.free_slots(v_ended, v_passed);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(
@@ -737,6 +1711,21 @@ begin
       except select * from unnest(v_ended, v_ended_leases) as done (job_id, lease_id)
     ) as lost;
   end if;
+end 
+
+function holdfast.stop_for(p_type integer, p_key text, p_for interval)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_until timestamptz := holdfast.now() + p_for;
+begin
+  perform holdfast.lock_gate(p_type);
+  if p_key is null then
+    update holdfast.gates set stopped_until = greatest(stopped_until, v_until) where type_id = p_type;
+  else
+    insert into holdfast.keys as k (type_id, concurrency_key, rests_until) values (p_type, p_key, v_until)
+    on conflict (type_id, concurrency_key) do update set rests_until = greatest(k.rests_until, v_until);
+  end if;
+  perform holdfast.review_gate(p_type);
 end 
 
 function holdfast.sweep_rest(p_completed interval, p_dead interval, p_limit integer DEFAULT 1000)
@@ -776,6 +1765,8 @@ begin
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
 
+  delete from holdfast.tallies
+  where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
   delete from holdfast.sleepers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');
@@ -826,6 +1817,17 @@ begin
   delete from holdfast.leases as l where l.id = p_lease.id;
 end 
 
+function holdfast.tally_step(at timestamp with time zone)
+  returns timestamp with time zone, sql, immutable, parallel safe
+ select date_bin('10 seconds', at, 'epoch') 
+
+function holdfast.type_named(p_name text)
+  returns integer, plpgsql, stable, parallel unsafe
+begin
+  perform holdfast.check_types(array[p_name]);
+  return (select t.id from holdfast.types as t where t.name = p_name);
+end 
+
 function holdfast.wake_lanes(p_lanes smallint[], p_always boolean)
   returns void, plpgsql, volatile, parallel unsafe
 begin
@@ -865,6 +1867,7 @@ view holdfast.jobs
   max_attempts     smallint
   payload          json
   idempotency_key  text
+  concurrency_key  text
   created_at       timestamp with time zone
   due_at           timestamp with time zone
   started_at       timestamp with time zone
@@ -881,6 +1884,7 @@ as
     b.max_attempts,
     b.payload,
     b.idempotency_key,
+    b.concurrency_key,
     b.created_at,
     s.due_at,
     s.started_at,
@@ -914,6 +1918,18 @@ as
             NULL::integer,
             NULL::jsonb
            FROM holdfast.waiting w
+        UNION ALL
+         SELECT g.job_id,
+            'pending'::text,
+            g.lane_id,
+            g.priority,
+            g.attempt,
+            g.ready_at,
+            NULL::timestamp with time zone,
+            NULL::timestamp with time zone,
+            NULL::integer,
+            NULL::jsonb
+           FROM holdfast.gated g
         UNION ALL
          SELECT d.job_id,
             'dead'::text,

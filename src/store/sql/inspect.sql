@@ -1,6 +1,6 @@
 -- name: jobById
 -- One job with its status. No row: no such job is kept.
-select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key,
+select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
 from holdfast.jobs where id = $1::text::uuid
@@ -13,7 +13,7 @@ from holdfast.attempts where job_id = $1::text::uuid order by ended_at, attempt
 
 -- name: jobsById
 -- Many jobs with their status, in no order. One that is not kept is missing.
-select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key,
+select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
 from holdfast.jobs where id = any ($1::uuid[])
@@ -26,7 +26,7 @@ from holdfast.attempts where job_id = any ($1::uuid[]) order by ended_at, attemp
 
 -- name: jobsInQueue
 -- At most $2 jobs that have not come to an end, of one type or of all, in the order they were enqueued.
-select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key,
+select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
 from holdfast.jobs
@@ -102,3 +102,7 @@ left join lateral (
   select h.error from holdfast.history as h where h.job_id = n.id and h.error is not null order by h.ended_at desc limit 1
 ) as f on true
 order by n.id desc
+
+-- name: explainFacts
+-- Everything that decides when one job may run. Null: no such job is kept.
+select holdfast.explain_facts($1::text::uuid) as facts

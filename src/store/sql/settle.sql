@@ -3,4 +3,4 @@
 -- Answers with the jobs whose lease was lost.
 select settle_jobs::text as id
 from holdfast.settle_jobs($1::uuid[], $2::bigint[], $3::text[], $4::holdfast.outcome[], $5::text[], $6::float8[], $7::float8[],
-                          $8::float8[], $9::text::integer, $10::bigint[])
+                          $8::float8[], $9::text[], $10::text::integer, $11::bigint[])

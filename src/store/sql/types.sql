@@ -2,16 +2,17 @@
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
-insert into holdfast.types as known (name, lane_id, priority, max_attempts, timeout_ms)
-select t.name, l.id, t.priority, t.max_attempts, t.timeout_ms
+insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms)
+select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms
 from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[]) as t (name, lane, priority, max_attempts, timeout_ms)
 join holdfast.lanes as l on l.name = t.lane
 order by t.name
 on conflict (name) do update
-  set lane_id = excluded.lane_id, priority = excluded.priority, max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms
+  set lane_id = case when known.defined_lane = excluded.defined_lane then known.lane_id else excluded.lane_id end,
+      defined_lane = excluded.defined_lane, priority = excluded.priority, max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms
   where $6::text::boolean
-    and (known.lane_id, known.priority, known.max_attempts, known.timeout_ms)
-        is distinct from (excluded.lane_id, excluded.priority, excluded.max_attempts, excluded.timeout_ms)
+    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms)
+        is distinct from (excluded.defined_lane, excluded.priority, excluded.max_attempts, excluded.timeout_ms)
 
 -- name: readTypes
 -- The registered types with their lane, by name.
@@ -21,3 +22,9 @@ where $1::text[] is null or t.name = any ($1::text[])
 -- name: readLanes
 -- Every lane.
 select id, name from holdfast.lanes order by id
+
+-- name: readLanesOfTypes
+-- The lanes these types run in now, and how. Read before claiming, so that a change takes effect within one look.
+select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled
+from holdfast.lanes as l
+where l.id in (select t.lane_id from holdfast.types as t where t.id = any ($1::integer[])) order by l.id

@@ -13,6 +13,8 @@ as $$
   union all
   select job_id from holdfast.waiting where job_id >= p_from and job_id <= p_to
   union all
+  select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
+  union all
   select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.history where ended_at >= p_since and job_id >= p_from and job_id <= p_to
@@ -111,6 +113,8 @@ begin
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
 
+  delete from holdfast.tallies
+  where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
   delete from holdfast.sleepers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');

@@ -3,7 +3,7 @@
 
 create view holdfast.jobs as
   select b.id, t.name as type, s.status, l.name as lane, coalesce(s.priority, b.priority) as priority, s.attempt, b.max_attempts, b.payload,
-         b.idempotency_key, b.created_at, s.due_at, s.started_at, s.finished_at, s.worker_id, s.error
+         b.idempotency_key, b.concurrency_key, b.created_at, s.due_at, s.started_at, s.finished_at, s.worker_id, s.error
   from (
     select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end as status, q.lane_id, q.priority,
            q.attempt, q.ready_at as due_at, e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id,
@@ -12,6 +12,9 @@ create view holdfast.jobs as
     union all
     select w.job_id, w.status, w.lane_id, w.priority, w.attempt, w.due_at, null, null, null, null
     from holdfast.waiting as w
+    union all
+    select g.job_id, 'pending', g.lane_id, g.priority, g.attempt, g.ready_at, null, null, null, null
+    from holdfast.gated as g
     union all
     select d.job_id, 'dead', null, d.priority, d.attempt, null, null, d.died_at, null, d.error
     from holdfast.dead_letters as d

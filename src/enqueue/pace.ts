@@ -1,0 +1,20 @@
+import { HoldfastError } from '../errors.js'
+import type { JobRequest } from '../job/type.js'
+
+const fastest = 100_000
+const lowPriority = 2
+
+/** Spreads an import over time: at most so many become due each second, behind whatever is more urgent. */
+export function paced(requests: readonly JobRequest[], perSecond: number): JobRequest[] {
+  if (!(Number.isFinite(perSecond) && perSecond > 0 && perSecond <= fastest)) {
+    const problem = `pace is ${String(perSecond)}; it is a number of jobs per second, above 0 and up to ${fastest}`
+    throw new HoldfastError('invalid_option', problem, { field: 'pace' })
+  }
+  return requests.map((request, place) => {
+    if (request.delay !== undefined || request.runAt !== undefined) {
+      throw new HoldfastError('invalid_option', 'a paced job cannot have a delay or a runAt of its own', { field: 'pace' })
+    }
+    const delay = Math.floor((place * 1_000) / perSecond)
+    return { priority: lowPriority, ...request, ...(delay > 0 ? { delay } : {}) }
+  })
+}

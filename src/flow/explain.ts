@@ -1,0 +1,169 @@
+import { formatDuration } from '../job/duration.js'
+import type { ExplainFacts } from '../store/rows.js'
+
+/** One thing that keeps a job from running now. */
+export interface Gate {
+  gate:
+    | 'ended'
+    | 'running'
+    | 'scheduled'
+    | 'retry'
+    | 'approval'
+    | 'behind'
+    | 'type_paused'
+    | 'type_stopped'
+    | 'breaker'
+    | 'concurrency'
+    | 'rate'
+    | 'key_paused'
+    | 'key_stopped'
+    | 'key_concurrency'
+    | 'lane_drained'
+    | 'lane_full'
+    | 'no_worker'
+    | 'in_line'
+  /** What holds it, for a person. */
+  why: string
+  /** What would open it. */
+  opens: string
+  opensInMs?: number
+  heldBy?: string[]
+}
+
+export interface Explanation {
+  status: string
+  /** The gates that are shut, in the order a job passes them. The first one is the answer. */
+  gates: Gate[]
+}
+
+/** Says why a job is not running now, from the facts alone. */
+export function explain(facts: ExplainFacts): Explanation {
+  const gates = [...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
+  if (gates.length === 0) gates.push(inLine(facts))
+  return { status: facts.status ?? 'unknown', gates }
+}
+
+function placeGates(facts: ExplainFacts): Gate[] {
+  const { status, due_in_ms: dueInMs } = facts
+  if (status === 'processing') {
+    const why = `it is running${facts.worker ? ` on ${facts.worker}` : ''} since ${facts.claimed_at ?? 'a moment ago'}`
+    return [{ gate: 'running', why, opens: 'nothing needs to' }]
+  }
+  if (facts.place === null)
+    return [{ gate: 'ended', why: `it has ended: ${status}`, opens: 'nothing; it will not run again by itself' }]
+  if (facts.place !== 'waiting') return []
+  if (status === 'awaiting_approval') return [{ gate: 'approval', why: 'it waits for approval', opens: 'an approval' }]
+  if (dueInMs === null || !Number.isFinite(Number(dueInMs))) {
+    return [{ gate: 'behind', why: 'it waits behind the running job of its unique key', opens: 'the end of that job' }]
+  }
+  const inMs = Math.max(0, Number(dueInMs))
+  const opens = `time, in ${formatDuration(Math.round(inMs))}; or run it now`
+  return status === 'failed'
+    ? [{ gate: 'retry', why: `its last attempt failed; the next one is due at ${facts.due_at}`, opens, opensInMs: inMs }]
+    : [{ gate: 'scheduled', why: `it is scheduled for ${facts.due_at}`, opens, opensInMs: inMs }]
+}
+
+function typeGates(facts: ExplainFacts): Gate[] {
+  if (facts.place !== 'gated') return []
+  const gates: Gate[] = []
+  const { type } = facts
+  if (facts.paused_by) {
+    gates.push({
+      gate: 'type_paused',
+      why: `${type} was paused by ${facts.paused_by}${because(facts.paused_why)}`,
+      opens: `resuming ${type}`,
+    })
+  }
+  if (positive(facts.stopped_in_ms)) {
+    gates.push(timed('type_stopped', `a handler of ${type} asked to stop the type for a while`, facts.stopped_in_ms))
+  }
+  if (facts.breaker_hold === 'open') {
+    gates.push({ gate: 'breaker', why: `the breaker of ${type} is ${facts.breaker_reason}`, opens: 'releasing or closing it' })
+  } else if (facts.breaker_opened_at && facts.breaker_hold !== 'closed') {
+    const gate = timed('breaker', `the breaker of ${type} is open: ${facts.breaker_reason}`, facts.breaker_probe_in_ms ?? 0)
+    gates.push({
+      ...gate,
+      opens: `a probe that succeeds; the next one goes in ${formatDuration(Math.round(gate.opensInMs ?? 0))}`,
+    })
+  }
+  if (facts.max_running !== null && facts.max_running !== undefined && (facts.running ?? 0) >= facts.max_running) {
+    const why = `${facts.running} of at most ${facts.max_running} jobs of ${type} are running`
+    gates.push({ gate: 'concurrency', why, opens: 'the end of one of them, or a higher limit', heldBy: facts.held_by ?? [] })
+  }
+  if (facts.rate_count && (facts.rate_used ?? 0) >= facts.rate_count) {
+    const per = formatDuration(Number(facts.rate_per_ms))
+    gates.push(
+      timed('rate', `${type} may start ${facts.rate_count} jobs in ${per}, and that many have`, facts.rate_free_in_ms ?? 0),
+    )
+  }
+  return gates
+}
+
+function keyGates(facts: ExplainFacts): Gate[] {
+  if (facts.place !== 'gated') return []
+  const gates: Gate[] = []
+  const key = `key ${facts.key} of ${facts.type}`
+  if (facts.key_paused_by) {
+    const why = `${key} was paused by ${facts.key_paused_by}${because(facts.key_paused_why)}`
+    gates.push({ gate: 'key_paused', why, opens: `resuming ${key}` })
+  }
+  if (positive(facts.key_rests_in_ms))
+    gates.push(timed('key_stopped', `${key} is at its rate or was stopped`, facts.key_rests_in_ms))
+  if (facts.key && facts.key_max_running && (facts.key_running ?? 0) >= facts.key_max_running) {
+    const why = `${facts.key_running} of at most ${facts.key_max_running} jobs of ${key} are running`
+    gates.push({
+      gate: 'key_concurrency',
+      why,
+      opens: 'the end of one of them, or a higher limit',
+      heldBy: facts.key_held_by ?? [],
+    })
+  }
+  return gates
+}
+
+function laneGates(facts: ExplainFacts): Gate[] {
+  if (facts.place !== 'queue' && facts.place !== 'gated') return []
+  if (facts.status === 'processing') return []
+  const gates: Gate[] = []
+  const { lane } = facts
+  if (!facts.lane_enabled) {
+    const why = `lane ${lane} was drained${facts.lane_changed_by ? ` by ${facts.lane_changed_by}` : ''}${because(facts.lane_changed_why)}`
+    gates.push({ gate: 'lane_drained', why, opens: `resuming lane ${lane}` })
+  }
+  if (facts.lane_slots !== null && facts.lane_in_use >= facts.lane_slots) {
+    const why = `lane ${lane} is full: ${facts.lane_in_use} of ${facts.lane_slots} slots are taken`
+    gates.push({ gate: 'lane_full', why, opens: 'the end of one of the jobs in it, or more slots', heldBy: facts.lane_held_by })
+  }
+  if (facts.workers === 0) {
+    gates.push({ gate: 'no_worker', why: `no live worker handles ${facts.type}`, opens: `starting a worker with ${facts.type}` })
+  }
+  return gates
+}
+
+function inLine(facts: ExplainFacts): Gate {
+  const ahead = facts.ahead ?? 0
+  const many = ahead >= 10_000 ? 'at least 10000' : String(ahead)
+  const turn = facts.place === 'gated' && facts.keyed ? ' of its key; keys take turns' : ''
+  const perMinute = Number(facts.ended_last_minute ?? 0)
+  const eta = perMinute > 0 ? { opensInMs: Math.round(((ahead + 1) / perMinute) * 60_000) } : {}
+  const expected = eta.opensInMs === undefined ? '' : `; at the pace of the last minute in about ${formatDuration(eta.opensInMs)}`
+  return {
+    gate: 'in_line',
+    why: `it is free to run and ${many} jobs are ahead of it${turn}`,
+    opens: `its turn${expected}`,
+    ...eta,
+  }
+}
+
+function timed(gate: Gate['gate'], why: string, inMs: number | string): Gate {
+  const opensInMs = Math.max(0, Number(inMs))
+  return { gate, why, opens: `time, in ${formatDuration(Math.round(opensInMs))}`, opensInMs }
+}
+
+function positive(ms: number | null | undefined): ms is number {
+  return ms !== null && ms !== undefined && Number(ms) > 0
+}
+
+function because(why: string | null | undefined): string {
+  return why ? ` (${why})` : ''
+}

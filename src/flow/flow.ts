@@ -1,0 +1,105 @@
+import { HoldfastError } from '../errors.js'
+import { encodeLimits, type Limits } from '../job/limits.js'
+import type { OperatorStore } from '../store/operator-store.js'
+import type { GateRow, LaneRow } from '../store/rows.js'
+import { explained } from '../store/sqlstate.js'
+import { type DepthFields, readDepth } from './depth.js'
+import { encodeLane, type LaneFields } from './lane-fields.js'
+
+/** Who does it and why; kept where people see it. */
+export interface By {
+  by: string
+  why?: string
+}
+
+export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
+
+/** What operators do to lanes, types, keys and breakers. Each call is one transaction; workers follow within one look. */
+export class Flow {
+  readonly #store: OperatorStore
+
+  constructor(store: OperatorStore) {
+    this.#store = store
+  }
+
+  lanes(): Promise<LaneRow[]> {
+    return told(this.#store.flowLanes())
+  }
+
+  /** The gate of a type with its limits and state; undefined where it never had one. */
+  gate(type: string): Promise<GateRow | undefined> {
+    return told(this.#store.gate(type))
+  }
+
+  async setLane(lane: string, fields: LaneFields, who: By & { create?: boolean; unsafe?: boolean }): Promise<void> {
+    const encoded = encodeLane(fields, { unsafe: who.unsafe ?? false })
+    await told(this.#store.setLane(lane, encoded, named(who), who.create ?? false))
+  }
+
+  /** No more claims from this lane; what runs goes on, enqueue too. */
+  async drainLane(lane: string, who: By): Promise<void> {
+    await this.setLane(lane, { enabled: false }, who)
+  }
+
+  async resumeLane(lane: string, who: By): Promise<void> {
+    await this.setLane(lane, { enabled: true }, who)
+  }
+
+  /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */
+  async moveType(type: string, lane: string): Promise<number> {
+    return told(this.#store.moveType(type, lane))
+  }
+
+  async limit(type: string, limits: Limits): Promise<void> {
+    await told(this.#store.setLimits(type, encodeLimits(limits)))
+  }
+
+  /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
+  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields): Promise<void> {
+    const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
+    await told(this.#store.setDepthLimit(scope, name, readDepth(limit)))
+  }
+
+  async pauseType(type: string, who: By): Promise<void> {
+    await told(this.#store.pauseType(type, named(who)))
+  }
+
+  async resumeType(type: string): Promise<void> {
+    await told(this.#store.resumeType(type))
+  }
+
+  async pauseKey(type: string, key: string, who: By): Promise<void> {
+    await told(this.#store.pauseKey(type, key, named(who)))
+  }
+
+  async resumeKey(type: string, key: string): Promise<void> {
+    await told(this.#store.resumeKey(type, key))
+  }
+
+  /** How many turns this key gets for one of a key of weight 1. */
+  async setWeight(type: string, key: string, weight: number): Promise<void> {
+    if (!(weight >= 0.001 && weight <= 1000)) {
+      throw new HoldfastError('invalid_option', `weight is ${weight}; it must lie between 0.001 and 1000`, { field: 'weight' })
+    }
+    await told(this.#store.setWeight(type, key, weight))
+  }
+
+  async breaker(type: string, action: BreakerAction, who: By): Promise<void> {
+    await told(this.#store.operateBreaker(type, action, named(who)))
+  }
+}
+
+function named({ by, why }: By): { by: string; why: string | null } {
+  if (typeof by === 'string' && by.trim() !== '') return { by, why: why ?? null }
+  throw new HoldfastError('invalid_option', 'by is missing: say who does this, it is shown to everybody who wonders', {
+    field: 'by',
+  })
+}
+
+async function told<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer
+  } catch (error) {
+    throw explained(error)
+  }
+}

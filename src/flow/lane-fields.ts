@@ -1,0 +1,48 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { refuseUnknown } from '../job/limits.js'
+
+export interface LaneFields {
+  /** Most jobs running at once in the whole fleet; null: no limit. */
+  slots?: number | null
+  /** Most jobs running at once in one worker; null: as many as it has slots. */
+  workerSlots?: number | null
+  poll?: Duration
+  /** 60 s to 1 h; anything else needs `unsafe`. Null: what each worker was started with. */
+  lease?: Duration | null
+  enabled?: boolean
+  /** How long a job waits until it counts as one priority higher. */
+  ageing?: Duration
+}
+
+/** Checks the fields of a lane, and brings them into the form the database takes. */
+export function encodeLane(lane: LaneFields, { unsafe }: { unsafe: boolean }): string {
+  refuseUnknown(lane, ['slots', 'workerSlots', 'poll', 'lease', 'enabled', 'ageing'])
+  const fields: Record<string, unknown> = {}
+  const slots = (value: unknown, field: string): number | null => {
+    if (value === null) return null
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 10_000) return value
+    throw wrong(field, `is ${String(value)}; it must be a whole number from 1 to 10000. To stop a lane, drain it`)
+  }
+  const span = (value: Duration, field: string, low: number, high: number, range: string): number => {
+    const ms = Math.round(toMilliseconds(value, field))
+    if (ms >= low && ms <= high) return ms
+    throw wrong(field, `is ${String(value)}; it must lie between ${range}`)
+  }
+  if (lane.slots !== undefined) fields.slots = slots(lane.slots, 'slots')
+  if (lane.workerSlots !== undefined) fields.worker_slots = slots(lane.workerSlots, 'workerSlots')
+  if (lane.poll !== undefined) fields.poll_ms = span(lane.poll, 'poll', 10, 600_000, '10ms and 10m')
+  if (lane.ageing !== undefined) fields.ageing_ms = span(lane.ageing, 'ageing', 1, 30 * 86_400_000, '1ms and 30d')
+  if (lane.enabled !== undefined) fields.enabled = lane.enabled
+  if (lane.lease === null) fields.lease_ms = null
+  else if (lane.lease !== undefined) {
+    const [low, high] = unsafe ? [100, 86_400_000] : [60_000, 3_600_000]
+    const range = unsafe ? '100ms and 1 day' : '60s and 1h; say unsafe if another value is meant'
+    fields.lease_ms = span(lane.lease, 'lease', low, high, range)
+  }
+  return JSON.stringify(fields)
+}
+
+function wrong(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

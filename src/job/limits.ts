@@ -1,0 +1,73 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from './duration.js'
+import { didYouMean } from './nearest.js'
+
+/** So many starts in any stretch of time of that length. */
+export interface Rate {
+  count: number
+  per: Duration
+}
+
+/** What may run at once and how fast. Null takes a limit away; what is left out stays as it is. */
+export interface Limits {
+  /** Most jobs of the type running at once, in the whole fleet. */
+  maxRunning?: number | null
+  /** Most jobs of one concurrency key running at once, in the whole fleet. */
+  maxRunningPerKey?: number | null
+  rate?: Rate | null
+  ratePerKey?: Rate | null
+  /** Keys take turns, however many jobs each of them has. */
+  fair?: boolean
+  /** When the breaker opens: share of failed attempts within a window of at least so many; and how often it is probed. */
+  breaker?: { share?: number; minimum?: number; window?: Duration; probe?: Duration }
+}
+
+const most = 1_000_000
+
+/** Checks limits whole, and brings them into the form the database takes. */
+export function encodeLimits(limits: Limits): string {
+  refuseUnknown(limits, ['maxRunning', 'maxRunningPerKey', 'rate', 'ratePerKey', 'fair', 'breaker'])
+  const fields: Record<string, unknown> = {}
+  const count = (value: unknown, field: string): number => {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
+    throw wrong(field, `is ${String(value)}; it must be a whole number from 1 to ${most}. To stop all jobs, pause the type`)
+  }
+  const span = (value: Duration, field: string): number => {
+    const ms = toMilliseconds(value, field)
+    if (ms >= 1 && ms <= 86_400_000) return ms
+    throw wrong(field, `is ${String(value)}; it must lie between 1 ms and 1 day`)
+  }
+  const rate = (value: Rate | null | undefined, field: string, column: string): void => {
+    if (value === undefined) return
+    fields[`${column}_count`] = value === null ? null : count(value.count, `${field}.count`)
+    fields[`${column}_per_ms`] = value === null ? null : span(value.per, `${field}.per`)
+  }
+  const { maxRunning, maxRunningPerKey, fair, breaker } = limits
+  if (maxRunning !== undefined) fields.max_running = maxRunning === null ? null : count(maxRunning, 'maxRunning')
+  if (maxRunningPerKey !== undefined) {
+    fields.key_max_running = maxRunningPerKey === null ? null : count(maxRunningPerKey, 'maxRunningPerKey')
+  }
+  rate(limits.rate, 'rate', 'rate')
+  rate(limits.ratePerKey, 'ratePerKey', 'key_rate')
+  if (fair !== undefined) fields.fair = fair
+  if (breaker) {
+    refuseUnknown(breaker, ['share', 'minimum', 'window', 'probe'], 'breaker.')
+    const { share, minimum, window, probe } = breaker
+    if (share !== undefined && !(share > 0 && share < 1)) throw wrong('breaker.share', `is ${share}; it must lie between 0 and 1`)
+    if (share !== undefined) fields.breaker_share = share
+    if (minimum !== undefined) fields.breaker_minimum = count(minimum, 'breaker.minimum')
+    if (window !== undefined) fields.breaker_window_ms = span(window, 'breaker.window')
+    if (probe !== undefined) fields.breaker_probe_ms = span(probe, 'breaker.probe')
+  }
+  return JSON.stringify(fields)
+}
+
+export function refuseUnknown(given: object, known: readonly string[], prefix = ''): void {
+  for (const key of Object.keys(given)) {
+    if (!known.includes(key)) throw wrong(prefix + key, `is not known${didYouMean(key, known)}; known are ${known.join(', ')}`)
+  }
+}
+
+function wrong(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

@@ -1,0 +1,337 @@
+-- Why: who may run now. Admission through gates, and the breaker.
+-- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
+
+-- How many jobs of a type without a limit may stand admitted in the queue at once. Enough to keep workers busy; few, so
+-- that a pause, a new limit or another key's turn takes effect at once.
+create function holdfast.admit_ahead() returns integer language sql immutable as 'select 200';
+
+-- Admits jobs of one type as far as its gate is open, under the lock of its row: whatever is counted under it cannot be
+-- exceeded. Returns the next moment at which looking again is worth while because of the clock; null where there is none.
+-- p_wait: wait for somebody who is admitting right now, instead of leaving it to them.
+create function holdfast.admit_type(p_type integer, p_wait boolean) returns timestamptz
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_gate holdfast.gates;
+  v_probe boolean := false;
+  v_running integer;
+  v_ahead integer;
+  v_started integer;
+  v_first timestamptz;
+  v_want integer;
+  v_next timestamptz;
+  v_admitted integer;
+begin
+  if not exists (select from holdfast.gated as j where j.type_id = p_type) then
+    perform holdfast.drop_gate_if_open(p_type);
+    return null;
+  end if;
+  if p_wait then
+    select * into v_gate from holdfast.gates as g where g.type_id = p_type for update;
+  else
+    select * into v_gate from holdfast.gates as g where g.type_id = p_type for update skip locked;
+  end if;
+  if not found or v_gate.paused_at is not null or v_gate.breaker_hold = 'open' then
+    return null;
+  end if;
+  if v_gate.stopped_until > v_now then
+    return v_gate.stopped_until;
+  end if;
+  if v_gate.breaker_opened_at is not null and v_gate.breaker_hold = 'auto' then
+    if v_gate.breaker_probe_at > v_now then
+      return v_gate.breaker_probe_at;
+    end if;
+    v_probe := true;
+  end if;
+
+  -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
+  select count(*), count(*) filter (where h.lease_id is null),
+         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per),
+         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per)
+  into v_running, v_ahead, v_started, v_first
+  from holdfast.held as h where h.type_id = p_type;
+
+  v_want := case when v_probe then 1 else holdfast.admit_ahead() - v_ahead end;
+  v_want := least(v_want, v_gate.max_running - v_running);
+  if v_gate.rate_count is not null then
+    v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
+    v_next := v_first + v_gate.rate_per;
+  end if;
+  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
+  if v_want <= 0 then
+    return v_next;
+  end if;
+
+  if v_gate.keyed and not v_probe then
+    select a.admitted, least(v_next, a.next_at) into v_admitted, v_next from holdfast.admit_by_turn(v_gate, v_want) as a;
+  else
+    v_admitted := holdfast.admit_in_order(p_type, v_want, case when v_probe then 2 else 1 end);
+  end if;
+
+  if v_probe and v_admitted > 0 then
+    v_next := v_now + v_gate.breaker_probe;
+    update holdfast.gates set breaker_probe_at = v_next where type_id = p_type;
+  end if;
+  return v_next;
+end $$;
+
+-- Lets jobs of a type go straight into the queue again once nothing holds them back and none is left before the gate.
+-- A job that is being gated at this very moment is still found by admit_waiting, which looks at the jobs, not at the flag.
+create function holdfast.drop_gate_if_open(p_type integer) returns void language plpgsql as $$
+begin
+  if not (select t.gated from holdfast.types as t where t.id = p_type)
+     or exists (select from holdfast.gated as j where j.type_id = p_type) then
+    return;
+  end if;
+  update holdfast.gates as g set keyed = false
+  where g.type_id = p_type and g.keyed and not g.fair and g.key_max_running is null and g.key_rate_count is null
+    and not exists (select from holdfast.keys as k where k.type_id = p_type
+                    and (k.paused_at is not null or k.rests_until > holdfast.now()));
+  update holdfast.types as t set gated = false
+  where t.id = p_type and t.gated and not exists (
+    select from holdfast.gates as g where g.type_id = p_type and (
+      g.max_running is not null or g.rate_count is not null or g.keyed or g.paused_at is not null
+      or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()));
+end $$;
+
+-- Lets the first p_limit jobs of a type through, by rank. Runs under the gate's lock.
+create function holdfast.admit_in_order(p_type integer, p_limit integer, p_pass integer) returns integer
+language plpgsql as $$
+declare
+  v_jobs uuid[];
+begin
+  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank limit p_limit for update skip locked);
+  perform holdfast.let_through(v_jobs, p_pass);
+  return cardinality(v_jobs);
+end $$;
+
+-- Moves jobs from their gate into the queue, in the order given, each with a slot. Runs under the gate's lock.
+create function holdfast.let_through(p_jobs uuid[], p_pass integer) returns void
+language plpgsql as $$
+declare
+  v_lanes smallint[];
+begin
+  if p_jobs = '{}' then
+    return;
+  end if;
+  with moved as (
+    delete from holdfast.gated as g where g.job_id = any (p_jobs)
+    returning g.job_id, g.ready_at, g.rank, g.type_id, g.priority, g.attempt, g.concurrency_key
+  ), taken as (
+    insert into holdfast.held (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
+  ), queued as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
+    select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
+    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank
+    returning lane_id
+  )
+  select array_agg(distinct q.lane_id) into v_lanes from queued as q;
+  perform holdfast.wake_lanes(v_lanes, false);
+end $$;
+
+-- Lets jobs through key by key: the key whose turn is furthest behind comes first, and each job moves its key's turn on by
+-- one part of its weight. Keys that are full, paused or at their rate are set aside until that changes, so that they are
+-- not looked at again and again. Runs under the gate's lock.
+create function holdfast.admit_by_turn(p_gate holdfast.gates, p_limit integer, out admitted integer, out next_at timestamptz)
+language plpgsql as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_key holdfast.keys;
+  v_job uuid;
+  v_turn double precision := p_gate.turn;
+  v_running integer;
+  v_started integer;
+  v_first timestamptz;
+begin
+  admitted := 0;
+  with came as (
+    delete from holdfast.arrivals as a where a.type_id = p_gate.type_id returning a.concurrency_key
+  )
+  insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
+  select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
+  on conflict (type_id, concurrency_key) do update set active = true, turn = greatest(k.turn, excluded.turn) where not k.active;
+  update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
+
+  while admitted < p_limit loop
+    select * into v_key from holdfast.keys as k
+    where k.type_id = p_gate.type_id and k.active and not k.full_now and k.rests_until is null and k.paused_at is null
+    order by k.turn limit 1;
+    exit when not found;
+
+    -- The empty key stands for jobs without one: no limit per key is meant for them.
+    if v_key.concurrency_key <> '' then
+      select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
+                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                       + count(*) filter (where h.lease_id is null),
+             (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
+                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+      into v_running, v_started, v_first
+      from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
+      if v_running >= p_gate.key_max_running then
+        update holdfast.keys set full_now = true
+        where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+        continue;
+      elsif v_started >= p_gate.key_rate_count then
+        -- Without a start to wait for, the rate is taken up by jobs that are about to start.
+        update holdfast.keys set rests_until = coalesce(v_first + p_gate.key_rate_per, v_now + interval '200 milliseconds')
+        where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+        continue;
+      end if;
+    end if;
+
+    select g.job_id into v_job from holdfast.gated as g
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update;
+    if not found then
+      update holdfast.keys set active = false where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+      continue;
+    end if;
+    perform holdfast.let_through(array[v_job], 1);
+    v_turn := v_key.turn;
+    update holdfast.keys set turn = turn + 1 / weight
+    where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+    admitted := admitted + 1;
+  end loop;
+
+  if v_turn > p_gate.turn then
+    update holdfast.gates set turn = v_turn where type_id = p_gate.type_id;
+  end if;
+  select min(k.rests_until) into next_at from holdfast.keys as k
+  where k.type_id = p_gate.type_id and k.rests_until is not null and k.paused_at is null;
+end $$;
+
+-- Looks at every gate with jobs before it. Returns when to look again: at the latest in half a second while any waits.
+create function holdfast.admit_waiting() returns timestamptz
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_type integer;
+  v_next timestamptz;
+  v_any boolean := false;
+begin
+  for v_type in
+    select g.type_id from holdfast.gates as g
+    where exists (select from holdfast.gated as j where j.type_id = g.type_id) order by g.type_id
+  loop
+    v_any := true;
+    v_next := least(v_next, holdfast.admit_type(v_type, false));
+  end loop;
+  return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
+end $$;
+
+-- Gives back the slots of attempts that the caller has just ended: of their lane, and of their type and key, whose next
+-- jobs are admitted in the same breath. p_passed: those of them that came through a gate. Gates are locked in order, so that
+-- two settles wait for each other instead of deadlocking.
+create function holdfast.free_slots(p_jobs uuid[], p_passed uuid[]) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_lanes smallint[];
+  v_types integer[];
+begin
+  if exists (select from holdfast.lane_slots) then
+    with freed as (
+      delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
+    )
+    select array_agg(distinct f.lane_id) into v_lanes from freed as f;
+    perform holdfast.wake_lanes(v_lanes, false);
+  end if;
+  if p_passed is null then
+    return;
+  end if;
+  select array_agg(distinct h.type_id order by h.type_id) into v_types from holdfast.held as h where h.job_id = any (p_passed);
+  perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+  with freed as (
+    delete from holdfast.held as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
+  )
+  update holdfast.keys as k set full_now = false from (select distinct type_id, concurrency_key from freed) as f
+  where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
+  perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
+end $$;
+
+-- Of these queue rows, all locked by the caller, moves those to their gate whose type is gated and that did not come
+-- through it, or whose gate has closed since. Returns the rows that may be claimed.
+create function holdfast.move_aside(p_rows tid[], p_gated integer[]) returns tid[]
+language plpgsql as $$
+declare
+  v_shut integer[] := array(
+    select g.type_id from holdfast.gates as g
+    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open'
+       or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'));
+  v_moved tid[];
+begin
+  with aside as (
+    delete from holdfast.queue as q
+    where q.ctid = any (p_rows) and q.type_id = any (p_gated) and (q.pass = 0 or (q.pass = 1 and q.type_id = any (v_shut)))
+    returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using aside as a where h.job_id = a.job_id
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
+           coalesce(b.concurrency_key, '')
+    from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+  )
+  select array_agg(a.ctid) into v_moved from aside as a;
+  if v_moved is null then
+    return p_rows;
+  end if;
+  return array(select r from unnest(p_rows) as r where not r = any (v_moved));
+end $$;
+
+-- The step of ten seconds that attempts ending now are tallied in.
+create function holdfast.tally_step(at timestamptz) returns timestamptz language sql immutable parallel safe
+as $$ select date_bin('10 seconds', at, 'epoch') $$;
+
+-- Opens the breaker of a type whose attempts mostly fail. Called after a failure has been tallied.
+create function holdfast.judge_breaker(p_type integer) returns void
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_gate holdfast.gates;
+  v_good bigint;
+  v_bad bigint;
+begin
+  select * into v_gate from holdfast.gates as g where g.type_id = p_type;
+  if v_gate.breaker_opened_at is not null or v_gate.breaker_hold = 'closed' then
+    return;
+  end if;
+  select coalesce(sum(t.good), 0), coalesce(sum(t.bad), 0) into v_good, v_bad from holdfast.tallies as t
+  where t.type_id = p_type
+    and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
+    and t.at > coalesce(v_gate.breaker_since, '-infinity');
+  if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
+    perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));
+  end if;
+end $$;
+
+-- Opens a breaker: jobs of the type wait unharmed, one probe at a time goes through.
+create function holdfast.open_breaker(p_type integer, p_reason text) returns void
+language plpgsql as $$
+declare
+  v_now timestamptz := holdfast.now();
+begin
+  insert into holdfast.gates as g (type_id, breaker_opened_at, breaker_reason, breaker_probe_at)
+  values (p_type, v_now, p_reason, v_now + interval '60 seconds')
+  on conflict (type_id) do update
+    set breaker_opened_at = v_now, breaker_reason = p_reason, breaker_probe_at = v_now + g.breaker_probe
+    where g.breaker_opened_at is null;
+  update holdfast.types set gated = true where id = p_type and not gated;
+end $$;
+
+-- Closes a breaker. What failed before does not count against it any more.
+create function holdfast.close_breaker(p_type integer, p_reason text) returns void
+language plpgsql as $$
+begin
+  update holdfast.gates
+  set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
+  where type_id = p_type and breaker_opened_at is not null;
+end $$;

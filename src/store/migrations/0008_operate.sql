@@ -1,0 +1,247 @@
+-- Why: what operators do to lanes, types, keys and breakers, each as one function that leaves no half-done state.
+-- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
+
+-- The id of a registered type; refuses an unknown one, naming those that are.
+create function holdfast.type_named(p_name text) returns integer language plpgsql stable as $$
+begin
+  perform holdfast.check_types(array[p_name]);
+  return (select t.id from holdfast.types as t where t.name = p_name);
+end $$;
+
+-- The id of a lane; refuses an unknown one, naming those that are.
+create function holdfast.lane_named(p_name text) returns smallint language plpgsql stable as $$
+declare
+  v_id smallint := (select l.id from holdfast.lanes as l where l.name = p_name);
+begin
+  if v_id is null then
+    raise exception 'there is no lane named "%"', p_name
+      using errcode = 'HF005', detail = (select string_agg(l.name, ', ' order by l.name) from holdfast.lanes as l);
+  end if;
+  return v_id;
+end $$;
+
+-- Makes sure the type has a gate and locks it. Everything below that changes a gate goes through here first.
+create function holdfast.lock_gate(p_type integer) returns void language plpgsql as $$
+begin
+  insert into holdfast.gates (type_id) values (p_type) on conflict do nothing;
+  perform from holdfast.gates where type_id = p_type for update;
+end $$;
+
+-- After a gate has been changed: decides whether the type is gated and keyed, and lets through what may go now.
+create function holdfast.review_gate(p_type integer) returns void language plpgsql as $$
+declare
+  v_was_keyed boolean := (select g.keyed from holdfast.gates as g where g.type_id = p_type);
+  v_keyed boolean;
+begin
+  update holdfast.gates as g
+  set keyed = g.fair or g.key_max_running is not null or g.key_rate_count is not null
+    or exists (select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until is not null))
+  where g.type_id = p_type returning g.keyed into v_keyed;
+  update holdfast.types set gated = true where id = p_type and not gated;
+  if v_keyed and not v_was_keyed then
+    -- The jobs before the gate were not told apart so far.
+    insert into holdfast.arrivals (type_id, concurrency_key)
+    select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
+  end if;
+  update holdfast.keys set full_now = false where type_id = p_type and full_now;
+  perform holdfast.admit_type(p_type, true);
+  perform holdfast.drop_gate_if_open(p_type);
+end $$;
+
+-- Sets limits. Only the fields that are named change; null takes a limit away.
+create function holdfast.set_limits(p_type text, p_limits jsonb) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.gates as g set
+    max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
+    key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
+    rate_count = case when p_limits ? 'rate_count' then (p_limits ->> 'rate_count')::integer else g.rate_count end,
+    rate_per = case when p_limits ? 'rate_per_ms' then (p_limits ->> 'rate_per_ms')::double precision * interval '1 millisecond'
+                    else g.rate_per end,
+    key_rate_count = case when p_limits ? 'key_rate_count' then (p_limits ->> 'key_rate_count')::integer else g.key_rate_count end,
+    key_rate_per = case when p_limits ? 'key_rate_per_ms'
+                        then (p_limits ->> 'key_rate_per_ms')::double precision * interval '1 millisecond' else g.key_rate_per end,
+    fair = coalesce((p_limits ->> 'fair')::boolean, g.fair),
+    breaker_share = coalesce((p_limits ->> 'breaker_share')::double precision, g.breaker_share),
+    breaker_minimum = coalesce((p_limits ->> 'breaker_minimum')::integer, g.breaker_minimum),
+    breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
+    breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
+  where g.type_id = v_type;
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- Applies the limits that definitions name, where they changed since last time; what a definition no longer names is taken
+-- away. What an operator has set stands until then. The arrays stand side by side; null: the definition names no limits.
+create function holdfast.define_limits(p_types text[], p_limits jsonb[]) returns void language plpgsql as $$
+declare
+  v_type text;
+  v_limits jsonb;
+  v_before jsonb;
+begin
+  for v_type, v_limits in select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) order by d.type loop
+    select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
+    continue when v_limits is not distinct from v_before;
+    perform holdfast.set_limits(v_type, coalesce((
+      select jsonb_object_agg(k.key, case k.key when 'fair' then 'false'::jsonb else 'null'::jsonb end)
+      from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}') || coalesce(v_limits, '{}'));
+    update holdfast.gates set defined = v_limits where type_id = holdfast.type_named(v_type);
+  end loop;
+end $$;
+
+-- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason.
+create function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
+  where type_id = v_type and paused_at is null;
+  update holdfast.types set gated = true where id = v_type and not gated;
+end $$;
+
+create function holdfast.resume_type(p_type text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- Pauses one key of a type. What was admitted and does not run yet goes back to the gate.
+create function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
+  values (v_type, p_key, holdfast.now(), p_by, p_why)
+  on conflict (type_id, concurrency_key) do update
+    set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  with pulled as (
+    delete from holdfast.queue as q using holdfast.held as h
+    where h.type_id = v_type and h.concurrency_key = p_key and h.lease_id is null and q.job_id = h.job_id and q.lease_id is null
+    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id
+  )
+  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, p_key
+  from pulled as p join holdfast.lanes as l on l.id = p.lane_id;
+  insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
+  perform holdfast.review_gate(v_type);
+end $$;
+
+create function holdfast.resume_key(p_type text, p_key text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  update holdfast.keys set paused_at = null, paused_by = null, paused_why = null, rests_until = null
+  where type_id = v_type and concurrency_key = p_key;
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- How large a share a key gets beside the others: a key of weight 2 gets twice as many turns as one of weight 1.
+create function holdfast.set_weight(p_type text, p_key text, p_weight real) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+begin
+  perform holdfast.lock_gate(v_type);
+  insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
+  on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+end $$;
+
+-- Stops a type, or one key of it, for a while: what a handler asks for when it was told "too many requests".
+create function holdfast.stop_for(p_type integer, p_key text, p_for interval) returns void language plpgsql as $$
+declare
+  v_until timestamptz := holdfast.now() + p_for;
+begin
+  perform holdfast.lock_gate(p_type);
+  if p_key is null then
+    update holdfast.gates set stopped_until = greatest(stopped_until, v_until) where type_id = p_type;
+  else
+    insert into holdfast.keys as k (type_id, concurrency_key, rests_until) values (p_type, p_key, v_until)
+    on conflict (type_id, concurrency_key) do update set rests_until = greatest(k.rests_until, v_until);
+  end if;
+  perform holdfast.review_gate(p_type);
+end $$;
+
+-- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released.
+create function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
+    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+begin
+  perform holdfast.lock_gate(v_type);
+  case p_action
+    when 'open' then
+      perform holdfast.open_breaker(v_type, v_reason);
+    when 'close' then
+      perform holdfast.close_breaker(v_type, v_reason);
+      update holdfast.gates set breaker_hold = 'auto' where type_id = v_type;
+    when 'hold_open' then
+      update holdfast.gates set breaker_hold = 'open', breaker_reason = v_reason where type_id = v_type;
+    when 'hold_closed' then
+      update holdfast.gates set breaker_hold = 'closed', breaker_reason = v_reason where type_id = v_type;
+    when 'release' then
+      update holdfast.gates set breaker_hold = 'auto', breaker_reason = v_reason where type_id = v_type;
+    else
+      raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
+        hint = 'It can open, close, hold_open, hold_closed and release.';
+  end case;
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- Changes a lane, or makes it. Only the fields that are named change. Workers read it before their next look.
+create function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean) returns void
+language plpgsql as $$
+declare
+  v_lane smallint;
+begin
+  if p_create then
+    insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
+  end if;
+  v_lane := holdfast.lane_named(p_lane);
+  update holdfast.lanes as l set
+    slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
+    worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
+    poll_ms = coalesce((p_fields ->> 'poll_ms')::integer, l.poll_ms),
+    lease_ms = case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else l.lease_ms end,
+    enabled = coalesce((p_fields ->> 'enabled')::boolean, l.enabled),
+    ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
+    changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
+  where l.id = v_lane;
+  if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
+    -- What runs already counts from now on.
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select j.job_id, v_lane from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id and q.lane_id = v_lane
+    on conflict do nothing;
+  end if;
+  perform holdfast.wake_lanes(array[v_lane], true);
+end $$;
+
+-- Moves at most p_limit free jobs of a type to the lane the type is in now. Returns how many it moved.
+create function holdfast.move_jobs_to_lane(p_type text, p_limit integer) returns integer
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_type holdfast.types;
+  v_moved integer;
+begin
+  select * into v_type from holdfast.types as t where t.id = holdfast.type_named(p_type);
+  update holdfast.queue as q set lane_id = v_type.lane_id
+  where q.ctid = any (array(
+    select f.ctid from holdfast.queue as f
+    where f.type_id = v_type.id and f.lane_id <> v_type.lane_id and f.lease_id is null limit p_limit for update skip locked));
+  get diagnostics v_moved = row_count;
+  if v_moved > 0 then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+  return v_moved;
+end $$;

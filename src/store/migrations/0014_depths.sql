@@ -1,0 +1,92 @@
+-- Why: how much waits, per type, for backpressure and for people. Counted now and then from the tables themselves, so that
+-- it cannot drift and costs the hot path nothing; a count may take a twentieth of the time, no more.
+-- Lock: none that matters, everything is new. Cost: milliseconds. Old workers: none. Back: drop the tables.
+
+create table holdfast.depths (
+  type_id    integer primary key,
+  waiting    bigint not null,
+  scheduled  bigint not null,
+  oldest_at  timestamptz
+);
+create table holdfast.depths_measured (
+  one          boolean primary key default true constraint there_is_one check (one),
+  measured_at  timestamptz not null default '-infinity',
+  cost         interval not null default '0'
+);
+insert into holdfast.depths_measured default values;
+
+-- Past soft, low priorities are refused first; past hard, all. A null limit is none.
+create table holdfast.depth_limits (
+  scope   text not null constraint scope_is_known check (scope in ('queue', 'lane', 'type')),
+  name    text not null,
+  soft    bigint constraint soft_is_positive check (soft >= 1),
+  hard    bigint constraint hard_is_positive check (hard >= 1),
+  oldest  interval constraint oldest_is_positive check (oldest > interval '0'),
+  primary key (scope, name),
+  constraint soft_is_below_hard check (soft <= hard)
+);
+insert into holdfast.depth_limits (scope, name, soft, hard) values ('queue', '', 100000, 500000);
+
+-- Counts what waits, unless that was done a moment ago or is being done. Writes only what changed.
+-- Returns how many milliseconds ago the last count was made.
+create function holdfast.measure_depths() returns double precision
+language plpgsql
+set jit = off
+as $$
+declare
+  v_begun timestamptz := clock_timestamp();
+  v_last holdfast.depths_measured;
+  v_stray text;
+begin
+  select * into v_last from holdfast.depths_measured;
+  if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
+     or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
+    return extract(epoch from holdfast.now() - v_last.measured_at) * 1000;
+  end if;
+  with counted as (
+    select s.type_id, count(*) filter (where s.ready) as waiting, count(*) filter (where not s.ready) as scheduled,
+           min(s.ready_at) filter (where s.ready) as oldest_at
+    from (
+      select type_id, true as ready, ready_at from holdfast.queue where lease_id is null
+      union all
+      select type_id, true, ready_at from holdfast.gated
+      union all
+      select type_id, false, due_at from holdfast.waiting
+    ) as s group by s.type_id
+  ), gone as (
+    delete from holdfast.depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+  )
+  insert into holdfast.depths as d (type_id, waiting, scheduled, oldest_at)
+  select c.type_id, c.waiting, c.scheduled, c.oldest_at from counted as c
+  on conflict (type_id) do update
+    set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
+    where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
+  -- Whoever enqueued in a transaction older than a type's move put the job into the lane that was left.
+  for v_stray in
+    select distinct t.name from holdfast.queue as q join holdfast.types as t on t.id = q.type_id and t.lane_id <> q.lane_id
+    where q.lease_id is null
+  loop
+    perform holdfast.move_jobs_to_lane(v_stray, 5000);
+  end loop;
+  -- An empty queue is counted in no time; that it is still empty need not be written down.
+  if found or exists (select from holdfast.depths) then
+    update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;
+  end if;
+  return extract(epoch from clock_timestamp() - v_begun) * 1000;
+end $$;
+
+-- The places with a limit that these types fall under: how much waits there, and what is allowed.
+create function holdfast.depths_under_limit(p_types text[])
+returns table (scope text, name text, soft bigint, hard bigint, waiting bigint, age_ms double precision, oldest_ms double precision)
+language sql stable as $$
+  select m.scope, m.name, m.soft, m.hard, coalesce(sum(d.waiting), 0)::bigint,
+         extract(epoch from holdfast.now() - min(d.oldest_at)) * 1000, extract(epoch from m.oldest) * 1000
+  from holdfast.depth_limits as m
+  left join (holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id join holdfast.depths as d on d.type_id = t.id)
+    on m.scope = 'queue' or (m.scope = 'lane' and m.name = l.name) or (m.scope = 'type' and m.name = t.name)
+  where m.scope = 'queue'
+     or (m.scope = 'type' and m.name = any (p_types))
+     or (m.scope = 'lane' and m.name in (
+           select al.name from holdfast.types as a join holdfast.lanes as al on al.id = a.lane_id where a.name = any (p_types)))
+  group by m.scope, m.name, m.soft, m.hard, m.oldest
+$$;

@@ -1,0 +1,105 @@
+import { defineType, Holdfast } from 'holdfast'
+import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import { startWorker } from 'holdfast/worker'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+const quiet = { info() {}, warn() {}, error() {} }
+let scratch: ScratchDatabase
+let holdfast: Holdfast
+
+beforeEach(async () => {
+  scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
+  holdfast = new Holdfast({ connectionString: scratch.connectionString })
+  await holdfast.types.ensure([mail, report])
+})
+afterEach(async () => {
+  await holdfast.close()
+  await scratch.drop()
+})
+
+const mail = defineType({ type: 'mail', run() {} })
+const report = defineType({ type: 'report', lane: 'maintenance', run() {} })
+
+/** Enqueues one by one until it is refused; how many were taken, and the refusal. */
+async function fill(type: typeof mail, priority: number, most = 200): Promise<{ taken: number; error?: unknown }> {
+  for (let taken = 0; taken < most; taken++) {
+    try {
+      await holdfast.enqueue(type, null, { priority })
+    } catch (error) {
+      return { taken, error }
+    }
+  }
+  return { taken: most }
+}
+
+describe('backpressure', () => {
+  it('takes exactly as many jobs as the hard limit of a type allows, and says when to come back', async () => {
+    await holdfast.flow.limitDepth({ type: 'mail' }, { hard: 25 })
+    const { taken, error } = await fill(mail, 9)
+    expect(taken).toBe(25)
+    expect(error).toMatchObject({ code: 'too_much_waiting', status: 429, retryable: true })
+    expect((error as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(0)
+    expect((error as Error).message).toContain('type mail has 25 jobs waiting')
+    expect((await fill(report, 9, 3)).taken).toBe(3)
+  })
+
+  it('refuses low priorities first, then the higher ones, the closer it comes to the hard limit', async () => {
+    await holdfast.flow.limitDepth({ type: 'mail' }, { soft: 10, hard: 100 })
+    expect((await fill(mail, 0)).taken).toBe(10)
+    const five = await fill(mail, 5)
+    expect(five.taken).toBeGreaterThan(30)
+    expect(five.taken).toBeLessThan(70)
+    const nine = await fill(mail, 9)
+    expect(10 + five.taken + nine.taken).toBe(100)
+  })
+
+  it('refuses a batch whole when it does not fit', async () => {
+    await holdfast.flow.limitDepth({ lane: 'maintenance' }, { hard: 10 })
+    await expect(holdfast.enqueueMany(Array.from({ length: 11 }, () => report.job(null)))).rejects.toMatchObject({
+      code: 'too_much_waiting',
+    })
+    expect(await holdfast.store.countByStatus()).toEqual([])
+    await holdfast.enqueueMany(Array.from({ length: 10 }, () => report.job(null)))
+  })
+
+  it('takes jobs again once the queue has drained', async () => {
+    await holdfast.flow.limitDepth('queue', { hard: 5 })
+    expect((await fill(mail, 5)).taken).toBe(5)
+    const worker = await startWorker(holdfast, [mail], { logger: quiet })
+    await vi.waitFor(async () => expect((await holdfast.enqueue(mail, null)).status).toBe('created'), {
+      timeout: 20_000,
+      interval: 100,
+    })
+    await worker.stop()
+  })
+
+  it('refuses the lower half of the priorities when the oldest job waits too long, and all when it waits twice as long', async () => {
+    await holdfast.enqueue(mail, null)
+    await holdfast.flow.limitDepth({ type: 'mail' }, { oldest: '1h' })
+    const sql = (text: string) => holdfast.store.database.withClient((client) => client.query(text))
+    await sql(`update holdfast.queue set ready_at = ready_at - interval '90 minutes'`)
+    await vi.waitFor(async () => expect((await fill(mail, 4, 1)).taken).toBe(0), { timeout: 20_000, interval: 100 })
+    expect((await fill(mail, 5, 1)).taken).toBe(1)
+    await sql(`update holdfast.queue set ready_at = ready_at - interval '90 minutes'`)
+    await vi.waitFor(async () => expect((await fill(mail, 9, 1)).taken).toBe(0), { timeout: 20_000, interval: 100 })
+  })
+
+  it('paces a batch: so many become due each second, behind more urgent work', async () => {
+    await holdfast.enqueueMany(
+      Array.from({ length: 50 }, () => mail.job(null)),
+      { pace: 10 },
+    )
+    const { rows } = await holdfast.store.database.withClient((client) =>
+      client.query(`select floor(extract(epoch from coalesce(run_at, created_at) - created_at))::int as second, count(*)::int as due,
+                           min(priority)::int as priority from holdfast.bodies group by 1 order by 1`),
+    )
+    expect(rows).toEqual([0, 1, 2, 3, 4].map((second) => ({ second, due: 10, priority: 2 })))
+  })
+
+  it('refuses limits and paces that cannot be meant', async () => {
+    await expect(holdfast.flow.limitDepth('queue', { soft: 10, hard: 5 })).rejects.toThrow('soft is 10, more than hard')
+    await expect(holdfast.flow.limitDepth('queue', { hard: 0 })).rejects.toThrow('hard is 0')
+    await expect(holdfast.enqueueMany([mail.job(null)], { pace: 0 })).rejects.toThrow('pace is 0')
+    await expect(holdfast.enqueueMany([mail.job(null, { delay: '1s' })], { pace: 1 })).rejects.toThrow('cannot have a delay')
+  })
+})
