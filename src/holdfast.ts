@@ -3,8 +3,12 @@ import { Backpressure } from './enqueue/backpressure.js'
 import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
+import { Approvals, type Decided } from './flow/approval.js'
+import type { By } from './flow/by.js'
 import { type Explanation, explain } from './flow/explain.js'
+import type { JobFilter } from './flow/filter.js'
 import { Flow } from './flow/flow.js'
+import { type Moved, type MovedMany, Moves, type NewTime } from './flow/moves.js'
 import { type JobStory, readStory } from './history/story.js'
 import { isJobId } from './job/id.js'
 import type { JobOptions, JobRequest, JobType } from './job/type.js'
@@ -30,6 +34,8 @@ export class Holdfast {
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
   readonly #backpressure: Backpressure
+  readonly #moves: Moves
+  readonly #approvals: Approvals
 
   constructor(options: HoldfastOptions = {}) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
@@ -42,6 +48,8 @@ export class Holdfast {
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store)
     this.#backpressure = new Backpressure(this.store)
+    this.#moves = new Moves(this.store)
+    this.#approvals = new Approvals(this.store)
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
@@ -72,6 +80,55 @@ export class Holdfast {
     if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
     const facts = await this.store.explainFacts(id)
     return facts && explain(facts)
+  }
+
+  /**
+   * Ends a job that waits or runs. A running one is cancelled at once for everybody to see; its handler's signal fires
+   * within a heartbeat, and whatever it returns changes nothing. A job that has ended is never changed.
+   */
+  cancel(id: string, who: By): Promise<Moved> {
+    return this.#moves.cancel(id, who)
+  }
+
+  cancelMany(filter: JobFilter, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.cancelMany(filter, who, options)
+  }
+
+  /** Gives a job that does not run another priority, 0 (low) to 9 (high). */
+  setPriority(id: string, priority: number, who: By): Promise<Moved> {
+    return this.#moves.setPriority(id, priority, who)
+  }
+
+  setPriorityMany(filter: JobFilter, priority: number, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.setPriorityMany(filter, priority, who, options)
+  }
+
+  /** Makes a job that does not run due at another time. */
+  reschedule(id: string, time: NewTime, who: By): Promise<Moved> {
+    return this.#moves.reschedule(id, time, who)
+  }
+
+  rescheduleMany(filter: JobFilter, time: NewTime, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.rescheduleMany(filter, time, who, options)
+  }
+
+  /** Makes a scheduled job, or one that waits for its next attempt, due at once. Gates and approval still hold. */
+  runNow(id: string, who: By): Promise<Moved> {
+    return this.#moves.runNow(id, who)
+  }
+
+  runNowMany(filter: JobFilter, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.runNowMany(filter, who, options)
+  }
+
+  /** One approval of a job that waits for it; it runs once there are as many as its quorum. */
+  approve(id: string, who: By): Promise<Decided> {
+    return this.#approvals.approve(id, who)
+  }
+
+  /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
+  reject(id: string, who: By & { why: string }): Promise<Decided> {
+    return this.#approvals.reject(id, who)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

@@ -10,11 +10,13 @@ export interface HeartbeatSettings {
 export type ToHeartbeat =
   | { kind: 'hold'; lease: string; leaseMs: number }
   | { kind: 'release'; leases: readonly string[] }
+  | { kind: 'beat_now' }
   | { kind: 'stop' }
 
 /** From the heartbeat thread to its worker. */
 export type FromHeartbeat =
   | { kind: 'beat' }
   | { kind: 'lost'; leases: readonly string[] }
+  | { kind: 'cancelled'; jobs: readonly string[] }
   | { kind: 'trouble'; message: string }
   | { kind: 'stopped' }

@@ -33,6 +33,12 @@ parentPort?.on('message', (message: ToHeartbeat) => {
     case 'release':
       for (const lease of message.leases) held.delete(lease)
       return
+    case 'beat_now':
+      beating = beating.then(() => {
+        clearTimeout(timer)
+        return stopping ? undefined : beat()
+      })
+      return
     case 'stop':
       stopping = true
       clearTimeout(timer)
@@ -55,6 +61,8 @@ async function beat(): Promise<void> {
     const lost = asked.map(([lease]) => lease).filter((lease) => !renewed.has(lease) && held.has(lease))
     for (const lease of lost) held.delete(lease)
     if (lost.length > 0) tell({ kind: 'lost', leases: lost })
+    const cancelled = rows.flatMap((row: { cancelled: string[] }) => row.cancelled)
+    if (cancelled.length > 0) tell({ kind: 'cancelled', jobs: cancelled })
     schedule(intervalMs)
   } catch (error) {
     tell({ kind: 'trouble', message: error instanceof Error ? error.message : String(error) })

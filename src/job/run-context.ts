@@ -11,7 +11,7 @@ export interface RunContext {
     readonly maxAttempts: number
     readonly createdAt: Date
   }
-  /** Fires when the attempt should stop: timeout, lost lease or shutdown. The reason says which. */
+  /** Fires when the attempt should stop: timeout, cancelled job, lost lease or shutdown. The reason says which. */
   readonly signal: AbortSignal
   /**
    * Grows with every attempt at this job. A store that remembers the largest fence it has seen and refuses smaller ones

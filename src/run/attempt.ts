@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { monotonicMs } from '../clock.js'
-import { FatalError, HoldfastError, LeaseLostError, RetryableError } from '../errors.js'
+import { FatalError, HoldfastError, JobCancelledError, LeaseLostError, RetryableError } from '../errors.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
@@ -45,6 +45,7 @@ export class Attempt {
   readonly #events: AttemptEvents
   #controller: AbortController | undefined
   #ended = false
+  #cancelled = false
 
   constructor(job: ClaimedJob, events: AttemptEvents) {
     this.job = job
@@ -69,6 +70,15 @@ export class Attempt {
     const error = new Error('the worker is shutting down; the job is handed back')
     error.name = 'ShutdownError'
     this.#giveUp({ kind: 'handed_back' }, error)
+  }
+
+  /** The job has ended as cancelled. The attempt ends with its handler, as the job's slots are kept for as long as that runs. */
+  cancel(): void {
+    if (this.#ended || this.#cancelled) return
+    this.#cancelled = true
+    const reason = new JobCancelledError(this.job.id)
+    if (this.#controller) this.#controller.abort(reason)
+    else this.#controller = aborted(reason)
   }
 
   /** The lease is gone. Nothing is left to settle; the handler is only told to stop. */
@@ -121,6 +131,7 @@ export class Attempt {
       fence: BigInt(lease),
       async extendLease(duration) {
         const ms = toMilliseconds(duration, 'the duration given to extendLease')
+        if (attempt.#cancelled) throw new JobCancelledError(id)
         if (attempt.#ended || !(await attempt.#events.extendLease(attempt, ms))) throw new LeaseLostError(id)
       },
       snooze: (duration) => new Snooze(toMilliseconds(duration, 'the duration given to snooze')),

@@ -83,6 +83,17 @@ export class Slots {
     return before - this.#line.length - this.#running.size
   }
 
+  /** The jobs were cancelled: what waits is dropped, what runs is told to stop and keeps its place until it has. */
+  cancel(jobs: ReadonlySet<string>): void {
+    const dropped = this.#line.filter((job) => jobs.has(job.id))
+    this.#line = this.#line.filter((job) => !jobs.has(job.id))
+    for (const job of dropped) {
+      this.#count(job, -1)
+      this.#events.ended(job, { kind: 'handed_back' }, null)
+    }
+    for (const attempt of [...this.#running]) if (jobs.has(attempt.job.id)) attempt.cancel()
+  }
+
   /** Gives back what waits in line; no attempt was begun. */
   handBackWaiting(): void {
     const line = this.#line

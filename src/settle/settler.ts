@@ -7,6 +7,8 @@ import type { Settlement } from './decide.js'
 /** A decided attempt on its way to the database. */
 export interface Settling {
   jobId: string
+  type: string
+  attempt: number
   lease: string
   settlement: Settlement
   /** Monotonic milliseconds; null where the handler never started. */
@@ -15,8 +17,8 @@ export interface Settling {
 }
 
 export interface SettlerEvents {
-  /** Written. `lost` are the jobs whose lease was gone: for them nothing was changed. */
-  settled(batch: readonly Settling[], lost: readonly string[], closedLeases: readonly string[]): void
+  /** Written. `lost` are the jobs whose lease was gone, and why: for them nothing was changed. */
+  settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>, closedLeases: readonly string[]): void
   /** The database did not take the batch; it is kept and tried again. */
   trouble(error: unknown, waiting: number): void
   /** One settlement can never be written; its lease will run out and say so in history. */
@@ -103,7 +105,9 @@ export class Settler {
   async #settle(batch: readonly Settling[]): Promise<void> {
     const now = monotonicMs()
     const closed = this.#closedBy(batch)
-    const lost = await this.#store.settle(
+    const again = new Set(batch.filter((settling) => this.#tried.has(settling)).map((settling) => settling.jobId))
+    for (const settling of batch) this.#tried.add(settling)
+    const rows = await this.#store.settle(
       this.#worker,
       batch.map(({ jobId, lease, settlement, startedAtMs, endedAtMs }) => ({
         jobId,
@@ -115,8 +119,14 @@ export class Settler {
       })),
       closed,
     )
+    // A try whose connection broke may have been written nevertheless; then the next one finds its own work done.
+    const lost = new Map<string, 'cancelled' | 'lost'>()
+    for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
     this.#events.settled(batch, lost, closed)
   }
+
+  /** Those that were sent to the database before, whatever came of it. */
+  readonly #tried = new WeakSet<Settling>()
 
   /** Counted once per attempt, also when the batch has to be written again. */
   readonly #counted = new WeakSet<Settling>()

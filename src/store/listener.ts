@@ -12,15 +12,18 @@ const reconnectMs = { first: 200, most: 5_000 }
  */
 export class Listener {
   readonly #config: pg.ClientConfig
-  #channels: readonly string[] = []
+  #lanes: readonly string[] = []
+  readonly #own: { channel: string; onCall: () => void }
   readonly #onWake: () => void
   readonly #stop = new AbortController()
   #client: pg.Client | undefined
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
 
-  constructor(config: pg.ClientConfig, onWake: () => void) {
+  /** `own` is the channel on which this worker alone is called. */
+  constructor(config: pg.ClientConfig, own: { channel: string; onCall: () => void }, onWake: () => void) {
     this.#config = config
+    this.#own = own
     this.#onWake = onWake
   }
 
@@ -31,8 +34,8 @@ export class Listener {
 
   /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
   listenTo(lanes: readonly number[]): void {
-    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
-    for (const channel of this.#channels) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
+    this.#lanes = lanes.map((lane) => `holdfast_lane_${lane}`)
+    for (const channel of this.#lanes) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
     this.#onWake()
   }
 
@@ -68,14 +71,15 @@ export class Listener {
       client.on('error', () => resolve())
       client.on('end', () => resolve())
     })
-    client.on('notification', () => this.#onWake())
+    client.on('notification', ({ channel }) => (channel === this.#own.channel ? this.#own.onCall() : this.#onWake()))
     try {
       await client.connect()
-      for (const channel of this.#channels) await client.query(`listen ${channel}`)
+      for (const channel of [this.#own.channel, ...this.#lanes]) await client.query(`listen ${channel}`)
       this.#client = client
       onReady()
       // Whatever was called while nobody listened is found by looking.
       this.#onWake()
+      this.#own.onCall()
       const check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
       await broken
       clearInterval(check)

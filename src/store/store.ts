@@ -1,15 +1,21 @@
+import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Settlement } from '../settle/decide.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
 import type {
+  ApprovalRow,
   AttemptRow,
   ClaimedRow,
+  DecidedRow,
   Depth,
   DepthRow,
   ExplainFacts,
   GateRow,
   JobRow,
   LaneRow,
+  LostRow,
+  MovedRow,
+  MoveRow,
   RescuedRow,
   StatusCount,
   TypeRow,
@@ -30,6 +36,8 @@ export interface NewJob {
   runAt: string | null
   idempotencyKey: string | null
   concurrencyKey: string | null
+  /** JSON, or null where the type alone decides whether it has to be approved. */
+  approval: string | null
 }
 
 export interface RegisteredType {
@@ -38,6 +46,18 @@ export interface RegisteredType {
   priority: number
   maxAttempts: number
   timeoutMs: number
+  approval: Approval | undefined
+}
+
+/** Which jobs are meant; null does not matter. */
+export interface EncodedFilter {
+  type: string | null
+  status: string | null
+  lane: string | null
+  concurrencyKey: string | null
+  priority: number | null
+  createdBefore: string | null
+  payload: string | null
 }
 
 /** Who does something, and why. */
@@ -84,6 +104,7 @@ export class Store {
       types.map((t) => t.maxAttempts),
       types.map((t) => t.timeoutMs),
       update,
+      types.map((t) => encodeApproval(t.approval)),
     ])
   }
 
@@ -120,6 +141,7 @@ export class Store {
       jobs.map((job) => job.concurrencyKey),
       options.fresh,
       options.wakeAlways,
+      jobs.some((job) => job.approval !== null) ? jobs.map((job) => job.approval) : null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     const rows: { place: number; id: string }[] = options.tx
@@ -181,9 +203,9 @@ export class Store {
     return (await this.database.query(statement('extendLease'), [lease, worker, ms])).length > 0
   }
 
-  /** Ends attempts, fenced. Answers with the jobs whose lease was lost: for them nothing was changed. */
-  async settle(worker: number, ended: readonly EndedAttempt[], closedLeases: readonly string[]): Promise<string[]> {
-    const rows = await this.database.query<{ id: string }>(statement('settleJobs'), [
+  /** Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed. */
+  async settle(worker: number, ended: readonly EndedAttempt[], closedLeases: readonly string[]): Promise<LostRow[]> {
+    return this.database.query(statement('settleJobs'), [
       ended.map((e) => e.jobId),
       ended.map((e) => e.lease),
       ended.map((e) => e.settlement.move),
@@ -196,7 +218,6 @@ export class Store {
       worker,
       closedLeases,
     ])
-    return rows.map((row) => row.id)
   }
 
   /** Whether any lease has run out. Writes nothing. */
@@ -265,6 +286,20 @@ export class Store {
     await this.database.query(statement('setDepthLimit'), [scope, name, limit.soft, limit.hard, limit.oldestMs])
   }
 
+  /** What time it is in the database. */
+  async now(): Promise<string> {
+    const rows = await this.database.query<{ now: string }>(statement('readClock'), [])
+    return (rows[0] as { now: string }).now
+  }
+
+  async movesOf(id: string): Promise<MoveRow[]> {
+    return this.database.query(statement('movesOfJob'), [id])
+  }
+
+  async approvalOf(id: string): Promise<ApprovalRow[]> {
+    return this.database.query(statement('approvalOfJob'), [id])
+  }
+
   // What operators do. Each is one function in the database that leaves no half-done state.
 
   async lanesOfTypes(types: readonly number[]): Promise<WorkerLaneRow[]> {
@@ -320,6 +355,36 @@ export class Store {
 
   async operateBreaker(type: string, action: string, who: Named): Promise<void> {
     await this.database.query(statement('operateBreaker'), [type, action, who.by, who.why])
+  }
+
+  // What operators do to jobs. One job always has a row; of many, those that somebody works on may have none.
+
+  async cancelJobs(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+    return this.database.query(statement('cancelJobs'), [ids, who.by, who.why])
+  }
+
+  async setPriority(ids: readonly string[], priority: number, who: Named): Promise<MovedRow[]> {
+    return this.database.query(statement('setPriority'), [ids, who.by, who.why, priority])
+  }
+
+  async rescheduleJobs(ids: readonly string[], runAt: string | null, delayMs: number | null, who: Named): Promise<MovedRow[]> {
+    return this.database.query(statement('rescheduleJobs'), [ids, who.by, who.why, runAt, delayMs])
+  }
+
+  async runNow(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+    return this.database.query(statement('runNow'), [ids, who.by, who.why])
+  }
+
+  /** The next live jobs after that id which fit, by id. */
+  async matchingJobs(filter: EncodedFilter, after: string, limit: number): Promise<string[]> {
+    const { type, status, lane, concurrencyKey, priority, createdBefore, payload } = filter
+    const values = [type, status, lane, concurrencyKey, priority, createdBefore, payload, after, limit]
+    return (await this.database.query<{ id: string }>(statement('matchingJobs'), values)).map((row) => row.id)
+  }
+
+  async decideApproval(id: string, verdict: 'approve' | 'reject', who: Named): Promise<DecidedRow> {
+    const rows = await this.database.query<DecidedRow>(statement('decideApproval'), [id, verdict, who.by, who.why])
+    return rows[0] as DecidedRow
   }
 
   async close(): Promise<void> {

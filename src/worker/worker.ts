@@ -109,6 +109,7 @@ export class Worker {
       {
         beat: () => this.#contact(),
         lost: (leases) => this.#loseLeases(leases),
+        cancelled: (jobs) => this.#slots.cancel(new Set(jobs)),
         trouble: (message) => this.#trouble(message),
       },
     )
@@ -129,7 +130,8 @@ export class Worker {
         trouble: (error) => this.#trouble(text(error)),
       },
     )
-    this.#listener = settings.listen ? new Listener(store.database.clientConfig, () => this.#loop.called()) : undefined
+    const own = { channel: `holdfast_worker_${id}`, onCall: () => this.#leases.beatNow() }
+    this.#listener = settings.listen ? new Listener(store.database.clientConfig, own, () => this.#loop.called()) : undefined
     this.#upkeep = new Upkeep(
       [
         rescueChore(store, Math.min(rescueEveryMs, settings.leaseMs), (rows) => {
@@ -214,12 +216,21 @@ export class Worker {
   #settle(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
     const settlement = decide(outcome, job, job.type.backoff, Math.random)
     const endedAtMs = monotonicMs()
-    this.#settler.add({ jobId: job.id, lease: job.lease, settlement, startedAtMs, endedAtMs })
-    const { id, attempt } = job
+    const { id: jobId, lease, attempt } = job
     const type = job.type.type
+    this.#settler.add({ jobId, type, attempt, lease, settlement, startedAtMs, endedAtMs })
+    if (settlement.fellBack) this.#log.warn({ type, problem: settlement.fellBack }, 'the type has a backoff that cannot be used')
+  }
+
+  /** Told once it is written: before that, a cancel may still be faster. */
+  #tellEnd(
+    { jobId: id, type, attempt, settlement, startedAtMs, endedAtMs }: Settling,
+    lost: 'cancelled' | 'lost' | undefined,
+  ): void {
     const ms = startedAtMs === null ? 0 : endedAtMs - startedAtMs
     const error = settlement.failure?.message ?? ''
-    if (settlement.fellBack) this.#log.warn({ type, problem: settlement.fellBack }, 'the type has a backoff that cannot be used')
+    if (lost === 'cancelled') return this.#tell('job.cancelled', { job: id, type, attempt, ms })
+    if (lost === 'lost') return this.#tell('settle.late', { job: id })
     switch (settlement.move) {
       case 'complete':
         return this.#tell('job.completed', { job: id, type, attempt, ms })
@@ -241,10 +252,10 @@ export class Worker {
     }
   }
 
-  #settled(batch: readonly Settling[], lost: readonly string[], closed: readonly string[]): void {
+  #settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>, closed: readonly string[]): void {
     this.#contact()
     if (closed.length > 0) this.#leases.release(closed)
-    for (const job of lost) this.#tell('settle.late', { job })
+    for (const settling of batch) this.#tellEnd(settling, lost.get(settling.jobId))
     const delays = batch.map(({ settlement }) => settlement.delayMs).filter((delay) => delay !== null)
     if (delays.length > 0) this.#loop.dueIn(Math.min(...delays))
   }
@@ -264,7 +275,12 @@ export class Worker {
   }
 
   #tell<Name extends WorkerEvent>(name: Name, event: WorkerEvents[Name][0]): void {
-    if (this.events.listenerCount(name) > 0) this.events.emit(name, ...([event] as never))
+    try {
+      if (this.events.listenerCount(name) > 0) this.events.emit(name, ...([event] as never))
+    } catch (error) {
+      // What is told here has been written; a listener's mistake must not make it look otherwise.
+      this.#log.error({ event: name, error: text(error) }, 'a listener failed')
+    }
     if (logged[name]) this.#log[logged[name]](event, name)
   }
 }

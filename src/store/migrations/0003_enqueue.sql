@@ -32,7 +32,7 @@ end $$;
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
-  p_fresh boolean, p_wake_always boolean
+  p_fresh boolean, p_wake_always boolean, p_approvals jsonb[] default null
 ) returns table (place integer, job_id uuid)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
@@ -54,10 +54,12 @@ begin
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
-           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at
+           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
+           case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken)
-         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, place)
+                v_taken, p_approvals)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
+                               place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
@@ -66,17 +68,28 @@ begin
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
     select v_now, id, type_id, lane_id, priority, 1 from asked
-    where (run_at is null or run_at <= v_now) and not gated order by asked.place
+    where (run_at is null or run_at <= v_now) and not gated and approval is null order by asked.place
   ), gated as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select a.id, v_now - a.priority * l.ageing, v_now, a.type_id, a.lane_id, a.priority, 1, coalesce(a.concurrency_key, '')
-    from asked as a join holdfast.lanes as l on l.id = a.lane_id where (a.run_at is null or a.run_at <= v_now) and a.gated
+    from asked as a join holdfast.lanes as l on l.id = a.lane_id
+    where (a.run_at is null or a.run_at <= v_now) and a.gated and a.approval is null
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key)
-    select distinct type_id, coalesce(concurrency_key, '') from asked where (run_at is null or run_at <= v_now) and gated
+    select distinct type_id, coalesce(concurrency_key, '') from asked
+    where (run_at is null or run_at <= v_now) and gated and approval is null
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from asked where run_at > v_now
+    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from asked where run_at > v_now and approval is null
+    union all
+    select id, coalesce(v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond', 'infinity'),
+           type_id, lane_id, priority, 1, 'awaiting_approval'
+    from asked where approval is not null
+  ), requested as (
+    insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)
+    select id, (approval ->> 'quorum')::smallint, v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond',
+           approval ->> 'on_deadline', run_at
+    from asked where approval is not null
   )
   -- A job due within moments wakes its lane too: nobody may be looking at the clock as closely as that.
   select array_agg(distinct lane_id) into v_lanes from asked where run_at is null or run_at < v_now + interval '3 seconds';
@@ -132,10 +145,10 @@ declare
   v_stands uuid;
 begin
   select o.key into v_unknown from jsonb_object_keys(options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key') limit 1;
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval') limit 1;
   if v_unknown is not null then
     raise exception 'unknown option "%"', v_unknown using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key and concurrency_key.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key and approval.';
   end if;
   if options ? 'delay' and options ? 'run_at' then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -155,6 +168,6 @@ begin
     array[(options ->> 'max_attempts')::smallint],
     array[extract(epoch from (options ->> 'delay')::interval)::double precision * 1000],
     array[(options ->> 'run_at')::timestamptz], array[options ->> 'idempotency_key'], array[options ->> 'concurrency_key'],
-    not options ? 'id', true) as e;
+    not options ? 'id', true, array[holdfast.read_approval(options -> 'approval')]) as e;
   return query select coalesce(v_stands, v_id), case when v_stands is null then 'created' else 'existing' end;
 end $$;

@@ -96,6 +96,9 @@ begin
     from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
+    v_passed := v_passed || holdfast.end_cancelled(p_jobs, p_leases);
+  end if;
   perform holdfast.free_slots(p_jobs, v_passed);
 
   if cardinality(p_closed) > 0 then

@@ -1,5 +1,6 @@
 -- name: renewLeases
 -- One heartbeat: renews every lease this worker holds and shows that it lives. A lease missing from the answer is lost.
+-- With each lease come the jobs under it that were cancelled and whose end has not been reported yet.
 with seen as (
   update holdfast.workers set seen_at = holdfast.now() where id = $1::text::integer
 )
@@ -7,7 +8,7 @@ update holdfast.leases as l
 set expires_at = greatest(l.expires_at, holdfast.now() + h.ms * interval '1 millisecond')
 from unnest($2::bigint[], $3::integer[]) as h (id, ms)
 where l.id = h.id and l.worker_id = $1::text::integer
-returning l.id::text as lease
+returning l.id::text as lease, array(select c.job_id::text from holdfast.cancellations as c where c.lease_id = l.id) as cancelled
 
 -- name: extendLease
 -- Holds one lease for at least that long from now, whatever the heartbeat does. No row: the lease is lost.
