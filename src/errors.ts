@@ -13,6 +13,7 @@ export const errorTable = {
   duplicate_handler: { status: 500, retryable: false, title: 'Two handlers were given for one job type' },
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
+  job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction is of no client that is known here' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
   schema_outdated: { status: 503, retryable: true, title: 'The database schema is older or newer than this version needs' },
@@ -76,5 +77,14 @@ export class LeaseLostError extends HoldfastError {
 
   constructor(jobId: string) {
     super('lease_lost', `the lease of job ${jobId} is gone; nothing was changed`)
+  }
+}
+
+/** The reason a handler's signal fires with when somebody cancelled its job. However the handler ends, the job stays cancelled. */
+export class JobCancelledError extends HoldfastError {
+  override readonly name = 'JobCancelledError'
+
+  constructor(jobId: string) {
+    super('job_cancelled', `job ${jobId} was cancelled`)
   }
 }

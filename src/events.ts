@@ -1,10 +1,12 @@
-/** Everything a worker tells: logs, metrics and hooks all read from here. */
+/** Everything a worker tells: logs, metrics and hooks all read from here. The end of a job is told once it is written. */
 export interface WorkerEvents {
   'job.completed': [{ job: string; type: string; attempt: number; ms: number }]
   'job.failed': [{ job: string; type: string; attempt: number; ms: number; retryInMs: number; error: string }]
   'job.dead': [{ job: string; type: string; attempt: number; reason: 'exhausted' | 'fatal'; error: string }]
   'job.snoozed': [{ job: string; type: string; attempt: number; delayMs: number }]
   'job.handed_back': [{ job: string; type: string; attempt: number }]
+  /** A handler came to its end after its job had been cancelled. What it returned does not count. */
+  'job.cancelled': [{ job: string; type: string; attempt: number; ms: number }]
   /** A result came after the lease was lost. Nothing was changed. */
   'settle.late': [{ job: string }]
   /** A handler came to its end after its attempt had been given up. */

@@ -3,14 +3,17 @@ import { Backpressure } from './enqueue/backpressure.js'
 import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
+import { Approvals, type Decided } from './flow/approval.js'
+import type { By } from './flow/by.js'
 import { type Explanation, explain } from './flow/explain.js'
+import type { JobFilter } from './flow/filter.js'
 import { Flow } from './flow/flow.js'
+import { type Moved, type MovedMany, Moves, type NewTime } from './flow/moves.js'
 import { type JobStory, readStory } from './history/story.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
 import { isJobId } from './job/id.js'
 import type { JobOptions, JobRequest, JobType } from './job/type.js'
 import { type AppliedMigration, migrate } from './store/migrate.js'
-import { OperatorStore } from './store/operator-store.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 
@@ -37,6 +40,8 @@ export class Holdfast {
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
   readonly #backpressure: Backpressure
+  readonly #moves: Moves
+  readonly #approvals: Approvals
 
   constructor(options: HoldfastOptions = {}) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
@@ -52,9 +57,10 @@ export class Holdfast {
     }
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
-    const operators = new OperatorStore(this.store.database)
-    this.flow = new Flow(operators)
-    this.#backpressure = new Backpressure(operators)
+    this.flow = new Flow(this.store.operate)
+    this.#backpressure = new Backpressure(this.store.operate)
+    this.#moves = new Moves(this.store)
+    this.#approvals = new Approvals(this.store.move)
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
@@ -77,14 +83,63 @@ export class Holdfast {
   /** One job with its status and all its attempts; undefined where no such job is kept. */
   async job(id: string): Promise<JobStory | undefined> {
     if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
-    return readStory(this.store, id)
+    return readStory(this.store.inspect, id)
   }
 
   /** Why a job is not running now: the gates that are shut, and what would open them. */
   async explain(id: string): Promise<Explanation | undefined> {
     if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
-    const facts = await this.store.explainFacts(id)
+    const facts = await this.store.inspect.explainFacts(id)
     return facts && explain(facts)
+  }
+
+  /**
+   * Ends a job that waits or runs. A running one is cancelled at once for everybody to see; its handler's signal fires
+   * within a heartbeat, and whatever it returns changes nothing. A job that has ended is never changed.
+   */
+  cancel(id: string, who: By): Promise<Moved> {
+    return this.#moves.cancel(id, who)
+  }
+
+  cancelMany(filter: JobFilter, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.cancelMany(filter, who, options)
+  }
+
+  /** Gives a job that does not run another priority, 0 (low) to 9 (high). */
+  setPriority(id: string, priority: number, who: By): Promise<Moved> {
+    return this.#moves.setPriority(id, priority, who)
+  }
+
+  setPriorityMany(filter: JobFilter, priority: number, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.setPriorityMany(filter, priority, who, options)
+  }
+
+  /** Makes a job that does not run due at another time. */
+  reschedule(id: string, time: NewTime, who: By): Promise<Moved> {
+    return this.#moves.reschedule(id, time, who)
+  }
+
+  rescheduleMany(filter: JobFilter, time: NewTime, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.rescheduleMany(filter, time, who, options)
+  }
+
+  /** Makes a scheduled job, or one that waits for its next attempt, due at once. Gates and approval still hold. */
+  runNow(id: string, who: By): Promise<Moved> {
+    return this.#moves.runNow(id, who)
+  }
+
+  runNowMany(filter: JobFilter, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.runNowMany(filter, who, options)
+  }
+
+  /** One approval of a job that waits for it; it runs once there are as many as its quorum. */
+  approve(id: string, who: By): Promise<Decided> {
+    return this.#approvals.approve(id, who)
+  }
+
+  /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
+  reject(id: string, who: By & { why: string }): Promise<Decided> {
+    return this.#approvals.reject(id, who)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

@@ -1,16 +1,30 @@
 // The library, in the order a job meets it. Loads the driver and little else; workers are in holdfast/worker.
 
 export type { Enqueued } from './enqueue/enqueue.js'
-export { type ErrorCode, errorTable, FatalError, HoldfastError, LeaseLostError, RetryableError } from './errors.js'
+export {
+  type ErrorCode,
+  errorTable,
+  FatalError,
+  HoldfastError,
+  JobCancelledError,
+  LeaseLostError,
+  RetryableError,
+} from './errors.js'
+export type { Decided } from './flow/approval.js'
+export type { By } from './flow/by.js'
 export type { Explanation, Gate } from './flow/explain.js'
-export type { BreakerAction, By } from './flow/flow.js'
+export type { JobFilter, LiveStatus } from './flow/filter.js'
+export type { BreakerAction } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
-export type { Attempt, JobStory } from './history/story.js'
+export type { Moved, MovedMany, NewTime } from './flow/moves.js'
+export type { Attempt, Change, JobStory, StoryApproval } from './history/story.js'
 export { Holdfast, type HoldfastOptions } from './holdfast.js'
+export type { ApprovalOption } from './job/approval.js'
 export type { Duration } from './job/duration.js'
 export type { Failure } from './job/failure.js'
 export type { Limits, Rate } from './job/limits.js'
 export type { BackoffOption } from './job/retry.js'
 export { type RunContext, Snooze } from './job/run-context.js'
+export type { Status } from './job/state.js'
 export { type AnyJobType, defineType, type JobOptions, type JobRequest, type JobType, type TypeDefinition } from './job/type.js'
 export type { CallerTransaction } from './store/transaction.js'

@@ -13,11 +13,13 @@ export type ToHeartbeat =
   | { kind: 'hold'; lease: string; leaseMs: number }
   | { kind: 'release'; leases: readonly string[] }
   | { kind: 'alive' }
+  | { kind: 'beat_now' }
   | { kind: 'stop' }
 
 /** From the heartbeat thread to its worker. */
 export type FromHeartbeat =
   | { kind: 'beat' }
   | { kind: 'lost'; leases: readonly string[] }
+  | { kind: 'cancelled'; jobs: readonly string[] }
   | { kind: 'trouble'; message: string }
   | { kind: 'stopped' }

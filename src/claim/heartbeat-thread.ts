@@ -40,6 +40,12 @@ parentPort?.on('message', (message: ToHeartbeat) => {
       return
     case 'alive':
       return
+    case 'beat_now':
+      beating = beating.then(() => {
+        clearTimeout(timer)
+        return stopping ? undefined : beat()
+      })
+      return
     case 'stop':
       stopping = true
       clearTimeout(timer)
@@ -63,6 +69,8 @@ async function beat(): Promise<void> {
     const lost = asked.map(([lease]) => lease).filter((lease) => !renewed.has(lease) && held.has(lease))
     for (const lease of lost) held.delete(lease)
     if (lost.length > 0) tell({ kind: 'lost', leases: lost })
+    const cancelled = rows.flatMap((row: { cancelled: string[] }) => row.cancelled)
+    if (cancelled.length > 0) tell({ kind: 'cancelled', jobs: cancelled })
     schedule(intervalMs)
   } catch (error) {
     tell({ kind: 'trouble', message: error instanceof Error ? error.message : String(error) })

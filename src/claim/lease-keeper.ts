@@ -7,6 +7,8 @@ export interface LeaseKeeperEvents {
   beat(): void
   /** These leases are gone; other workers may have their jobs. */
   lost(leases: readonly string[]): void
+  /** These jobs were cancelled; told with every heartbeat until their end has been written. */
+  cancelled(jobs: readonly string[]): void
   trouble(message: string): void
 }
 
@@ -67,6 +69,11 @@ export class LeaseKeeper {
     this.#tell({ kind: 'release', leases })
   }
 
+  /** Somebody says that something has changed about a job that is held here. */
+  beatNow(): void {
+    this.#tell({ kind: 'beat_now' })
+  }
+
   /** Resolves when the thread has gone. */
   async stop(): Promise<void> {
     this.#stopping = true
@@ -95,6 +102,8 @@ export class LeaseKeeper {
         if (lost.length > 0) this.#events.lost(lost)
         return
       }
+      case 'cancelled':
+        return this.#events.cancelled(message.jobs)
       case 'stopped':
         return
     }

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { encodeApproval, readApproval } from '../job/approval.js'
 import { toMilliseconds } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
@@ -6,7 +7,18 @@ import { encodePayload } from '../job/payload.js'
 import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
 import type { NewJob } from '../store/store.js'
 
-const known = ['type', 'payload', 'id', 'priority', 'maxAttempts', 'delay', 'runAt', 'idempotencyKey', 'concurrencyKey']
+const known = [
+  'type',
+  'payload',
+  'id',
+  'priority',
+  'maxAttempts',
+  'delay',
+  'runAt',
+  'idempotencyKey',
+  'concurrencyKey',
+  'approval',
+]
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
 
@@ -30,6 +42,7 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
         : wholeNumber(request.maxAttempts, 'maxAttempts', 1, 20),
     idempotencyKey: key(request.idempotencyKey, 'idempotencyKey'),
     concurrencyKey: key(request.concurrencyKey, 'concurrencyKey'),
+    approval: encodeApproval(readApproval(request.approval) ?? definition?.approval),
     ...dueTime(request),
   }
 }

@@ -3,14 +3,9 @@ import { encodeLimits, type Limits } from '../job/limits.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import type { GateRow, LaneRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
+import { type By, named } from './by.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
-
-/** Who does it and why; kept where people see it. */
-export interface By {
-  by: string
-  why?: string
-}
 
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
 
@@ -87,13 +82,6 @@ export class Flow {
   async breaker(type: string, action: BreakerAction, who: By): Promise<void> {
     await told(this.#store.operateBreaker(type, action, named(who)))
   }
-}
-
-function named({ by, why }: By): { by: string; why: string | null } {
-  if (typeof by === 'string' && by.trim() !== '') return { by, why: why ?? null }
-  throw new HoldfastError('invalid_option', 'by is missing: say who does this, it is shown to everybody who wonders', {
-    field: 'by',
-  })
 }
 
 async function told<Result>(answer: Promise<Result>): Promise<Result> {

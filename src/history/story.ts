@@ -1,7 +1,7 @@
 import { decodePayload } from '../job/payload.js'
-import type { AttemptRow, JobRow } from '../store/rows.js'
+import type { InspectStore } from '../store/inspect-store.js'
+import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
-import type { Store } from '../store/store.js'
 
 /** Everything there is to say about one job. */
 export interface JobStory {
@@ -15,11 +15,32 @@ export interface JobStory {
   maxAttempts: number
   payload: unknown
   idempotencyKey: string | null
+  concurrencyKey: string | null
   createdAt: Date
   dueAt: Date | null
   startedAt: Date | null
   finishedAt: Date | null
   attempts: Attempt[]
+  /** What was changed about it by whom. */
+  changes: Change[]
+  /** Undefined where it needed none. */
+  approval: StoryApproval | undefined
+}
+
+export interface Change {
+  move: 'set_priority' | 'reschedule' | 'run_now'
+  by: string
+  why: string | null
+  before: Record<string, unknown>
+  after: Record<string, unknown>
+  at: Date
+}
+
+export interface StoryApproval {
+  quorum: number
+  deadline: Date | null
+  onDeadline: 'cancel' | 'approve'
+  verdicts: { by: string; verdict: 'approve' | 'reject'; why: string | null; at: Date }[]
 }
 
 export interface Attempt {
@@ -31,23 +52,31 @@ export interface Attempt {
   error: unknown
 }
 
-export async function readStory(store: Store, id: string): Promise<JobStory | undefined> {
+export async function readStory(store: InspectStore, id: string): Promise<JobStory | undefined> {
   try {
     const job = await store.job(id)
-    return job && { ...describeJob(job), attempts: (await store.attempts(id)).map(attempt) }
+    if (!job) return undefined
+    const [attempts, changes, approvals] = await Promise.all([store.attempts(id), store.movesOf(id), store.approvalOf(id)])
+    return { ...describeJob(job), attempts: attempts.map(attempt), changes: changes.map(change), approval: approval(approvals) }
   } catch (error) {
     throw explained(error)
   }
 }
 
 /** The stories of many jobs in two statements, in the order of the ids. One that is not kept is missing. */
-export async function readStories(store: Store, ids: readonly string[]): Promise<JobStory[]> {
+export async function readStories(
+  store: InspectStore,
+  ids: readonly string[],
+): Promise<(JobSummary & { attempts: Attempt[] })[]> {
   const jobs = new Map((await store.jobs(ids)).map((job) => [job.id, { ...describeJob(job), attempts: [] as Attempt[] }]))
   for (const row of await store.attemptsOf(ids)) jobs.get(row.job)?.attempts.push(attempt(row))
   return ids.map((id) => jobs.get(id)).filter((story) => story !== undefined)
 }
 
-export function describeJob(job: JobRow): Omit<JobStory, 'attempts'> {
+/** A job as it stands, without what happened to it. */
+export type JobSummary = Omit<JobStory, 'attempts' | 'changes' | 'approval'>
+
+export function describeJob(job: JobRow): JobSummary {
   return {
     id: job.id,
     type: job.type,
@@ -58,6 +87,7 @@ export function describeJob(job: JobRow): Omit<JobStory, 'attempts'> {
     maxAttempts: job.max_attempts,
     payload: decodePayload(job.payload),
     idempotencyKey: job.idempotency_key,
+    concurrencyKey: job.concurrency_key,
     createdAt: new Date(job.created_at),
     dueAt: date(job.due_at),
     startedAt: date(job.started_at),
@@ -72,4 +102,18 @@ function attempt(row: AttemptRow): Attempt {
 
 function date(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
+}
+
+function change({ actor: by, at, ...row }: MoveRow): Change {
+  return { by, ...row, at: new Date(at) }
+}
+
+function approval(rows: readonly ApprovalRow[]): StoryApproval | undefined {
+  const [first] = rows
+  if (!first) return undefined
+  const { quorum, deadline, on_deadline: onDeadline } = first
+  const verdicts = rows.flatMap(({ actor, verdict, comment, at }) =>
+    actor === null ? [] : [{ by: actor, verdict, why: comment, at: new Date(at) }],
+  )
+  return { quorum, deadline: date(deadline), onDeadline, verdicts }
 }

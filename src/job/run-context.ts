@@ -18,7 +18,7 @@ export interface JobInHand {
  */
 export abstract class RunContext {
   abstract readonly job: JobInHand
-  /** Fires when the attempt should stop: timeout, lost lease or shutdown. The reason says which. */
+  /** Fires when the attempt should stop: timeout, cancelled job, lost lease or shutdown. The reason says which. */
   abstract get signal(): AbortSignal
   /**
    * Grows with every attempt at this job. A store that remembers the largest fence it has seen and refuses smaller ones

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { HoldfastError } from '../errors.js'
+import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
@@ -21,6 +22,8 @@ export interface JobOptions {
   idempotencyKey?: string
   /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
   concurrencyKey?: string
+  /** Somebody has to approve the job before it runs. Can be stricter than the type asks for, never laxer. */
+  approval?: ApprovalOption
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -40,6 +43,7 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly backoff: Backoff | BackoffFunction
   /** The limits of the definition, encoded for the database; undefined where it names none. */
   readonly limits: string | undefined
+  readonly approval: Approval | undefined
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -62,11 +66,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> {
   timeout?: Duration
   /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
   limits?: Limits
+  /** Every job of the type has to be approved before it runs. */
+  approval?: ApprovalOption
   /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
 
-const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'run']
+const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'run']
 const longestTimeoutMs = 7 * 86_400_000
 
 /** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
@@ -95,6 +101,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     timeoutMs: Math.ceil(timeoutMs),
     backoff: readBackoff(definition.backoff),
     limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
+    approval: readApproval(definition.approval),
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }

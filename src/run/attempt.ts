@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { monotonicMs } from '../clock.js'
-import { FatalError, LeaseLostError, RetryableError } from '../errors.js'
+import { FatalError, JobCancelledError, LeaseLostError, RetryableError } from '../errors.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
@@ -50,6 +50,7 @@ export class Attempt {
   #controller: AbortController | undefined
   #ended = false
   #leaseLost = false
+  #cancelled = false
 
   constructor(job: ClaimedJob, events: AttemptEvents) {
     this.job = job
@@ -64,6 +65,7 @@ export class Attempt {
   }
 
   async extendLease(ms: number): Promise<void> {
+    if (this.#cancelled) throw new JobCancelledError(this.job.id)
     if (this.#ended || !(await this.#events.extendLease(this, ms))) throw new LeaseLostError(this.job.id)
   }
 
@@ -84,6 +86,13 @@ export class Attempt {
     const error = new Error('the worker is shutting down; the job is handed back')
     error.name = 'ShutdownError'
     this.#giveUp({ kind: 'handed_back' }, error)
+  }
+
+  /** The job has ended as cancelled. The attempt ends with its handler, as the job's slots are kept for as long as that runs. */
+  cancel(): void {
+    if (this.#ended || this.#cancelled) return
+    this.#cancelled = true
+    this.#abort(new JobCancelledError(this.job.id))
   }
 
   /** The lease is gone. Nothing is left to settle; the handler is only told to stop. */

@@ -91,6 +91,15 @@ export class Slots {
     return lost
   }
 
+  /** The jobs were cancelled: what waits is dropped, what runs is told to stop and keeps its place until it has. */
+  cancel(jobs: ReadonlySet<string>): void {
+    for (const job of this.#line.takeOut((job) => jobs.has(job.id))) {
+      this.#count(job, -1)
+      this.#events.ended(job, { kind: 'handed_back' }, null)
+    }
+    for (const attempt of [...this.#running]) if (jobs.has(attempt.job.id)) attempt.cancel()
+  }
+
   /** Gives back what waits in line; no attempt was begun. */
   handBackWaiting(): void {
     for (const job of this.#line.takeOut()) {

@@ -63,7 +63,10 @@ export class StatusReader {
   async #ask(): Promise<Omit<StatusAnswer, 'worker'>> {
     this.#askedAt = Number.POSITIVE_INFINITY
     try {
-      const [counts, jobs] = await Promise.all([this.#store.countForStatus(counting), this.#store.newestJobs(newest)])
+      const [counts, jobs] = await Promise.all([
+        this.#store.inspect.countForStatus(counting),
+        this.#store.inspect.newestJobs(newest),
+      ])
       const types = [...new Set(counts.map((row) => row.type))]
       return {
         version,

@@ -1,24 +1,26 @@
 import { monotonicMs, sleep } from '../clock.js'
 import { encodeFailure } from '../job/failure.js'
 import type { Settlement } from '../job/settlement.js'
+import type { ClaimedJob } from '../run/attempt.js'
 import { isRefusal } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
 /** A decided attempt on its way to the database. */
 export interface Settling {
-  jobId: string
-  lease: string
+  job: ClaimedJob
   settlement: Settlement
   /** Monotonic milliseconds; null where the handler never started. */
   startedAtMs: number | null
   endedAtMs: number
   /** Whether it was the last attempt under its lease. Undefined until it is first written. */
   closesLease: boolean | undefined
+  /** Whether it was sent to the database before, whatever came of it. */
+  tried: boolean
 }
 
 export interface SettlerEvents {
-  /** Written. `lost` are the jobs whose lease was gone: for them nothing was changed. */
-  settled(batch: readonly Settling[], lost: readonly string[]): void
+  /** Written. `lost` are the jobs whose lease was gone, and why: for them nothing was changed. */
+  settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void
   /** These leases have no open attempt left and need no more renewing. */
   finished(leases: readonly string[]): void
   /** The database did not take the batch; it is kept and tried again. */
@@ -109,11 +111,13 @@ export class Settler {
   async #settle(batch: readonly Settling[]): Promise<void> {
     const now = monotonicMs()
     const finished = this.#finishedBy(batch)
-    const lost = await this.#store.settle(
+    const again = new Set(batch.filter(({ tried }) => tried).map(({ job }) => job.id))
+    for (const settling of batch) settling.tried = true
+    const rows = await this.#store.settle(
       this.#worker,
-      batch.map(({ jobId, lease, settlement, startedAtMs, endedAtMs }) => ({
-        jobId,
-        lease,
+      batch.map(({ job, settlement, startedAtMs, endedAtMs }) => ({
+        jobId: job.id,
+        lease: job.lease,
         settlement,
         error: settlement.failure ? encodeFailure(settlement.failure) : null,
         startedAgoMs: startedAtMs === null ? null : toMicroseconds(now - startedAtMs),
@@ -121,13 +125,16 @@ export class Settler {
       })),
       finished.filter((lease) => !this.#unclosable.has(lease)),
     )
+    // A try whose connection broke may have been written nevertheless; then the next one finds its own work done.
+    const lost = new Map<string, 'cancelled' | 'lost'>()
+    for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
     this.#finish(finished)
     this.#events.settled(batch, lost)
   }
 
   /** Its job is still held by the lease, which must outlive this: closed, nobody would ever find the job again. */
   #refuse(settling: Settling, error: unknown): void {
-    this.#unclosable.add(settling.lease)
+    this.#unclosable.add(settling.job.lease)
     this.#finish(this.#finishedBy([settling]))
     this.#events.refused(settling, error)
   }
@@ -141,8 +148,8 @@ export class Settler {
   #finishedBy(batch: readonly Settling[]): string[] {
     const finished: string[] = []
     for (const settling of batch) {
-      settling.closesLease ??= this.#lastOfLease(settling.lease)
-      if (settling.closesLease) finished.push(settling.lease)
+      settling.closesLease ??= this.#lastOfLease(settling.job.lease)
+      if (settling.closesLease) finished.push(settling.job.lease)
     }
     return finished
   }

@@ -10,6 +10,8 @@ const goodbyeMs = 500
 export interface ListenerEvents {
   /** Somebody called, or may have called while nobody listened. */
   called(): void
+  /** This worker alone was called, or may have been: one of its jobs was cancelled. */
+  ordered(): void
   /** From now on no call can be heard. */
   deaf(): void
 }
@@ -21,7 +23,8 @@ export interface ListenerEvents {
  */
 export class Listener {
   readonly #config: pg.ClientConfig
-  #channels: readonly string[] = []
+  #lanes: readonly string[] = []
+  readonly #own: string
   readonly #events: ListenerEvents
   readonly #stop = new AbortController()
   #listening = false
@@ -29,8 +32,10 @@ export class Listener {
   #broken: (() => void) | undefined
   #client: pg.Client | undefined
 
-  constructor(config: pg.ClientConfig, events: ListenerEvents) {
+  /** `own` is the channel on which this worker alone is called. */
+  constructor(config: pg.ClientConfig, own: string, events: ListenerEvents) {
     this.#config = config
+    this.#own = own
     this.#events = events
   }
 
@@ -41,8 +46,8 @@ export class Listener {
 
   /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
   listenTo(lanes: readonly number[]): void {
-    this.#channels = lanes.map((lane) => `holdfast_lane_${lane}`)
-    for (const channel of this.#channels) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
+    this.#lanes = lanes.map((lane) => `holdfast_lane_${lane}`)
+    for (const channel of this.#lanes) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
   }
 
   start(): void {
@@ -77,7 +82,7 @@ export class Listener {
       client.on('error', () => resolve())
       client.on('end', () => resolve())
     })
-    client.on('notification', () => this.#events.called())
+    client.on('notification', ({ channel }) => (channel === this.#own ? this.#events.ordered() : this.#events.called()))
     let check: NodeJS.Timeout | undefined
     try {
       // A stop is not to wait for a server that does not answer.
@@ -88,6 +93,7 @@ export class Listener {
       onReady()
       // Whatever was called while nobody listened is found by looking.
       this.#events.called()
+      this.#events.ordered()
       check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
       await broken
     } finally {
@@ -106,7 +112,7 @@ export class Listener {
     // Lanes may be added while this waits for the server; those are heard too before anybody is told that calls are heard.
     const heard = new Set<string>()
     for (;;) {
-      const channel = this.#channels.find((name) => !heard.has(name))
+      const channel = [this.#own, ...this.#lanes].find((name) => !heard.has(name))
       if (channel === undefined) return
       await client.query(`listen ${channel}`)
       heard.add(channel)

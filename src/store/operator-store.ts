@@ -17,45 +17,45 @@ export interface DepthLimit {
 
 /** What operators do. Each verb is one function in the database that leaves no half-done state. */
 export class OperatorStore {
-  readonly database: Database
+  readonly #database: Database
 
   constructor(database: Database) {
-    this.database = database
+    this.#database = database
   }
 
   /** Counts what waits, unless that was done a moment ago. Answers how many milliseconds ago. */
   async measureDepths(): Promise<number> {
-    const rows = await this.database.query<{ ago: number | null }>(statement('measureDepths'), [])
+    const rows = await this.#database.query<{ ago: number | null }>(statement('measureDepths'), [])
     return rows[0]?.ago ?? Number.POSITIVE_INFINITY
   }
 
   /** The limits these types fall under, with how much waits there. */
   async depthsUnderLimit(types: readonly string[]): Promise<Depth[]> {
-    const rows = await this.database.query<DepthRow>(statement('depthsUnderLimit'), [types])
+    const rows = await this.#database.query<DepthRow>(statement('depthsUnderLimit'), [types])
     return rows.map(({ age, oldest, ...row }) => ({ ...row, ageMs: toNumber(age), oldestMs: toNumber(oldest) }))
   }
 
   async setDepthLimit(scope: string, name: string, limit: DepthLimit): Promise<void> {
-    await this.database.query(statement('setDepthLimit'), [scope, name, limit.soft, limit.hard, limit.oldestMs])
+    await this.#database.query(statement('setDepthLimit'), [scope, name, limit.soft, limit.hard, limit.oldestMs])
   }
 
   async flowLanes(): Promise<LaneRow[]> {
-    return this.database.query(statement('readFlowLanes'), [])
+    return this.#database.query(statement('readFlowLanes'), [])
   }
 
   async gate(type: string): Promise<GateRow | undefined> {
-    return (await this.database.query<GateRow>(statement('readGate'), [type]))[0]
+    return (await this.#database.query<GateRow>(statement('readGate'), [type]))[0]
   }
 
   async setLane(lane: string, fields: string, who: Named, create: boolean): Promise<void> {
-    await this.database.query(statement('setLane'), [lane, fields, who.by, who.why, create])
+    await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, create])
   }
 
   async moveType(type: string, lane: string): Promise<number> {
-    await this.database.query(statement('setTypeLane'), [type, lane])
+    await this.#database.query(statement('setTypeLane'), [type, lane])
     let total = 0
     for (;;) {
-      const rows = await this.database.query<{ moved: number }>(statement('moveJobsToLane'), [type, 5_000])
+      const rows = await this.#database.query<{ moved: number }>(statement('moveJobsToLane'), [type, 5_000])
       const moved = rows[0]?.moved ?? 0
       total += moved
       if (moved === 0) return total
@@ -63,31 +63,31 @@ export class OperatorStore {
   }
 
   async setLimits(type: string, limits: string): Promise<void> {
-    await this.database.query(statement('setLimits'), [type, limits])
+    await this.#database.query(statement('setLimits'), [type, limits])
   }
 
   async pauseType(type: string, who: Named): Promise<void> {
-    await this.database.query(statement('pauseType'), [type, who.by, who.why])
+    await this.#database.query(statement('pauseType'), [type, who.by, who.why])
   }
 
   async resumeType(type: string): Promise<void> {
-    await this.database.query(statement('resumeType'), [type])
+    await this.#database.query(statement('resumeType'), [type])
   }
 
   async pauseKey(type: string, key: string, who: Named): Promise<void> {
-    await this.database.query(statement('pauseKey'), [type, key, who.by, who.why])
+    await this.#database.query(statement('pauseKey'), [type, key, who.by, who.why])
   }
 
   async resumeKey(type: string, key: string): Promise<void> {
-    await this.database.query(statement('resumeKey'), [type, key])
+    await this.#database.query(statement('resumeKey'), [type, key])
   }
 
   async setWeight(type: string, key: string, weight: number): Promise<void> {
-    await this.database.query(statement('setWeight'), [type, key, weight])
+    await this.#database.query(statement('setWeight'), [type, key, weight])
   }
 
   async operateBreaker(type: string, action: string, who: Named): Promise<void> {
-    await this.database.query(statement('operateBreaker'), [type, action, who.by, who.why])
+    await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why])
   }
 }
 

@@ -36,6 +36,7 @@ export interface JobRow {
   max_attempts: number
   payload: string
   idempotency_key: string | null
+  concurrency_key: string | null
   created_at: number
   due_at: number | null
   started_at: number | null
@@ -187,4 +188,43 @@ export interface ExplainFacts {
   key_running?: number
   key_held_by?: string[]
   keyed?: boolean
+}
+
+/** An attempt that found no lease to settle under. `written`: an earlier try of the same worker had settled it. */
+export interface LostRow {
+  id: string
+  why: 'cancelled' | 'written' | 'lost'
+}
+
+export interface MovedRow {
+  id: string
+  done: boolean
+  was: string | null
+  status: string | null
+  because: string | null
+}
+
+export interface DecidedRow extends MovedRow {
+  approvals: number
+  quorum: number | null
+}
+
+export interface MoveRow {
+  move: 'set_priority' | 'reschedule' | 'run_now'
+  actor: string
+  why: string | null
+  before: Record<string, unknown>
+  after: Record<string, unknown>
+  at: number
+}
+
+/** A request with one verdict; a request without any has one row with nulls. */
+export interface ApprovalRow {
+  quorum: number
+  deadline: number | null
+  on_deadline: 'cancel' | 'approve'
+  actor: string | null
+  verdict: 'approve' | 'reject'
+  comment: string | null
+  at: number
 }

@@ -1,21 +1,12 @@
+import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Settlement } from '../job/settlement.js'
 import { Database, type DatabaseOptions } from './database.js'
+import { InspectStore } from './inspect-store.js'
+import { MoveStore } from './move-store.js'
+import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
-import type {
-  AttemptRow,
-  CappedCount,
-  ClaimedRow,
-  ExplainFacts,
-  JobRow,
-  NewestJobRow,
-  RescuedRow,
-  StatusCount,
-  TypeRow,
-  WorkerLaneRow,
-} from './rows.js'
+import type { ClaimedRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import type { Queryable } from './transaction.js'
-
-const pingTimeoutMs = 2_000
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
 export interface NewJob {
@@ -30,6 +21,8 @@ export interface NewJob {
   runAt: string | null
   idempotencyKey: string | null
   concurrencyKey: string | null
+  /** JSON, or null where the type alone decides whether it has to be approved. */
+  approval: string | null
 }
 
 export interface RegisteredType {
@@ -38,8 +31,10 @@ export interface RegisteredType {
   priority: number
   maxAttempts: number
   timeoutMs: number
+  approval: Approval | undefined
 }
 
+/** Which jobs are meant; null does not matter. */
 /** One ended attempt on its way to history. */
 export interface EndedAttempt {
   jobId: string
@@ -57,9 +52,15 @@ export interface EndedAttempt {
  */
 export class Store {
   readonly database: Database
+  readonly inspect: InspectStore
+  readonly operate: OperatorStore
+  readonly move: MoveStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
+    this.inspect = new InspectStore(this.database)
+    this.operate = new OperatorStore(this.database)
+    this.move = new MoveStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -71,6 +72,7 @@ export class Store {
       types.map((t) => t.maxAttempts),
       types.map((t) => t.timeoutMs),
       update,
+      types.map((t) => encodeApproval(t.approval)),
     ])
   }
 
@@ -116,6 +118,7 @@ export class Store {
       options.fresh,
       options.keysTaken,
       options.wakeAlways,
+      jobs.some((job) => job.approval !== null) ? jobs.map((job) => job.approval) : null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     return standing(
@@ -196,9 +199,9 @@ export class Store {
     return (await this.database.query(statement('extendLease'), [lease, worker, ms])).length > 0
   }
 
-  /** Ends attempts, fenced. Answers with the jobs whose lease was lost: for them nothing was changed. */
-  async settle(worker: number, ended: readonly EndedAttempt[], closedLeases: readonly string[]): Promise<string[]> {
-    const rows = await this.database.query<{ id: string }>(statement('settleJobs'), [
+  /** Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed. */
+  async settle(worker: number, ended: readonly EndedAttempt[], closedLeases: readonly string[]): Promise<LostRow[]> {
+    return this.database.query(statement('settleJobs'), [
       ended.map((e) => e.jobId),
       ended.map((e) => e.lease),
       unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
@@ -211,7 +214,6 @@ export class Store {
       worker,
       closedLeases,
     ])
-    return rows.map((row) => row.id)
   }
 
   /** Whether any lease has run out. Writes nothing. */
@@ -247,69 +249,12 @@ export class Store {
     await this.database.query(statement('workerStopped'), [worker])
   }
 
-  async job(id: string): Promise<JobRow | undefined> {
-    return (await this.database.query<JobRow>(statement('jobById'), [id]))[0]
-  }
-
-  /** What is known about why a job stands where it stands. */
-  async explainFacts(id: string): Promise<ExplainFacts | undefined> {
-    const rows = await this.database.query<{ facts: ExplainFacts | null }>(statement('explainFacts'), [id])
-    return rows[0]?.facts ?? undefined
-  }
-
-  async attempts(id: string): Promise<AttemptRow[]> {
-    return this.database.query(statement('attemptsOfJob'), [id])
-  }
-
-  /** Many jobs, in no order; one that is not kept is missing. */
-  async jobs(ids: readonly string[]): Promise<JobRow[]> {
-    return this.database.query(statement('jobsById'), [ids])
-  }
-
-  async attemptsOf(ids: readonly string[]): Promise<(AttemptRow & { job: string })[]> {
-    return this.database.query(statement('attemptsOfJobs'), [ids])
-  }
-
-  /** At most `limit` jobs that have not come to an end, in the order they were enqueued. */
-  async jobsInQueue(type: string | null, limit: number): Promise<JobRow[]> {
-    return this.database.query(statement('jobsInQueue'), [type, limit])
-  }
-
-  /** Whether any job of these types runs or could run now, and when the next one is due, to the microsecond. */
-  async openWork(types: readonly string[]): Promise<{ open: boolean; nextDue: string | null }> {
-    const rows = await this.database.query<{ open: boolean; nextdue: string | null }>(statement('openWork'), [types])
-    return { open: rows[0]?.open === true, nextDue: rows[0]?.nextdue ?? null }
-  }
-
-  /** What time it is for everything that is decided by time. */
-  async now(): Promise<Date> {
-    const rows = await this.database.query<{ now: number }>(statement('readClock'), [])
-    return new Date((rows[0] as { now: number }).now)
-  }
-
   /** For tests: replaces the database's clock by one that runs on from the moved point, and wakes every worker. */
   async moveClock(move: { byMs: number } | { to: string }): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query(statement('askForTime').text, 'to' in move ? [null, move.to] : [move.byMs, null])
       await tx.query(statement('moveClock').text, [])
     })
-  }
-
-  async countByStatus(): Promise<StatusCount[]> {
-    return this.database.query(statement('countByStatus'), [])
-  }
-
-  /** What stands where, by type, at a price that does not grow with what there is. */
-  async countForStatus(ask: { atMost: number; completedWithinMs: number; completedAtMost: number }): Promise<CappedCount[]> {
-    return this.database.query(statement('countForStatus'), [ask.atMost, ask.completedWithinMs, ask.completedAtMost])
-  }
-
-  async newestJobs(limit: number): Promise<NewestJobRow[]> {
-    return this.database.query(statement('newestJobs'), [limit])
-  }
-
-  async ping(): Promise<void> {
-    await this.database.query(statement('ping'), [], pingTimeoutMs)
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { monotonicMs, sleep } from '../clock.js'
-import { type JobStory, readStories } from '../history/story.js'
+import { type Attempt, type JobSummary, readStories } from '../history/story.js'
 import type { Holdfast } from '../holdfast.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
 import type { AnyJobType } from '../job/type.js'
@@ -21,15 +21,17 @@ export interface DrainOptions {
 }
 
 /** What became of the jobs that were run, each with all its attempts and their errors. */
+export type DrainedJob = JobSummary & { attempts: Attempt[] }
+
 export interface DrainReport {
   /** Every job that was run, in the order they first came to an end of an attempt. */
-  jobs: JobStory[]
-  completed: JobStory[]
+  jobs: DrainedJob[]
+  completed: DrainedJob[]
   /** An attempt failed and the next one waits for its time. */
-  failed: JobStory[]
+  failed: DrainedJob[]
   /** Put off by their handler with ctx.snooze. */
-  snoozed: JobStory[]
-  dead: JobStory[]
+  snoozed: DrainedJob[]
+  dead: DrainedJob[]
 }
 
 const lookEveryMs = 10
@@ -64,7 +66,7 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
   /** Resolves when nothing is pending or processing, with the time at which the next job is due. */
   async function untilNothingIsOpen(): Promise<string | null> {
     for (;;) {
-      const { open, nextDue } = await holdfast.store.openWork(names)
+      const { open, nextDue } = await holdfast.store.inspect.openWork(names)
       if (!open) return nextDue
       if (monotonicMs() > deadline) throw await unfinished(holdfast, names, `after ${formatDuration(timeoutMs)}`, troubles)
       await sleep(lookEveryMs)
@@ -78,7 +80,7 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
       await holdfast.store.moveClock({ to: nextDue })
       nextDue = await untilNothingIsOpen()
     }
-    return report(await readStories(holdfast.store, [...ids]))
+    return report(await readStories(holdfast.store.inspect, [...ids]))
   } finally {
     await worker.stop()
   }
@@ -95,7 +97,7 @@ function listenTo(worker: Worker): { ids: Set<string>; troubles: string[] } {
   return { ids, troubles }
 }
 
-function report(jobs: JobStory[]): DrainReport {
+function report(jobs: DrainedJob[]): DrainReport {
   const of = (status: string) => jobs.filter((job) => job.status === status)
   return { jobs, completed: of('completed'), failed: of('failed'), snoozed: of('scheduled'), dead: of('dead') }
 }

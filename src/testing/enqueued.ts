@@ -18,7 +18,7 @@ export async function readEnqueued<Type extends AnyJobType | string>(
   store: Store,
   type?: Type,
 ): Promise<EnqueuedJob<PayloadOf<Type>>[]> {
-  return (await store.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
+  return (await store.inspect.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
     (row) => describeJob(row) as EnqueuedJob<PayloadOf<Type>>,
   )
 }

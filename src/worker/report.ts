@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { WorkerEvent, WorkerEvents } from '../events.js'
 import { describeFailure } from '../job/failure.js'
-import type { Settlement } from '../job/settlement.js'
-import type { ClaimedJob } from '../run/attempt.js'
+import type { Settling } from '../settle/settler.js'
 import type { Need, Pulse } from './health.js'
 import type { Logger } from './logger.js'
 
@@ -51,10 +50,14 @@ export class Report {
     if (this.#pulse.trouble(need, text)) this.tell('database.away', { error: text })
   }
 
-  attemptEnded(job: ClaimedJob, settlement: Settlement, ms: number): void {
+  /** `lost`: nothing was written for it, and why. */
+  attemptEnded({ job, settlement, startedAtMs, endedAtMs }: Settling, lost: 'cancelled' | 'lost' | undefined): void {
+    if (lost === 'lost') return this.tell('settle.late', { job: job.id })
     // Most jobs complete and most programs do not listen: for them not even the event is made.
-    if (settlement.move === 'complete' && this.events.listenerCount('job.completed') === 0) return
+    if (!lost && settlement.move === 'complete' && this.events.listenerCount('job.completed') === 0) return
     const about = { job: job.id, type: job.type.type, attempt: job.attempt }
+    const ms = startedAtMs === null ? 0 : endedAtMs - startedAtMs
+    if (lost === 'cancelled') return this.tell('job.cancelled', { ...about, ms })
     const error = settlement.failure?.message ?? ''
     if (settlement.fellBack) {
       this.#log.warn({ type: about.type, problem: settlement.fellBack }, 'the type has a backoff that cannot be used')

@@ -90,6 +90,7 @@ export class Worker {
       {
         beat: () => this.#beat(),
         lost: (leases) => this.#loseLeases(leases),
+        cancelled: (jobs) => this.#slots.cancel(new Set(jobs)),
         trouble: (message) => this.#report.trouble('heartbeats', message),
       },
     )
@@ -99,7 +100,7 @@ export class Worker {
       trouble: (error) => this.#report.trouble('results', error),
       refused: (settling, error) => {
         this.#report.answered('results')
-        this.#report.resultRefused(settling.jobId, error)
+        this.#report.resultRefused(settling.job.id, error)
       },
     })
     this.#loop = new ClaimLoop(
@@ -117,8 +118,9 @@ export class Worker {
       },
     )
     this.#listener = settings.listen
-      ? new Listener(store.database.clientConfig, {
+      ? new Listener(store.database.clientConfig, `holdfast_worker_${id}`, {
           called: () => this.#loop.called(),
+          ordered: () => this.#leases.beatNow(),
           deaf: () => this.#loop.wake.signal(),
         })
       : undefined
@@ -218,17 +220,17 @@ export class Worker {
   #settle(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
     const settlement = decide(outcome, job, job.type.backoff, Math.random)
     const endedAtMs = monotonicMs()
-    this.#settler.add({ jobId: job.id, lease: job.lease, settlement, startedAtMs, endedAtMs, closesLease: undefined })
+    this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried: false })
     this.#pulse.asking('results')
-    this.#report.attemptEnded(job, settlement, startedAtMs === null ? 0 : endedAtMs - startedAtMs)
   }
 
-  #settled(batch: readonly Settling[], lost: readonly string[]): void {
+  #settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void {
     this.#report.answered('results')
     // Not before this batch is counted as written.
     if (this.#heldBack) setImmediate(() => this.#loop.wake.signal())
     this.#heldBack = false
-    for (const job of lost) this.#report.tell('settle.late', { job })
+    // Told once it is written: before that, a cancel may still be faster.
+    for (const settling of batch) this.#report.attemptEnded(settling, lost.get(settling.job.id))
     const delays = batch.map(({ settlement }) => settlement.delayMs).filter((delay) => delay !== null)
     if (delays.length > 0) this.#loop.dueIn(Math.min(...delays))
   }

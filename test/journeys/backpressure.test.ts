@@ -58,7 +58,7 @@ describe('backpressure', () => {
     await expect(holdfast.enqueueMany(Array.from({ length: 11 }, () => report.job(null)))).rejects.toMatchObject({
       code: 'too_much_waiting',
     })
-    expect(await holdfast.store.countByStatus()).toEqual([])
+    expect(await holdfast.store.inspect.countByStatus()).toEqual([])
     await holdfast.enqueueMany(Array.from({ length: 10 }, () => report.job(null)))
   })
 

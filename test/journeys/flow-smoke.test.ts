@@ -83,7 +83,7 @@ describe('gates', () => {
     expect(runs).toBeLessThan(60)
     broken = false
     await vi.waitFor(
-      async () => expect((await holdfast.store.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }),
+      async () => expect((await holdfast.store.inspect.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }),
       {
         timeout: 20_000,
       },

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => queue.close())
 
 async function completed(type: string): Promise<number> {
-  const counts = await queue.holdfast.store.countByStatus()
+  const counts = await queue.holdfast.store.inspect.countByStatus()
   return counts.find((row) => row.type === type && row.status === 'completed')?.count ?? 0
 }
 

@@ -14,7 +14,7 @@ export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: W
 }
 
 async function databaseHealth(holdfast: Holdfast): Promise<'ok' | 'unhealthy'> {
-  return holdfast.store.ping().then(
+  return holdfast.store.inspect.ping().then(
     () => 'ok',
     () => 'unhealthy',
   )

@@ -47,6 +47,8 @@ create table holdfast.types (
   registered_at  timestamptz not null default holdfast.now(),
   -- True while jobs of the type must pass a gate (a limit, a pause, a breaker) before they may stand in the queue.
   gated          boolean not null default false,
+  -- Set where jobs of the type must be approved before they run: {"quorum", "on_deadline", "deadline_ms"}.
+  approval       jsonb,
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 
@@ -107,7 +109,7 @@ create table holdfast.waiting (
   lane_id   smallint not null,
   priority  smallint not null,
   attempt   smallint not null,
-  status    text not null constraint waiting_has_a_reason check (status in ('scheduled', 'failed'))
+  status    text not null constraint waiting_has_a_reason check (status in ('scheduled', 'failed', 'awaiting_approval'))
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index waiting_due_first on holdfast.waiting (due_at);
 

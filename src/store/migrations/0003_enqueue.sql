@@ -36,7 +36,7 @@ end $$;
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
-  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean
+  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null
 ) returns table (place integer, job_id uuid)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
@@ -63,10 +63,12 @@ begin
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
-           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at
+           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
+           case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken)
-         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, place)
+                v_taken, p_approvals)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
+                               place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
@@ -79,24 +81,34 @@ begin
     on conflict do nothing
     returning id
   ), judged as materialized (
-    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due
-    from asked
+    select n.*, n.is_new and n.approval is null as goes_on from (
+      select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due,
+             v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by
+      from asked
+    ) as n
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from judged where is_new and is_due and not gated order by judged.place
+    select v_now, id, type_id, lane_id, priority, 1 from judged where goes_on and is_due and not gated order by judged.place
   ), gated as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
-    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.is_new and j.is_due and j.gated
+    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.goes_on and j.is_due and j.gated
     returning type_id, concurrency_key
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where is_new and run_at > v_now
+    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
+    union all
+    select id, coalesce(decide_by, 'infinity'), type_id, lane_id, priority, 1, 'awaiting_approval'
+    from judged where is_new and approval is not null
+  ), requested as (
+    insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)
+    select id, (approval ->> 'quorum')::smallint, decide_by, approval ->> 'on_deadline', run_at
+    from judged where is_new and approval is not null
   )
   -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two seconds.
-  select array_agg(distinct lane_id) filter (where is_new and (run_at is null or run_at < v_now + interval '3 seconds')),
+  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '3 seconds')),
          array_agg(judged.place) filter (where not is_new), count(*)
   into v_lanes, v_known, v_asked from judged;
 
@@ -182,14 +194,15 @@ begin
   select e.job_id into v_stands from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
     array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key], array[v_asked.concurrency_key],
-    v_options ->> 'id' is null, false, true) as e;
+    v_options ->> 'id' is null, false, true, array[v_asked.approval]) as e;
   return query select coalesce(v_stands, v_asked.id), case when v_stands is null then 'created' else 'existing' end;
 end $$;
 
 -- Reads the options of enqueue, or says which one is wrong and how. What is left out or null is null; an id is made.
 create function holdfast.read_options(
   p_options jsonb, out id uuid, out priority smallint, out max_attempts smallint, out delay_ms double precision,
-  out run_at timestamptz, out idempotency_key text, out concurrency_key text
+  out run_at timestamptz, out idempotency_key text, out concurrency_key text,
+  out approval jsonb
 ) language plpgsql as $$
 declare
   v_option text;
@@ -199,10 +212,11 @@ begin
     raise exception 'the options are a JSON %, not an object', jsonb_typeof(p_options) using errcode = 'HF002';
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key') limit 1;
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval')
+  limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key and concurrency_key.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key and approval.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -223,6 +237,8 @@ begin
     idempotency_key := p_options ->> v_option;
     v_option := 'concurrency_key';
     concurrency_key := p_options ->> v_option;
+    v_option := 'approval';
+    approval := holdfast.read_approval(p_options -> v_option);
   exception when data_exception then
     raise exception 'option % cannot be %: %', v_option, p_options -> v_option, sqlerrm using errcode = 'HF002';
   end;

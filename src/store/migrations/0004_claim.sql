@@ -165,16 +165,22 @@ as $$
 declare
   v_now timestamptz := holdfast.now();
   v_rows tid[];
+  v_unapproved uuid[];
   v_lanes smallint[];
   v_gate_at timestamptz;
 begin
-  select array_agg(due.ctid), max(due.due_at) into v_rows, read_to
+  select array_agg(due.ctid) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
+         array_agg(due.job_id) filter (where due.status = 'awaiting_approval')
+  into v_rows, read_to, v_unapproved
   from (
-    select w.ctid, w.due_at from holdfast.waiting as w
+    select w.ctid, w.due_at, w.job_id, w.status from holdfast.waiting as w
     where w.due_at >= p_after and w.due_at <= v_now
     order by w.due_at limit p_limit
     for update skip locked
   ) as due;
+  if v_unapproved is not null then
+    perform holdfast.apply_deadlines(v_unapproved);
+  end if;
   promoted := coalesce(cardinality(v_rows), 0);
   if promoted > 0 then
     with moved as (
@@ -197,6 +203,7 @@ begin
     select array_agg(distinct m.lane_id) into v_lanes from moved as m;
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
+  perform holdfast.end_orphaned();
   v_gate_at := holdfast.admit_waiting();
   select extract(epoch from least(v_gate_at, (
     select w.due_at from holdfast.waiting as w

@@ -32,6 +32,7 @@ declare
   v_probed integer[];
   v_failing integer[];
   v_types integer[];
+  v_cancelled uuid[];
 begin
   with settled as materialized (
     select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
@@ -113,7 +114,10 @@ begin
     from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
-  perform holdfast.free_slots(v_ended, v_passed);
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
+    v_cancelled := holdfast.end_cancelled(p_jobs, p_leases);
+  end if;
+  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(

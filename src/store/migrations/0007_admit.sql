@@ -151,7 +151,9 @@ begin
   )
   insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
   select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
-  on conflict (type_id, concurrency_key) do update set active = true, turn = greatest(k.turn, excluded.turn) where not k.active;
+  on conflict (type_id, concurrency_key) do update
+    set active = true, full_now = false, turn = case when k.active then k.turn else greatest(k.turn, excluded.turn) end
+    where not k.active or k.full_now;
   update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
 
   while admitted < p_limit loop

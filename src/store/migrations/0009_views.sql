@@ -10,7 +10,7 @@ create view holdfast.jobs as
            null::jsonb as error
     from holdfast.queue as q left join holdfast.leases as e on e.id = q.lease_id
     union all
-    select w.job_id, w.status, w.lane_id, w.priority, w.attempt, w.due_at, null, null, null, null
+    select w.job_id, w.status, w.lane_id, w.priority, w.attempt, nullif(w.due_at, 'infinity'), null, null, null, null
     from holdfast.waiting as w
     union all
     select g.job_id, 'pending', g.lane_id, g.priority, g.attempt, g.ready_at, null, null, null, null

@@ -113,6 +113,30 @@ begin
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
 
+  delete from holdfast.approval_requests where ctid = any (array(
+    select r.ctid from holdfast.approval_requests as r
+    where r.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = r.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.approvals where ctid = any (array(
+    select a.ctid from holdfast.approvals as a
+    where a.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = a.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.moves where ctid = any (array(
+    select m.ctid from holdfast.moves as m
+    where m.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = m.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
   delete from holdfast.tallies
   where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);

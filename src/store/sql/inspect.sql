@@ -34,11 +34,20 @@ where status in ('awaiting_approval', 'scheduled', 'pending', 'processing', 'fai
 order by jobs.created_at, id limit $2::text::integer
 
 -- name: openWork
--- Whether any job of these types is running or could run now, and when the next one is due (null: none waits).
-with asked as (select id from holdfast.types where name = any ($1::text[]))
-select exists (select from holdfast.queue where type_id in (select id from asked))
+-- Whether any job of these types is running or could run now, and when the next one is due (null: none waits). What stands
+-- before a gate that is paused, stopped or whose breaker is open could not.
+with asked as (select id from holdfast.types where name = any ($1::text[])), shut as (
+  select type_id, stopped_until from holdfast.gates
+  where paused_at is not null or breaker_hold = 'open' or (breaker_opened_at is not null and breaker_hold = 'auto')
+     or stopped_until > holdfast.now()
+)
+select exists (select from holdfast.queue where type_id in (select id from asked)
+                 and (lease_id is not null or type_id not in (select type_id from shut)))
+         or exists (select from holdfast.gated where type_id in (select id from asked) and type_id not in (select type_id from shut))
          or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now()) as open,
-       (select min(due_at)::text from holdfast.waiting where type_id in (select id from asked)) as nextdue
+       least((select min(due_at) from holdfast.waiting where type_id in (select id from asked) and due_at < 'infinity'),
+             (select min(s.stopped_until) from shut as s
+              where s.stopped_until > holdfast.now() and s.type_id in (select g.type_id from holdfast.gated as g)))::text as nextdue
 
 -- name: countByStatus
 -- How many jobs stand where, by type. Scans what is kept: for a person's look, not for a poll every second.
@@ -60,6 +69,8 @@ with since as materialized (
    from holdfast.queue as q limit $1::text::integer)
   union all
   (select 'waiting', w.type_id, w.status from holdfast.waiting as w limit $1::text::integer)
+  union all
+  (select 'gated', g.type_id, 'pending' from holdfast.gated as g limit $1::text::integer)
   union all
   (select 'dead', d.type_id, 'dead' from holdfast.dead_letters as d limit $1::text::integer)
   union all
@@ -92,6 +103,8 @@ cross join lateral (
   from holdfast.queue as q where q.job_id = n.id
   union all
   select w.status, w.attempt from holdfast.waiting as w where w.job_id = n.id
+  union all
+  select 'pending', g.attempt from holdfast.gated as g where g.job_id = n.id
   union all
   select 'dead', d.attempt from holdfast.dead_letters as d where d.job_id = n.id
   union all

@@ -1,6 +1,7 @@
 -- name: renewLeases
 -- One heartbeat: renews every lease this worker holds and shows that it lives. A lease missing from the answer is lost.
 -- Waits for nobody: a lease that is being settled or rescued at this moment stays as it is until the next heartbeat.
+-- With each lease come the jobs under it that were cancelled and whose end has not been reported yet.
 with seen as (
   update holdfast.workers set seen_at = holdfast.now() where id = $1::text::integer
 ), free as materialized (
@@ -11,7 +12,8 @@ with seen as (
   update holdfast.leases as l set expires_at = greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')
   from free as f where l.id = f.id
 )
-select id::text as lease from holdfast.leases where id = any ($2::bigint[]) and worker_id = $1::text::integer
+select l.id::text as lease, to_jsonb(array(select c.job_id from holdfast.cancellations as c where c.lease_id = l.id)) as cancelled
+from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
 
 -- name: extendLease
 -- Holds one lease for at least that long from now, whatever the heartbeat does. No row: the lease is lost.

@@ -1,0 +1,46 @@
+import { HoldfastError } from '../errors.js'
+import type { MoveStore } from '../store/move-store.js'
+import { explained } from '../store/sqlstate.js'
+import { type By, named } from './by.js'
+import { checkJobId, type Moved, movedOrUnknown } from './moves.js'
+
+/** What became of a verdict, with how many of the approvals that are needed there are now. */
+export interface Decided extends Moved {
+  approvals: number
+  quorum: number
+}
+
+/** The verdicts of people on jobs that wait for approval. */
+export class Approvals {
+  readonly #store: MoveStore
+
+  constructor(store: MoveStore) {
+    this.#store = store
+  }
+
+  /** Once as many different people as the quorum have approved, the job goes where it belongs. */
+  async approve(id: string, who: By): Promise<Decided> {
+    return this.#decide(id, 'approve', who)
+  }
+
+  /** One is enough, and it has to say why: the job ends as cancelled. */
+  async reject(id: string, who: By & { why: string }): Promise<Decided> {
+    if (typeof who?.why !== 'string' || who.why.trim() === '') {
+      throw new HoldfastError('invalid_option', 'why is missing: whoever asked for the job has to learn the reason', {
+        field: 'why',
+      })
+    }
+    return this.#decide(id, 'reject', who)
+  }
+
+  async #decide(id: string, verdict: 'approve' | 'reject', who: By): Promise<Decided> {
+    checkJobId(id)
+    const { by, why } = named(who)
+    try {
+      const row = await this.#store.decideApproval(id, verdict, { by, why })
+      return { ...movedOrUnknown(row, id), approvals: row.approvals, quorum: row.quorum ?? 0 }
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+}

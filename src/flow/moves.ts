@@ -1,0 +1,167 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { isJobId } from '../job/id.js'
+import { isStatus, type Status } from '../job/state.js'
+import { wholeNumber } from '../job/type.js'
+import type { Named } from '../store/operator-store.js'
+import type { MovedRow } from '../store/rows.js'
+import { explained } from '../store/sqlstate.js'
+import type { Store } from '../store/store.js'
+import { type By, named } from './by.js'
+import { encodeFilter, type JobFilter } from './filter.js'
+
+/** What became of a job. `done` is false where nothing was changed; `because` says why. */
+export interface Moved {
+  id: string
+  done: boolean
+  was: Status
+  status: Status
+  because?: string
+}
+
+export interface MovedMany {
+  /** How many jobs the filter found. */
+  matched: number
+  /** How many were changed. */
+  done: number
+  /** How many were not, by the reason. */
+  refused: Record<string, number>
+}
+
+/** The new time of a job: at that moment, or that much later than now by the database's clock. */
+export type NewTime = { runAt: Date; delay?: never } | { delay: Duration; runAt?: never }
+
+type Move = (ids: readonly string[]) => Promise<MovedRow[]>
+
+const chunk = 1_000
+const lowestId = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * What operators do to jobs, one by one or by filter. A single move waits for whoever works on the job and always has an
+ * answer. By filter, jobs are taken a thousand at a time, each thousand in a transaction of its own: when it fails half
+ * way, what is done is done, and the same call goes on from there.
+ */
+export class Moves {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async cancel(id: string, who: By): Promise<Moved> {
+    return this.#one(id, this.#cancelling(named(who)))
+  }
+
+  async cancelMany(filter: JobFilter, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#cancelling(named(who)))
+  }
+
+  async setPriority(id: string, priority: number, who: By): Promise<Moved> {
+    return this.#one(id, this.#prioritising(priority, named(who)))
+  }
+
+  async setPriorityMany(filter: JobFilter, priority: number, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#prioritising(priority, named(who)))
+  }
+
+  async reschedule(id: string, time: NewTime, who: By): Promise<Moved> {
+    return this.#one(id, this.#rescheduling(time, named(who)))
+  }
+
+  async rescheduleMany(filter: JobFilter, time: NewTime, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#rescheduling(time, named(who)))
+  }
+
+  async runNow(id: string, who: By): Promise<Moved> {
+    return this.#one(id, this.#hurrying(named(who)))
+  }
+
+  async runNowMany(filter: JobFilter, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#hurrying(named(who)))
+  }
+
+  #cancelling(who: Named): Move {
+    return (ids) => this.#store.move.cancelJobs(ids, who)
+  }
+
+  #prioritising(priority: number, who: Named): Move {
+    wholeNumber(priority, 'priority', 0, 9)
+    return (ids) => this.#store.move.setPriority(ids, priority, who)
+  }
+
+  #rescheduling(time: NewTime, who: Named): Move {
+    const { runAt, delayMs } = readTime(time)
+    return (ids) => this.#store.move.rescheduleJobs(ids, runAt, delayMs, who)
+  }
+
+  #hurrying(who: Named): Move {
+    return (ids) => this.#store.move.runNow(ids, who)
+  }
+
+  async #one(id: string, move: Move): Promise<Moved> {
+    checkJobId(id)
+    try {
+      return movedOrUnknown((await move([id]))[0], id)
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+
+  async #many(filter: JobFilter, options: { dryRun?: boolean }, move: Move): Promise<MovedMany> {
+    const encoded = encodeFilter(filter)
+    const answer: MovedMany = { matched: 0, done: 0, refused: {} }
+    try {
+      // Without an end a producer could add jobs as fast as they are taken.
+      const before = encoded.createdBefore ?? (await this.#store.inspect.now()).toISOString()
+      for (let after = lowestId; ; ) {
+        const ids = await this.#store.move.matchingJobs({ ...encoded, createdBefore: before }, after, chunk)
+        answer.matched += ids.length
+        if (options.dryRun !== true) for (const row of await this.#moveAll(ids, move)) count(answer, row)
+        if (ids.length < chunk) return answer
+        after = ids.at(-1) as string
+      }
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+
+  /** What the whole chunk passed over, because somebody worked on it or it has ended, is asked for one by one. */
+  async #moveAll(ids: readonly string[], move: Move): Promise<MovedRow[]> {
+    if (ids.length === 0) return []
+    const rows = await move(ids)
+    const answered = new Set(rows.map((row) => row.id))
+    for (const id of ids) if (!answered.has(id)) rows.push(...(await move([id])))
+    return rows
+  }
+}
+
+export function checkJobId(id: string): void {
+  if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+}
+
+export function movedOrUnknown(row: MovedRow | undefined, id: string): Moved {
+  const { was, status } = row ?? {}
+  if (!row || !was || !status || !isStatus(was) || !isStatus(status)) {
+    throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
+  }
+  return { id: row.id, done: row.done, was, status, ...(row.because === null ? {} : { because: row.because }) }
+}
+
+function count(answer: MovedMany, row: MovedRow): void {
+  if (row.done) answer.done += 1
+  else {
+    const because = row.because ?? 'it is gone'
+    answer.refused[because] = (answer.refused[because] ?? 0) + 1
+  }
+}
+
+function readTime({ runAt, delay }: NewTime): { runAt: string | null; delayMs: number | null } {
+  if ((runAt === undefined) === (delay === undefined)) {
+    throw new HoldfastError('invalid_option', 'give either runAt or delay', { field: 'runAt' })
+  }
+  if (delay !== undefined) return { runAt: null, delayMs: toMilliseconds(delay, 'delay') }
+  if (!(runAt instanceof Date) || !(runAt.getUTCFullYear() >= 2000 && runAt.getUTCFullYear() <= 2199)) {
+    throw new HoldfastError('invalid_option', 'runAt must be a valid Date from the year 2000 to 2199', { field: 'runAt' })
+  }
+  return { runAt: runAt.toISOString(), delayMs: null }
+}

@@ -1,0 +1,58 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from './duration.js'
+import { didYouMean } from './nearest.js'
+
+/** What a job needs before it may run. `true` stands for one approval, without a deadline. */
+export type ApprovalOption =
+  | true
+  | {
+      /** How many different people have to approve. */
+      quorum?: number
+      /** How long after the enqueue a decision is waited for. Left out: for ever. */
+      deadline?: Duration
+      /** What happens when nobody has decided by then. */
+      onDeadline?: 'cancel' | 'approve'
+    }
+
+export interface Approval {
+  readonly quorum: number
+  readonly deadlineMs: number | undefined
+  readonly onDeadline: 'cancel' | 'approve'
+}
+
+const known = ['quorum', 'deadline', 'onDeadline']
+
+/** Undefined where none is needed. `false` is refused: what a type asks for cannot be waived by a producer. */
+export function readApproval(option: ApprovalOption | undefined): Approval | undefined {
+  if (option === undefined) return undefined
+  if (option === true) return { quorum: 1, deadlineMs: undefined, onDeadline: 'cancel' }
+  if (option === null || typeof option !== 'object') {
+    throw refused('approval', `is ${String(option)}; it is true or an object with quorum, deadline and onDeadline`)
+  }
+  const unknown = Object.keys(option).find((key) => !known.includes(key))
+  if (unknown) throw refused(`approval.${unknown}`, `is not known${didYouMean(unknown, known)}; known are ${known.join(', ')}`)
+  const { quorum = 1, deadline, onDeadline = 'cancel' } = option
+  if (!Number.isInteger(quorum) || quorum < 1 || quorum > 100) {
+    throw refused('approval.quorum', `is ${String(quorum)}; it must be a whole number from 1 to 100`)
+  }
+  if (onDeadline !== 'cancel' && onDeadline !== 'approve') {
+    throw refused('approval.onDeadline', `is ${String(onDeadline)}; it is cancel or approve`)
+  }
+  const deadlineMs = deadline === undefined ? undefined : toMilliseconds(deadline, 'approval.deadline')
+  if (deadlineMs === 0) throw refused('approval.deadline', 'is 0; nobody could decide in that time')
+  if (deadlineMs === undefined && option.onDeadline !== undefined) {
+    throw refused('approval.onDeadline', 'needs a deadline, or it would never happen')
+  }
+  return { quorum, deadlineMs, onDeadline }
+}
+
+/** As the database keeps it. */
+export function encodeApproval(approval: Approval | undefined): string | null {
+  if (approval === undefined) return null
+  const { quorum, deadlineMs, onDeadline } = approval
+  return JSON.stringify({ quorum, deadline_ms: deadlineMs, on_deadline: onDeadline })
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

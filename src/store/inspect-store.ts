@@ -1,0 +1,79 @@
+import type { Database } from './database.js'
+import { statement } from './queries.js'
+import type { ApprovalRow, AttemptRow, CappedCount, ExplainFacts, JobRow, MoveRow, NewestJobRow, StatusCount } from './rows.js'
+
+const pingTimeoutMs = 2_000
+
+/** Everything that is only looked at. Nothing here writes. */
+export class InspectStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async job(id: string): Promise<JobRow | undefined> {
+    return (await this.#database.query<JobRow>(statement('jobById'), [id]))[0]
+  }
+
+  /** What is known about why a job stands where it stands. */
+  async explainFacts(id: string): Promise<ExplainFacts | undefined> {
+    const rows = await this.#database.query<{ facts: ExplainFacts | null }>(statement('explainFacts'), [id])
+    return rows[0]?.facts ?? undefined
+  }
+
+  async attempts(id: string): Promise<AttemptRow[]> {
+    return this.#database.query(statement('attemptsOfJob'), [id])
+  }
+
+  /** Many jobs, in no order; one that is not kept is missing. */
+  async jobs(ids: readonly string[]): Promise<JobRow[]> {
+    return this.#database.query(statement('jobsById'), [ids])
+  }
+
+  async attemptsOf(ids: readonly string[]): Promise<(AttemptRow & { job: string })[]> {
+    return this.#database.query(statement('attemptsOfJobs'), [ids])
+  }
+
+  /** At most `limit` jobs that have not come to an end, in the order they were enqueued. */
+  async jobsInQueue(type: string | null, limit: number): Promise<JobRow[]> {
+    return this.#database.query(statement('jobsInQueue'), [type, limit])
+  }
+
+  /** Whether any job of these types runs or could run now, and when the next one is due, to the microsecond. */
+  async openWork(types: readonly string[]): Promise<{ open: boolean; nextDue: string | null }> {
+    const rows = await this.#database.query<{ open: boolean; nextdue: string | null }>(statement('openWork'), [types])
+    return { open: rows[0]?.open === true, nextDue: rows[0]?.nextdue ?? null }
+  }
+
+  /** What time it is for everything that is decided by time. */
+  async now(): Promise<Date> {
+    const rows = await this.#database.query<{ now: number }>(statement('readClock'), [])
+    return new Date((rows[0] as { now: number }).now)
+  }
+
+  async movesOf(id: string): Promise<MoveRow[]> {
+    return this.#database.query(statement('movesOfJob'), [id])
+  }
+
+  async approvalOf(id: string): Promise<ApprovalRow[]> {
+    return this.#database.query(statement('approvalOfJob'), [id])
+  }
+
+  async countByStatus(): Promise<StatusCount[]> {
+    return this.#database.query(statement('countByStatus'), [])
+  }
+
+  /** What stands where, by type, at a price that does not grow with what there is. */
+  async countForStatus(ask: { atMost: number; completedWithinMs: number; completedAtMost: number }): Promise<CappedCount[]> {
+    return this.#database.query(statement('countForStatus'), [ask.atMost, ask.completedWithinMs, ask.completedAtMost])
+  }
+
+  async newestJobs(limit: number): Promise<NewestJobRow[]> {
+    return this.#database.query(statement('newestJobs'), [limit])
+  }
+
+  async ping(): Promise<void> {
+    await this.#database.query(statement('ping'), [], pingTimeoutMs)
+  }
+}

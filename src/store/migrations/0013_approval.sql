@@ -1,0 +1,149 @@
+-- Why: jobs that somebody has to approve first. Such a job stands in `waiting` as awaiting_approval, due at its deadline or
+-- never; nothing runs it before enough people have approved it, or its deadline's policy has.
+-- Lock: none that matters, everything is new. Cost: milliseconds. Old workers: none. Back: drop the tables and functions.
+
+-- What must be remembered until the decision: how many approvals, until when, what then, and when the job was to run.
+create table holdfast.approval_requests (
+  job_id       uuid primary key,
+  quorum       smallint not null constraint quorum_is_1_to_100 check (quorum between 1 and 100),
+  deadline     timestamptz,
+  on_deadline  text not null constraint policy_is_known check (on_deadline in ('cancel', 'approve')),
+  run_at       timestamptz
+);
+
+-- One verdict a person: who approves twice counts once.
+create table holdfast.approvals (
+  job_id   uuid not null,
+  actor    text not null,
+  verdict  text not null constraint verdict_is_known check (verdict in ('approve', 'reject')),
+  comment  text,
+  at       timestamptz not null,
+  constraint approvals_once primary key (job_id, actor)
+);
+
+-- Reads what was asked for, as SQL callers write it: true or {"quorum": 2, "deadline": "2 hours", "on_deadline": "approve"}.
+create function holdfast.read_approval(p_asked jsonb) returns jsonb language plpgsql immutable as $$
+declare
+  v_unknown text;
+  v_quorum integer;
+  v_deadline interval;
+begin
+  if p_asked is null or p_asked = 'true' then
+    return case when p_asked is not null then jsonb_build_object('quorum', 1, 'on_deadline', 'cancel') end;
+  end if;
+  if jsonb_typeof(p_asked) <> 'object' then
+    raise exception 'approval is %; it is true or an object with quorum, deadline and on_deadline', p_asked using errcode = 'HF002';
+  end if;
+  select o.key into v_unknown from jsonb_object_keys(p_asked) as o (key) where o.key not in ('quorum', 'deadline', 'on_deadline') limit 1;
+  if v_unknown is not null then
+    raise exception 'approval.% is not known', v_unknown using errcode = 'HF002', hint = 'Known are quorum, deadline and on_deadline.';
+  end if;
+  v_quorum := coalesce((p_asked ->> 'quorum')::integer, 1);
+  v_deadline := (p_asked ->> 'deadline')::interval;
+  if v_quorum not between 1 and 100 then
+    raise exception 'approval.quorum is %; it must lie between 1 and 100', v_quorum using errcode = 'HF002';
+  end if;
+  if v_deadline <= interval '0' then
+    raise exception 'approval.deadline is %; it must be positive', v_deadline using errcode = 'HF002';
+  end if;
+  if coalesce(p_asked ->> 'on_deadline', 'cancel') not in ('cancel', 'approve') then
+    raise exception 'approval.on_deadline is "%"; it is cancel or approve', p_asked ->> 'on_deadline' using errcode = 'HF002';
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('quorum', v_quorum, 'on_deadline', coalesce(p_asked ->> 'on_deadline', 'cancel'),
+    'deadline_ms', extract(epoch from v_deadline) * 1000));
+end $$;
+
+-- What holds for a job: what its type asks for and what its enqueue asks for, the stricter of the two in each respect. A
+-- producer can ask for more care than the type does, never for less.
+create function holdfast.approval_rule(p_type jsonb, p_asked jsonb) returns jsonb language sql immutable as $$
+  select case when p_type is null then p_asked when p_asked is null then p_type else jsonb_strip_nulls(jsonb_build_object(
+    'quorum', greatest((p_type ->> 'quorum')::integer, (p_asked ->> 'quorum')::integer),
+    'deadline_ms', least((p_type ->> 'deadline_ms')::double precision, (p_asked ->> 'deadline_ms')::double precision),
+    'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
+  )) end
+$$;
+
+-- Lets jobs go that have been approved: to the time they were to run at, or where they belong now.
+create function holdfast.release_approved(p_jobs uuid[]) returns void language plpgsql as $$
+declare
+  v_later uuid[];
+  v_lanes smallint[];
+begin
+  with put_off as (
+    update holdfast.waiting as w set status = 'scheduled', due_at = r.run_at from holdfast.approval_requests as r
+    where w.job_id = any (p_jobs) and r.job_id = w.job_id and r.run_at > holdfast.now()
+    returning w.job_id, w.lane_id
+  )
+  select array_agg(p.job_id), array_agg(distinct p.lane_id) into v_later, v_lanes from put_off as p;
+  perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.make_ready(array(select j from unnest(p_jobs) as j where v_later is null or j <> all (v_later)));
+end $$;
+
+-- Ends jobs that nobody is to run, with the reason in history.
+create function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_by text, p_why text) returns void
+language sql volatile as $$
+  with gone as (
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.attempt
+  )
+  insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
+  select g.job_id, holdfast.now(), 'cancelled', g.attempt,
+         jsonb_build_object('name', p_name, 'message', p_message, 'by', p_by, 'why', p_why)
+  from gone as g
+$$;
+
+-- Applies the policy to jobs whose deadline has come without a decision. Their rows are locked by the caller.
+create function holdfast.apply_deadlines(p_jobs uuid[]) returns void language plpgsql as $$
+declare
+  v_approve uuid[] := array(select r.job_id from holdfast.approval_requests as r where r.job_id = any (p_jobs) and r.on_deadline = 'approve');
+begin
+  insert into holdfast.approvals (job_id, actor, verdict, comment, at)
+  select j, 'holdfast', case when j = any (v_approve) then 'approve' else 'reject' end, 'nobody had decided by the deadline', holdfast.now()
+  from unnest(p_jobs) as j on conflict do nothing;
+  if v_approve <> '{}' then
+    perform holdfast.release_approved(v_approve);
+  end if;
+  perform holdfast.end_unapproved(array(select j from unnest(p_jobs) as j where j <> all (v_approve)),
+    'NotApproved', 'not approved by its deadline', 'holdfast', 'nobody had decided by the deadline');
+end $$;
+
+-- The verdict of one person. One reject ends the job; it runs once as many different people as its quorum have approved it.
+create function holdfast.decide_approval(p_job uuid, p_verdict text, p_by text, p_why text)
+returns table (job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer)
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_due timestamptz;
+  v_request holdfast.approval_requests;
+begin
+  job_id := p_job;
+  done := false;
+  select r.* into v_request from holdfast.approval_requests as r where r.job_id = p_job;
+  select w.due_at, w.status into v_due, was from holdfast.waiting as w
+  where w.job_id = p_job and w.status = 'awaiting_approval' for update;
+  if v_due <= holdfast.now() then
+    perform holdfast.apply_deadlines(array[p_job]);
+    because := format('its deadline was %s', v_due);
+  elsif was is null then
+    select n.was, coalesce(n.because, 'it does not wait for approval') into was, because from holdfast.not_live(p_job) as n;
+    because := case when was is not null then because end;
+  elsif p_verdict = 'reject' then
+    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'reject', p_why, holdfast.now())
+    on conflict on constraint approvals_once do update set verdict = 'reject', comment = p_why, at = holdfast.now();
+    perform holdfast.end_unapproved(array[p_job], 'Rejected', format('rejected by %s: %s', p_by, p_why), p_by, p_why);
+    done := true;
+  else
+    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'approve', p_why, holdfast.now())
+    on conflict do nothing;
+    done := found;
+    because := case when not done then format('%s has already approved it', p_by) end;
+  end if;
+  quorum := v_request.quorum;
+  approvals := (select count(*) from holdfast.approvals as a where a.job_id = p_job and a.verdict = 'approve');
+  if done and p_verdict = 'approve' and approvals >= quorum then
+    perform holdfast.release_approved(array[p_job]);
+  end if;
+  status := (select j.status from holdfast.jobs as j where j.id = p_job);
+  return next;
+end $$;

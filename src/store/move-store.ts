@@ -1,0 +1,52 @@
+import type { Database } from './database.js'
+import type { Named } from './operator-store.js'
+import { statement } from './queries.js'
+import type { DecidedRow, MovedRow } from './rows.js'
+
+/** Which jobs are meant; null: whatever it is. */
+export interface EncodedFilter {
+  type: string | null
+  status: string | null
+  lane: string | null
+  concurrencyKey: string | null
+  priority: number | null
+  createdBefore: string | null
+  payload: string | null
+}
+
+/** What operators do to jobs. One job always has a row; of many, those that somebody works on may have none. */
+export class MoveStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async cancelJobs(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('cancelJobs'), [ids, who.by, who.why])
+  }
+
+  async setPriority(ids: readonly string[], priority: number, who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('setPriority'), [ids, who.by, who.why, priority])
+  }
+
+  async rescheduleJobs(ids: readonly string[], runAt: string | null, delayMs: number | null, who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('rescheduleJobs'), [ids, who.by, who.why, runAt, delayMs])
+  }
+
+  async runNow(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('runNow'), [ids, who.by, who.why])
+  }
+
+  /** The next live jobs after that id which fit, by id. */
+  async matchingJobs(filter: EncodedFilter, after: string, limit: number): Promise<string[]> {
+    const { type, status, lane, concurrencyKey, priority, createdBefore, payload } = filter
+    const values = [type, status, lane, concurrencyKey, priority, createdBefore, payload, after, limit]
+    return (await this.#database.query<{ id: string }>(statement('matchingJobs'), values)).map((row) => row.id)
+  }
+
+  async decideApproval(id: string, verdict: 'approve' | 'reject', who: Named): Promise<DecidedRow> {
+    const rows = await this.#database.query<DecidedRow>(statement('decideApproval'), [id, verdict, who.by, who.why])
+    return rows[0] as DecidedRow
+  }
+}
