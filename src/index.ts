@@ -1,7 +1,15 @@
 // The library, in the order a job meets it. Loads the driver and little else; workers are in holdfast/worker.
 
 export type { Enqueued } from './enqueue/enqueue.js'
-export { type ErrorCode, errorTable, FatalError, HoldfastError, LeaseLostError, RetryableError } from './errors.js'
+export {
+  type ErrorCode,
+  errorTable,
+  FatalError,
+  HoldfastError,
+  LeaseLostError,
+  RetryableError,
+  UniqueConflictError,
+} from './errors.js'
 export type { Explanation, Gate } from './flow/explain.js'
 export type { BreakerAction, By } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
@@ -12,5 +20,7 @@ export type { Failure } from './job/failure.js'
 export type { Limits, Rate } from './job/limits.js'
 export type { BackoffOption } from './job/retry.js'
 export { type RunContext, Snooze } from './job/run-context.js'
+export type { Status } from './job/state.js'
 export { type AnyJobType, defineType, type JobOptions, type JobRequest, type JobType, type TypeDefinition } from './job/type.js'
+export type { OnConflict, UniqueOption } from './job/unique.js'
 export type { CallerTransaction } from './store/transaction.js'

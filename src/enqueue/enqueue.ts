@@ -2,7 +2,7 @@ import { sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isConnectionTrouble } from '../store/sqlstate.js'
-import type { NewJob, Store } from '../store/store.js'
+import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import type { Backpressure } from './backpressure.js'
 import { paced } from './pace.js'
@@ -18,8 +18,12 @@ export interface EnqueueOptions {
 
 export interface Enqueued {
   id: string
-  /** `existing`: an earlier job has this id or idempotency key; nothing was added. */
-  status: 'created' | 'existing'
+  /**
+   * `existing`: an earlier job has this id, idempotency key or unique key; nothing was added. The other words are about
+   * unique keys: `replaced` and `debounced` gave the job that waits a new payload, `queued_behind` made one that starts
+   * when the running one has ended.
+   */
+  status: 'created' | Stands['what']
 }
 
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
@@ -48,8 +52,8 @@ export async function enqueue(
     ? await storeOn(store, jobs, queryable, { fresh: !jobs.some((job) => job.brought), wakeAlways: true })
     : await storeDurably(store, jobs)
   return jobs.map((job, place) => {
-    const id = standing.get(place)
-    return id === undefined ? { id: job.id, status: 'created' } : { id, status: 'existing' }
+    const stands = standing.get(place)
+    return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
   })
 }
 
@@ -57,7 +61,7 @@ export async function enqueue(
  * A connection can break after the commit and before the answer. The ids were made here, so asking again cannot add a
  * job twice: if the first try was committed, the second finds its own ids.
  */
-async function storeDurably(store: Store, jobs: readonly NewJob[]): Promise<Map<number, string>> {
+async function storeDurably(store: Store, jobs: readonly NewJob[]): Promise<Map<number, Stands>> {
   const brought = jobs.some((job) => job.brought)
   for (let attempt = 1; ; attempt++) {
     const options = { fresh: attempt === 1 && !brought, wakeAlways: false }
@@ -80,20 +84,20 @@ async function storeOn(
   jobs: readonly NewJob[],
   tx: Queryable,
   options: { fresh: boolean; wakeAlways: boolean },
-): Promise<Map<number, string>> {
-  const standing = new Map<number, string>()
+): Promise<Map<number, Stands>> {
+  const standing = new Map<number, Stands>()
   for (let start = 0; start < jobs.length; start += statementJobs) {
     const part = await store.enqueue(jobs.slice(start, start + statementJobs), { ...options, tx })
-    for (const [place, id] of part) standing.set(start + place, id)
+    for (const [place, stands] of part) standing.set(start + place, stands)
   }
   return standing
 }
 
 /** A job found under an id that was made for this very call is the one an earlier try of it stored. */
-function forgetOwn(standing: Map<number, string>, jobs: readonly NewJob[]): void {
-  for (const [place, id] of standing) {
+function forgetOwn(standing: Map<number, Stands>, jobs: readonly NewJob[]): void {
+  for (const [place, { id, what }] of standing) {
     const job = jobs[place] as NewJob
-    if (id === job.id && !job.brought) standing.delete(place)
+    if (id === job.id && what === 'existing' && !job.brought) standing.delete(place)
   }
 }
 

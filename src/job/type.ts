@@ -4,6 +4,7 @@ import { type Duration, toMilliseconds } from './duration.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
+import { readUnique, type Uniqueness, type UniqueOption } from './unique.js'
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
 export interface JobOptions {
@@ -21,6 +22,8 @@ export interface JobOptions {
   idempotencyKey?: string
   /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
   concurrencyKey?: string
+  /** Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says. */
+  unique?: UniqueOption | false
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -40,6 +43,7 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly backoff: Backoff | BackoffFunction
   /** The limits of the definition, encoded for the database; undefined where it names none. */
   readonly limits: string | undefined
+  readonly unique: Uniqueness | undefined
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -62,11 +66,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> {
   timeout?: Duration
   /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
   limits?: Limits
+  /** What every enqueue of the type says that does not say otherwise, from SQL too. */
+  unique?: UniqueOption
   /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
 
-const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'run']
+const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'unique', 'run']
 const longestTimeoutMs = 7 * 86_400_000
 
 /** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
@@ -95,6 +101,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     timeoutMs: Math.ceil(timeoutMs),
     backoff: readBackoff(definition.backoff),
     limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
+    unique: (definition.unique && readUnique(definition.unique)) || undefined,
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }

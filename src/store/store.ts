@@ -1,3 +1,4 @@
+import type { Uniqueness } from '../job/unique.js'
 import type { Settlement } from '../settle/decide.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
@@ -30,6 +31,14 @@ export interface NewJob {
   runAt: string | null
   idempotencyKey: string | null
   concurrencyKey: string | null
+  /** False: none, whatever the type says. */
+  unique: Uniqueness | false | null
+}
+
+/** What became of a job that was not simply created, and the job that stands for it. */
+export interface Stands {
+  id: string
+  what: 'existing' | 'replaced' | 'debounced' | 'queued_behind'
 }
 
 export interface RegisteredType {
@@ -38,6 +47,7 @@ export interface RegisteredType {
   priority: number
   maxAttempts: number
   timeoutMs: number
+  unique: Uniqueness | undefined
 }
 
 /** Who does something, and why. */
@@ -84,6 +94,7 @@ export class Store {
       types.map((t) => t.maxAttempts),
       types.map((t) => t.timeoutMs),
       update,
+      types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
     ])
   }
 
@@ -101,13 +112,13 @@ export class Store {
   }
 
   /**
-   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the id of the job that stands
-   * for each one that existed before, by its place from 0. `fresh` is a promise that no id can exist yet.
+   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each
+   * one that was not simply created, by its place from 0. `fresh` is a promise that no id can exist yet.
    */
   async enqueue(
     jobs: readonly NewJob[],
     options: { fresh: boolean; wakeAlways: boolean; tx?: Queryable },
-  ): Promise<Map<number, string>> {
+  ): Promise<Map<number, Stands>> {
     const values = [
       jobs.map((job) => job.id),
       jobs.map((job) => job.type),
@@ -120,12 +131,16 @@ export class Store {
       jobs.map((job) => job.concurrencyKey),
       options.fresh,
       options.wakeAlways,
+      // One null for all says at once that there is nothing to look at.
+      jobs.some((job) => job.unique !== null)
+        ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
+        : null,
     ]
     const enqueueJobs = statement('enqueueJobs')
-    const rows: { place: number; id: string }[] = options.tx
+    const rows: ({ place: number } & Stands)[] = options.tx
       ? await options.tx.query(enqueueJobs.text, values)
       : await this.database.query(enqueueJobs, values)
-    return new Map(rows.map((row) => [Number(row.place) - 1, row.id]))
+    return new Map(rows.map((row) => [Number(row.place) - 1, { id: row.id, what: row.what }]))
   }
 
   /** A new identity for this process start, never given out before. */

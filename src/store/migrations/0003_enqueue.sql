@@ -11,16 +11,17 @@ begin
   where p_always or exists (select from holdfast.sleepers as s where s.lane_id = lane.id);
 end $$;
 
--- Refuses a type nobody registered, naming those that are.
-create function holdfast.check_types(p_types text[]) returns void language plpgsql as $$
+-- Refuses a type nobody registered, naming those that are. True where any of them has a uniqueness of its own.
+create function holdfast.check_types(p_types text[]) returns boolean language plpgsql as $$
 declare
   v_missing text;
   v_known text;
+  v_unique boolean;
 begin
-  select asked.name into v_missing from unnest(p_types) as asked (name)
-  where not exists (select from holdfast.types as t where t.name = asked.name) limit 1;
+  select min(asked.name) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
+  from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
-    return;
+    return coalesce(v_unique, false);
   end if;
   select string_agg(t.name, ', ' order by t.name) into v_known from (select name from holdfast.types limit 50) as t;
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
@@ -28,12 +29,14 @@ end $$;
 
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default.
 -- p_fresh: the ids were made for this call, so none can exist yet; otherwise an id that exists answers as existing.
--- Returns only the jobs that existed before: their place in the arrays (from 1) and the id of the job that stands.
+-- p_uniques: each job's uniqueness in the form of enqueue's option "unique", false for none; null where no job has any.
+-- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
+-- happened: existing, replaced, debounced or queued_behind.
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
-  p_fresh boolean, p_wake_always boolean
-) returns table (place integer, job_id uuid)
+  p_fresh boolean, p_wake_always boolean, p_uniques text[] default null
+) returns table (place integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
 as $$
@@ -41,13 +44,31 @@ declare
   v_now timestamptz := holdfast.now();
   v_taken boolean[] := array_fill(false, array[cardinality(p_ids)]);
   v_lanes smallint[];
+  v_unique boolean;
+  v_met record;
 begin
-  perform holdfast.check_types(p_types);
+  v_unique := holdfast.check_types(p_types) or p_uniques is not null;
 
   if not p_fresh or array_length(array_remove(p_keys, null), 1) > 0 then
     for place, job_id in select * from holdfast.jobs_that_stand(p_ids, p_types, p_keys, p_fresh) loop
       v_taken[place] := true;
+      what := 'existing';
       return next;
+    end loop;
+  end if;
+  if v_unique then
+    for v_met in
+      select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
+                                          p_keys, p_concurrency_keys, p_uniques, v_taken, p_wake_always)
+    loop
+      v_taken[v_met.place] := v_met.stored;
+      p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if v_met.what <> 'created' then
+        place := v_met.place;
+        job_id := v_met.job_id;
+        what := v_met.what;
+        return next;
+      end if;
     end loop;
   end if;
 
@@ -130,12 +151,14 @@ declare
   v_unknown text;
   v_id uuid;
   v_stands uuid;
+  v_what text;
 begin
   select o.key into v_unknown from jsonb_object_keys(options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key') limit 1;
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'unique')
+  limit 1;
   if v_unknown is not null then
     raise exception 'unknown option "%"', v_unknown using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key and concurrency_key.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key and unique.';
   end if;
   if options ? 'delay' and options ? 'run_at' then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -150,11 +173,11 @@ begin
   if substr(v_id::text, 15, 1) <> '7' then
     raise exception 'id % is not a UUIDv7', v_id using errcode = 'HF002', hint = 'Use idempotency_key for keys of your own.';
   end if;
-  select e.job_id into v_stands from holdfast.enqueue_jobs(
+  select e.job_id, e.what into v_stands, v_what from holdfast.enqueue_jobs(
     array[v_id], array[type], array[payload::text], array[(options ->> 'priority')::smallint],
     array[(options ->> 'max_attempts')::smallint],
     array[extract(epoch from (options ->> 'delay')::interval)::double precision * 1000],
     array[(options ->> 'run_at')::timestamptz], array[options ->> 'idempotency_key'], array[options ->> 'concurrency_key'],
-    not options ? 'id', true) as e;
-  return query select coalesce(v_stands, v_id), case when v_stands is null then 'created' else 'existing' end;
+    not options ? 'id', true, case when options ? 'unique' then array[nullif(options -> 'unique', 'null')::text] end) as e;
+  return query select coalesce(v_stands, v_id), coalesce(v_what, 'created');
 end $$;

@@ -158,6 +158,9 @@ declare
   v_lanes smallint[];
   v_gate_at timestamptz;
 begin
+  if exists (select from holdfast.following as f where f.unsure) then
+    perform holdfast.start_followers(array(select f.follows from holdfast.following as f where f.unsure));
+  end if;
   select array_agg(due.ctid), max(due.due_at) into v_rows, read_to
   from (
     select w.ctid, w.due_at from holdfast.waiting as w

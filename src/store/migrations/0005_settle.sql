@@ -97,6 +97,9 @@ begin
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
   perform holdfast.free_slots(p_jobs, v_passed);
+  if exists (select from holdfast.following as f where f.follows = any (p_jobs)) then
+    perform holdfast.start_followers(p_jobs);
+  end if;
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (p_closed) and worker_id = p_worker;
@@ -163,6 +166,7 @@ begin
       from judged as j join holdfast.types as t on t.id = j.type_id;
     perform holdfast.free_slots(v_lease.jobs, (select array_agg(h.job_id) from holdfast.held as h where h.lease_id = v_lease.id));
     delete from holdfast.leases as l where l.id = v_lease.id;
+    perform holdfast.start_followers(v_lease.jobs);
   end loop;
   if found then
     select array_agg(l.id) into v_lanes from holdfast.lanes as l;

@@ -182,9 +182,13 @@ begin
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
     if not found then
-      update holdfast.keys set active = false where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+      -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
+      update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
+      from (select exists (select from holdfast.gated as g where g.type_id = v_key.type_id
+                             and g.concurrency_key = v_key.concurrency_key) as waits) as w
+      where k.type_id = v_key.type_id and k.concurrency_key = v_key.concurrency_key;
       continue;
     end if;
     perform holdfast.let_through(array[v_job], 1);

@@ -2,16 +2,18 @@
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
-insert into holdfast.types as known (name, lane_id, priority, max_attempts, timeout_ms)
-select t.name, l.id, t.priority, t.max_attempts, t.timeout_ms
-from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[]) as t (name, lane, priority, max_attempts, timeout_ms)
+insert into holdfast.types as known (name, lane_id, priority, max_attempts, timeout_ms, uniqueness)
+select t.name, l.id, t.priority, t.max_attempts, t.timeout_ms, t.uniqueness::jsonb
+from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[])
+  as t (name, lane, priority, max_attempts, timeout_ms, uniqueness)
 join holdfast.lanes as l on l.name = t.lane
 order by t.name
 on conflict (name) do update
-  set lane_id = excluded.lane_id, priority = excluded.priority, max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms
+  set lane_id = excluded.lane_id, priority = excluded.priority, max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms,
+      uniqueness = excluded.uniqueness
   where $6::text::boolean
-    and (known.lane_id, known.priority, known.max_attempts, known.timeout_ms)
-        is distinct from (excluded.lane_id, excluded.priority, excluded.max_attempts, excluded.timeout_ms)
+    and (known.lane_id, known.priority, known.max_attempts, known.timeout_ms, known.uniqueness) is distinct from
+        (excluded.lane_id, excluded.priority, excluded.max_attempts, excluded.timeout_ms, excluded.uniqueness)
 
 -- name: readTypes
 -- The registered types with their lane, by name.
