@@ -12,6 +12,7 @@ export const errorTable = {
   unknown_lane: { status: 422, retryable: false, title: 'There is no lane of that name' },
   duplicate_handler: { status: 500, retryable: false, title: 'Two handlers were given for one job type' },
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
+  unique_conflict: { status: 409, retryable: false, title: 'Another job stands for this unique key' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction is of no client that is known here' },
@@ -52,6 +53,18 @@ export class HoldfastError extends Error {
 
   get retryable(): boolean {
     return errorTable[this.code].retryable
+  }
+}
+
+/** Raised where a unique key is taken and the caller wanted to be told so. Nothing was stored. */
+export class UniqueConflictError extends HoldfastError {
+  override readonly name = 'UniqueConflictError'
+  /** The job that has the key. */
+  readonly jobId: string
+
+  constructor(jobId: string, cause?: unknown) {
+    super('unique_conflict', `job ${jobId} stands for this unique key; nothing was stored`, { field: 'unique', cause })
+    this.jobId = jobId
   }
 }
 

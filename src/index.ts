@@ -9,6 +9,7 @@ export {
   JobCancelledError,
   LeaseLostError,
   RetryableError,
+  UniqueConflictError,
 } from './errors.js'
 export type { Decided } from './flow/approval.js'
 export type { By } from './flow/by.js'
@@ -27,4 +28,5 @@ export type { BackoffOption } from './job/retry.js'
 export { type RunContext, Snooze } from './job/run-context.js'
 export type { Status } from './job/state.js'
 export { type AnyJobType, defineType, type JobOptions, type JobRequest, type JobType, type TypeDefinition } from './job/type.js'
+export type { OnConflict, UniqueOption } from './job/unique.js'
 export type { CallerTransaction } from './store/transaction.js'

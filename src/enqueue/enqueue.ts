@@ -2,7 +2,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
-import type { NewJob, Store } from '../store/store.js'
+import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { paced } from './pace.js'
@@ -18,8 +18,12 @@ export interface EnqueueOptions {
 
 export interface Enqueued {
   id: string
-  /** `existing`: an earlier job has this id or idempotency key; nothing was added. */
-  status: 'created' | 'existing'
+  /**
+   * `existing`: an earlier job has this id, idempotency key or unique key; nothing was added. The other words are about
+   * unique keys: `replaced` and `debounced` gave the job that waits a new payload, `queued_behind` made one that starts
+   * when the running one has ended.
+   */
+  status: 'created' | Stands['what']
 }
 
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
@@ -47,8 +51,8 @@ export async function enqueue(
       ? await storeDurably(store, registry, backpressure, types, jobs)
       : await storeIn(tx, store, registry, backpressure, types, jobs)
   return jobs.map((job, place) => {
-    const id = standing.get(place)
-    return id === undefined ? { id: job.id, status: 'created' } : { id, status: 'existing' }
+    const stands = standing.get(place)
+    return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
   })
 }
 
@@ -59,7 +63,7 @@ async function storeIn(
   backpressure: Backpressure,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
-): Promise<Map<number, string>> {
+): Promise<Map<number, Stands>> {
   const queryable = asQueryable(tx)
   await registry.ensure(types, queryable)
   const ended = await backpressure.admit(jobs)
@@ -91,7 +95,7 @@ async function storeDurably(
   backpressure: Backpressure,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
-): Promise<Map<number, string>> {
+): Promise<Map<number, Stands>> {
   const brought = jobs.some((job) => job.brought)
   const begun = monotonicMs()
   let ended: AdmissionEnd | undefined
@@ -125,17 +129,17 @@ async function storeDurably(
  * In as many statements as it takes. Keys are taken before, all in one statement: taken part by part, two large batches
  * with the same keys could each wait for what the other one has.
  */
-async function storeOn(store: Store, jobs: readonly NewJob[], tx: Queryable, fresh: boolean): Promise<Map<number, string>> {
+async function storeOn(store: Store, jobs: readonly NewJob[], tx: Queryable, fresh: boolean): Promise<Map<number, Stands>> {
   const inOne = endOfStatement(jobs, 0) === jobs.length
   const keysTaken = !inOne && jobs.some((job) => job.idempotencyKey !== null)
-  const standing = keysTaken ? await store.takeKeys(jobs, tx) : new Map<number, string>()
+  const standing = keysTaken ? await store.takeKeys(jobs, tx) : new Map<number, Stands>()
   for (let start = 0, end = 0; start < jobs.length; start = end) {
     end = endOfStatement(jobs, start)
     const places = Array.from({ length: end - start }, (_, i) => start + i).filter((place) => !standing.has(place))
     const part = places.map((place) => jobs[place] as NewJob)
     if (part.length === 0) continue
     const known = await store.enqueue(part, { fresh, keysTaken, wakeAlways: true, tx })
-    for (const [place, id] of known) standing.set(places[place] as number, id)
+    for (const [place, stands] of known) standing.set(places[place] as number, stands)
   }
   return standing
 }
@@ -152,10 +156,10 @@ function endOfStatement(jobs: readonly NewJob[], start: number): number {
 }
 
 /** A job found under an id that was made for this very call is the one an earlier try of it stored. */
-function forgetOwn(standing: Map<number, string>, jobs: readonly NewJob[]): void {
-  for (const [place, id] of standing) {
+function forgetOwn(standing: Map<number, Stands>, jobs: readonly NewJob[]): void {
+  for (const [place, { id, what }] of standing) {
     const job = jobs[place] as NewJob
-    if (id === job.id && !job.brought) standing.delete(place)
+    if (id === job.id && what === 'existing' && !job.brought) standing.delete(place)
   }
 }
 

@@ -5,6 +5,7 @@ import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
 import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
+import { checkFields, readUnique, type Uniqueness } from '../job/unique.js'
 import type { NewJob } from '../store/store.js'
 
 const known = [
@@ -18,6 +19,7 @@ const known = [
   'idempotencyKey',
   'concurrencyKey',
   'approval',
+  'unique',
 ]
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
@@ -43,6 +45,7 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
     idempotencyKey: key(request.idempotencyKey, 'idempotencyKey'),
     concurrencyKey: key(request.concurrencyKey, 'concurrencyKey'),
     approval: encodeApproval(readApproval(request.approval) ?? definition?.approval),
+    unique: unique(request, definition, payload),
     ...dueTime(request),
   }
 }
@@ -67,6 +70,17 @@ function key(key: unknown, field: string): string | null {
   if (key === undefined) return null
   if (typeof key === 'string' && key.length >= 1 && key.length <= 500 && !/[\0\p{Surrogate}]/u.test(key)) return key
   throw refused(field, 'must be a string of 1 to 500 characters without NUL')
+}
+
+function unique(request: JobRequest, definition: AnyJobType | undefined, payload: string): Uniqueness | false | null {
+  const read = request.unique === undefined ? (definition?.unique ?? null) : readUnique(request.unique)
+  if (!read) return read
+  if (read.delay && (request.delay ?? request.runAt) !== undefined) {
+    throw refused('unique.delay', 'says when a debounced job is due; leave out delay and runAt')
+  }
+  // Told here and not by the database, where the mistake would spoil the caller's transaction.
+  checkFields(read, payload)
+  return read
 }
 
 function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt: string | null } {

@@ -51,11 +51,12 @@ function placeGates(facts: ExplainFacts): Gate[] {
   }
   if (facts.place === null)
     return [{ gate: 'ended', why: `it has ended: ${status}`, opens: 'nothing; it will not run again by itself' }]
+  if (facts.place === 'following') {
+    const why = `it waits behind job ${facts.follows}, which has the same unique key`
+    return [{ gate: 'behind', why, opens: 'the end of that job', heldBy: [facts.follows as string] }]
+  }
   if (facts.place !== 'waiting') return []
   if (status === 'awaiting_approval') return [{ gate: 'approval', why: 'it waits for approval', opens: 'an approval' }]
-  if (dueInMs === null || !Number.isFinite(Number(dueInMs))) {
-    return [{ gate: 'behind', why: 'it waits behind the running job of its unique key', opens: 'the end of that job' }]
-  }
   const inMs = Math.max(0, Number(dueInMs))
   const opens = `time, in ${formatDuration(Math.round(inMs))}; or run it now`
   return status === 'failed'

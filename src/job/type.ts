@@ -5,6 +5,7 @@ import { type Duration, toMilliseconds } from './duration.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
+import { readUnique, type Uniqueness, type UniqueOption } from './unique.js'
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
 export interface JobOptions {
@@ -24,6 +25,8 @@ export interface JobOptions {
   concurrencyKey?: string
   /** Somebody has to approve the job before it runs. Can be stricter than the type asks for, never laxer. */
   approval?: ApprovalOption
+  /** Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says. */
+  unique?: UniqueOption | false
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -44,6 +47,7 @@ export interface JobType<Input = unknown, Output = unknown> {
   /** The limits of the definition, encoded for the database; undefined where it names none. */
   readonly limits: string | undefined
   readonly approval: Approval | undefined
+  readonly unique: Uniqueness | undefined
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -68,11 +72,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> {
   limits?: Limits
   /** Every job of the type has to be approved before it runs. */
   approval?: ApprovalOption
+  /** What every enqueue of the type says that does not say otherwise, from SQL too. */
+  unique?: UniqueOption
   /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
 
-const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'run']
+const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'unique', 'run']
 const longestTimeoutMs = 7 * 86_400_000
 
 /** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
@@ -102,6 +108,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     backoff: readBackoff(definition.backoff),
     limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
     approval: readApproval(definition.approval),
+    unique: (definition.unique && readUnique(definition.unique)) || undefined,
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }

@@ -160,7 +160,9 @@ export interface ExplainFacts {
   lane_slots: number | null
   lane_held_by: string[]
   lane_in_use: number
-  place: 'queue' | 'waiting' | 'gated' | null
+  place: 'queue' | 'waiting' | 'gated' | 'following' | null
+  /** The job it waits behind. */
+  follows: string | null
   due_in_ms: number | null
   due_at: string | null
   worker: string | null

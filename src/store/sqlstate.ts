@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { HoldfastError, UniqueConflictError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
 
 interface DatabaseError {
@@ -99,6 +99,8 @@ export function explained(error: unknown): unknown {
       return new HoldfastError('payload_too_large', text, { field: 'payload', cause: error })
     case 'HF004':
       return new HoldfastError('invalid_payload', text, { field: 'payload', cause: error })
+    case 'HF409':
+      return new UniqueConflictError(detail ?? '', error)
     case '42P01': // undefined table
     case '3F000': // undefined schema
     case '42883': // undefined function

@@ -1,5 +1,6 @@
 import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Settlement } from '../job/settlement.js'
+import type { Uniqueness } from '../job/unique.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
@@ -23,6 +24,14 @@ export interface NewJob {
   concurrencyKey: string | null
   /** JSON, or null where the type alone decides whether it has to be approved. */
   approval: string | null
+  /** False: none, whatever the type says. */
+  unique: Uniqueness | false | null
+}
+
+/** What became of a job that was not simply created, and the job that stands for it. */
+export interface Stands {
+  id: string
+  what: 'existing' | 'replaced' | 'debounced' | 'queued_behind'
 }
 
 export interface RegisteredType {
@@ -32,6 +41,7 @@ export interface RegisteredType {
   maxAttempts: number
   timeoutMs: number
   approval: Approval | undefined
+  unique: Uniqueness | undefined
 }
 
 /** Which jobs are meant; null does not matter. */
@@ -73,6 +83,7 @@ export class Store {
       types.map((t) => t.timeoutMs),
       update,
       types.map((t) => encodeApproval(t.approval)),
+      types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
     ])
   }
 
@@ -97,14 +108,14 @@ export class Store {
   }
 
   /**
-   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the id of the job that stands
-   * for each one that existed before, by its place from 0. `fresh` is a promise that no id can exist yet, `keysTaken` that
+   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each
+   * one that was not simply created, by its place from 0. `fresh` is a promise that no id can exist yet, `keysTaken` that
    * takeKeys was called for these jobs.
    */
   async enqueue(
     jobs: readonly NewJob[],
     options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; tx?: Queryable },
-  ): Promise<Map<number, string>> {
+  ): Promise<Map<number, Stands>> {
     const values = [
       jobs.map((job) => job.id),
       jobs.map((job) => job.type),
@@ -118,7 +129,11 @@ export class Store {
       options.fresh,
       options.keysTaken,
       options.wakeAlways,
+      // One null for all says at once that there is nothing to look at.
       jobs.some((job) => job.approval !== null) ? jobs.map((job) => job.approval) : null,
+      jobs.some((job) => job.unique !== null)
+        ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
+        : null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     return standing(
@@ -127,7 +142,7 @@ export class Store {
   }
 
   /** Takes the idempotency keys of jobs about to be stored in this transaction, all in one order. Answers like enqueue. */
-  async takeKeys(jobs: readonly NewJob[], tx: Queryable): Promise<Map<number, string>> {
+  async takeKeys(jobs: readonly NewJob[], tx: Queryable): Promise<Map<number, Stands>> {
     const { text } = statement('takeKeys')
     const values = [jobs.map((job) => job.id), jobs.map((job) => job.type), jobs.map((job) => job.idempotencyKey)]
     return standing(await tx.query(text, values))
@@ -262,8 +277,8 @@ export class Store {
   }
 }
 
-function standing(rows: readonly { place: number; id: string }[]): Map<number, string> {
-  return new Map(rows.map((row) => [Number(row.place) - 1, row.id]))
+function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {
+  return new Map(rows.map(({ place, id, what }) => [Number(place) - 1, { id, what }]))
 }
 
 /** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */

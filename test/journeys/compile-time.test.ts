@@ -47,7 +47,9 @@ async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> 
 
   const requests: JobRequest[] = [transforming.job({ at: '' }), valibot.job({ n: 1 }, { priority: 9 })]
   const answers = await holdfast.enqueueMany(requests)
-  expectTypeOf(answers[0]?.status).toEqualTypeOf<'created' | 'existing' | undefined>()
+  expectTypeOf(answers[0]?.status).toEqualTypeOf<
+    'created' | 'existing' | 'replaced' | 'debounced' | 'queued_behind' | undefined
+  >()
   // @ts-expect-error A request is as typed as an enqueue.
   transforming.job({ at: 1 })
 

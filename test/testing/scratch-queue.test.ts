@@ -70,7 +70,15 @@ describe('a process that uses the kit without a server', () => {
 describe('a scratch queue', () => {
   test('shares nothing with another one, and takes its database with it when it is closed', async () => {
     const [one, two] = await Promise.all([scratchQueue(), scratchQueue()])
-    const type = { type: 'a', lane: 'default', priority: 5, maxAttempts: 5, timeoutMs: 1_000, approval: undefined }
+    const type = {
+      type: 'a',
+      lane: 'default',
+      priority: 5,
+      maxAttempts: 5,
+      timeoutMs: 1_000,
+      approval: undefined,
+      unique: undefined,
+    }
     await one.holdfast.store.registerTypes([type], { update: true })
     await one.holdfast.enqueue('a', 1)
     await one.clock.advance('1d')

@@ -1,10 +1,12 @@
--- Why: the tables a job lives in. A body is written once and never rewritten; what changes is one narrow row.
+-- Why: the tables a job lives in. A body is written once and rewritten only when a unique enqueue replaces it; what changes
+-- is one narrow row.
 --   bodies        what was asked for, immutable, one partition a day (by the time inside the UUIDv7)
 --   queue         jobs that are free to run or running: the only table a claim reads
 --   waiting       jobs that may not run yet, with the time they become due
 --   leases        one row per claimed batch; a heartbeat renews it, its end frees the jobs in it
 --   history       one row per ended attempt, one partition a day, dropped and never deleted from
 --   dead_letters  jobs that ended dead, one partition a day
+--   following     jobs that wait for another job to end
 -- Lock: none that matters, everything is new. Cost: milliseconds.
 -- Old workers: there are none. Back: drop schema holdfast cascade.
 
@@ -44,6 +46,8 @@ create table holdfast.types (
   priority       smallint not null default 5 constraint priority_is_0_to_9 check (priority between 0 and 9),
   max_attempts   smallint not null default 5 constraint attempts_are_1_to_20 check (max_attempts between 1 and 20),
   timeout_ms     integer not null default 300000 constraint timeout_is_positive check (timeout_ms > 0),
+  -- Which of its jobs are one and the same, where an enqueue does not say; the form is that of enqueue's option "unique".
+  uniqueness     jsonb,
   registered_at  timestamptz not null default holdfast.now(),
   -- True while jobs of the type must pass a gate (a limit, a pause, a breaker) before they may stand in the queue.
   gated          boolean not null default false,
@@ -157,6 +161,42 @@ create table holdfast.idempotency_keys (
   constraint idempotency_keys_once primary key (type_id, key)
 );
 create index idempotency_keys_by_job on holdfast.idempotency_keys (job_id);
+
+-- Which job a unique key was last taken by, and the one that waits behind it. Nobody ever releases a key: an enqueue looks
+-- at what that job is now, so no crash can leave a key taken. kept_until: the row must outlive its job as long as that.
+create table holdfast.uniques (
+  type_id      integer not null,
+  key          text not null constraint key_is_at_most_510_characters check (length(key) between 1 and 510),
+  job_id       uuid not null,
+  next_job_id  uuid,
+  taken_at     timestamptz not null,
+  kept_until   timestamptz not null,
+  constraint uniques_once primary key (type_id, key)
+);
+create index uniques_by_job on holdfast.uniques (job_id);
+
+-- Jobs that wait for another one to end, because both have one unique key. unsure: when the row was committed nobody could
+-- tell whether the other one had just ended; promote_due looks after those.
+create table holdfast.following (
+  job_id    uuid not null constraint following_by_job primary key,
+  follows   uuid not null,
+  due_at    timestamptz not null,
+  type_id   integer not null,
+  lane_id   smallint not null,
+  priority  smallint not null,
+  unsure    boolean not null default false
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+create index following_by_leader on holdfast.following (follows);
+create index following_unsure on holdfast.following (job_id) where unsure;
+
+-- A job that was cancelled while it ran, until its worker has reported the end of the handler or its lease is gone. Until
+-- then it keeps its slots: the handler may still be at work. Whoever cancels only adds rows here and leaves the lease's own
+-- row alone, which a rescue or a settle may hold.
+create table holdfast.cancellations (
+  job_id    uuid primary key,
+  lease_id  bigint not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+create index cancellations_of_lease on holdfast.cancellations (lease_id);
 
 -- Workers that listen and may be asleep. A producer notifies a lane only while somebody stands here.
 create table holdfast.sleepers (

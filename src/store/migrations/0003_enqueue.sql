@@ -11,16 +11,18 @@ begin
   where p_always or exists (select from holdfast.sleepers as s where s.lane_id = lane.id);
 end $$;
 
--- Refuses a type nobody registered, naming the registered ones that look most like it.
-create function holdfast.check_types(p_types text[]) returns void language plpgsql as $$
+-- Refuses a type nobody registered, naming the registered ones that look most like it. True where any of them has a
+-- uniqueness of its own.
+create function holdfast.check_types(p_types text[]) returns boolean language plpgsql as $$
 declare
   v_missing text;
   v_known text;
+  v_unique boolean;
 begin
-  select asked.name into v_missing from unnest(p_types) as asked (name)
-  where not exists (select from holdfast.types as t where t.name = asked.name) limit 1;
-  if not found then
-    return;
+  select min(asked.name) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
+  from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
+  if v_missing is null then
+    return coalesce(v_unique, false);
   end if;
   select string_agg(near.name, ', ') into v_known
   from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
@@ -31,13 +33,16 @@ end $$;
 -- p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists answers as existing; one
 -- whose first transaction is still open is waited for.
 -- p_keys_taken: take_keys has been asked for these jobs, in this transaction.
--- Returns only the jobs that existed before: their place in the arrays (from 1) and the id of the job that stands.
+-- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
+-- "unique", false for none; null where no job has any.
+-- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
+-- happened: existing, replaced, debounced or queued_behind.
 -- Takes keys before ids and each in order, so that two calls with the same ones cannot deadlock.
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
-  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null
-) returns table (place integer, job_id uuid)
+  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null
+) returns table (place integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -48,15 +53,42 @@ declare
   v_lanes smallint[];
   v_known integer[];
   v_asked integer;
-  v_stand integer := 0;
+  v_unique boolean;
+  v_met record;
 begin
-  perform holdfast.check_types(p_types);
+  v_unique := holdfast.check_types(p_types) or p_uniques is not null;
 
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
     for place, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
       v_taken[place] := true;
-      v_stand := v_stand + 1;
+      what := 'existing';
       return next;
+    end loop;
+  end if;
+  if v_unique and not p_fresh then
+    -- The second try of an enqueue must not meet its own job.
+    for place, job_id in
+      select a.place, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, place)
+      where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
+    loop
+      v_taken[place] := true;
+      what := 'existing';
+      return next;
+    end loop;
+  end if;
+  if v_unique then
+    for v_met in
+      select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
+                                          p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
+    loop
+      v_taken[v_met.place] := v_met.stored;
+      p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if v_met.what <> 'created' then
+        place := v_met.place;
+        job_id := v_met.job_id;
+        what := v_met.what;
+        return next;
+      end if;
     end loop;
   end if;
 
@@ -113,12 +145,14 @@ begin
   into v_lanes, v_known, v_asked from judged;
 
   -- Whatever the reason, a job that was not stored must not be acknowledged.
-  if v_asked + v_stand <> cardinality(p_ids) then
-    raise exception 'only % of % jobs could be stored', v_asked + v_stand, cardinality(p_ids) using errcode = 'XX000';
+  v_asked := v_asked + cardinality(array_positions(v_taken, true));
+  if v_asked <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', v_asked, cardinality(p_ids) using errcode = 'XX000';
   end if;
 
   foreach place in array coalesce(v_known, '{}') loop
     job_id := p_ids[place];
+    what := 'existing';
     -- Taken above or just before, for a job that turned out to exist without it.
     delete from holdfast.idempotency_keys as k using holdfast.types as t
     where t.name = p_types[place] and k.type_id = t.id and k.key = p_keys[place] and k.job_id = p_ids[place];
@@ -171,6 +205,7 @@ declare
   v_asked record;
   v_number text;
   v_stands uuid;
+  v_what text;
 begin
   if payload is null then
     raise exception 'the payload is null; a job without data has the payload {}' using errcode = 'HF002';
@@ -191,18 +226,18 @@ begin
   end if;
 
   select * into v_asked from holdfast.read_options(v_options);
-  select e.job_id into v_stands from holdfast.enqueue_jobs(
+  select e.job_id, e.what into v_stands, v_what from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
     array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key], array[v_asked.concurrency_key],
-    v_options ->> 'id' is null, false, true, array[v_asked.approval]) as e;
-  return query select coalesce(v_stands, v_asked.id), case when v_stands is null then 'created' else 'existing' end;
+    v_options ->> 'id' is null, false, true, array[v_asked.approval],
+    case when v_asked.uniqueness is not null then array[v_asked.uniqueness::text] end) as e;
+  return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end $$;
 
 -- Reads the options of enqueue, or says which one is wrong and how. What is left out or null is null; an id is made.
 create function holdfast.read_options(
   p_options jsonb, out id uuid, out priority smallint, out max_attempts smallint, out delay_ms double precision,
-  out run_at timestamptz, out idempotency_key text, out concurrency_key text,
-  out approval jsonb
+  out run_at timestamptz, out idempotency_key text, out concurrency_key text, out approval jsonb, out uniqueness jsonb
 ) language plpgsql as $$
 declare
   v_option text;
@@ -212,11 +247,12 @@ begin
     raise exception 'the options are a JSON %, not an object', jsonb_typeof(p_options) using errcode = 'HF002';
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval')
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval',
+                      'unique')
   limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key and approval.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval and unique.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -239,6 +275,8 @@ begin
     concurrency_key := p_options ->> v_option;
     v_option := 'approval';
     approval := holdfast.read_approval(p_options -> v_option);
+    v_option := 'unique';
+    uniqueness := nullif(p_options -> v_option, 'null');
   exception when data_exception then
     raise exception 'option % cannot be %: %', v_option, p_options -> v_option, sqlerrm using errcode = 'HF002';
   end;

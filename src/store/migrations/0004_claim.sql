@@ -169,6 +169,9 @@ declare
   v_lanes smallint[];
   v_gate_at timestamptz;
 begin
+  if exists (select from holdfast.following as f where f.unsure) then
+    perform holdfast.start_followers(array(select f.follows from holdfast.following as f where f.unsure));
+  end if;
   select array_agg(due.ctid) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
          array_agg(due.job_id) filter (where due.status = 'awaiting_approval')
   into v_rows, read_to, v_unapproved

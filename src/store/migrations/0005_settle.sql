@@ -118,6 +118,7 @@ begin
     v_cancelled := holdfast.end_cancelled(p_jobs, p_leases);
   end if;
   perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled);
+  perform holdfast.start_followers(v_ended || v_cancelled);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(
@@ -236,6 +237,7 @@ begin
   end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
   perform holdfast.free_slots(v_lost, v_passed);
+  perform holdfast.start_followers(v_lost);
 end $$;
 
 -- Gives every job of an expired lease an expired lease of its own, so that the one that cannot be moved stands alone.

@@ -1,4 +1,4 @@
--- Why: who may run now. Admission through gates, and the breaker.
+-- Why: who may run now. Admission through gates.
 -- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
 
 -- How many jobs of a type without a limit may stand admitted in the queue at once. Enough to keep workers busy; few, so
@@ -184,9 +184,13 @@ begin
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
     if not found then
-      update holdfast.keys set active = false where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+      -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
+      update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
+      from (select exists (select from holdfast.gated as g where g.type_id = v_key.type_id
+                             and g.concurrency_key = v_key.concurrency_key) as waits) as w
+      where k.type_id = v_key.type_id and k.concurrency_key = v_key.concurrency_key;
       continue;
     end if;
     perform holdfast.let_through(array[v_job], 1);
@@ -285,55 +289,4 @@ begin
     return p_rows;
   end if;
   return array(select r from unnest(p_rows) as r where not r = any (v_moved));
-end $$;
-
--- The step of ten seconds that attempts ending now are tallied in.
-create function holdfast.tally_step(at timestamptz) returns timestamptz language sql immutable parallel safe
-as $$ select date_bin('10 seconds', at, 'epoch') $$;
-
--- Opens the breaker of a type whose attempts mostly fail. Called after a failure has been tallied.
-create function holdfast.judge_breaker(p_type integer) returns void
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
-declare
-  v_now timestamptz := holdfast.now();
-  v_gate holdfast.gates;
-  v_good bigint;
-  v_bad bigint;
-begin
-  select * into v_gate from holdfast.gates as g where g.type_id = p_type;
-  if v_gate.breaker_opened_at is not null or v_gate.breaker_hold = 'closed' then
-    return;
-  end if;
-  select coalesce(sum(t.good), 0), coalesce(sum(t.bad), 0) into v_good, v_bad from holdfast.tallies as t
-  where t.type_id = p_type
-    and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
-    and t.at > coalesce(v_gate.breaker_since, '-infinity');
-  if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
-    perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));
-  end if;
-end $$;
-
--- Opens a breaker: jobs of the type wait unharmed, one probe at a time goes through.
-create function holdfast.open_breaker(p_type integer, p_reason text) returns void
-language plpgsql as $$
-declare
-  v_now timestamptz := holdfast.now();
-begin
-  insert into holdfast.gates as g (type_id, breaker_opened_at, breaker_reason, breaker_probe_at)
-  values (p_type, v_now, p_reason, v_now + interval '60 seconds')
-  on conflict (type_id) do update
-    set breaker_opened_at = v_now, breaker_reason = p_reason, breaker_probe_at = v_now + g.breaker_probe
-    where g.breaker_opened_at is null;
-  update holdfast.types set gated = true where id = p_type and not gated;
-end $$;
-
--- Closes a breaker. What failed before does not count against it any more.
-create function holdfast.close_breaker(p_type integer, p_reason text) returns void
-language plpgsql as $$
-begin
-  update holdfast.gates
-  set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
-  where type_id = p_type and breaker_opened_at is not null;
 end $$;

@@ -13,6 +13,25 @@ sequence holdfast.types_id_seq
 
 sequence holdfast.workers_id_seq
 
+table holdfast.approval_requests
+  job_id           uuid not null
+  quorum           smallint not null
+  deadline         timestamp with time zone
+  on_deadline      text not null
+  run_at           timestamp with time zone
+  constraint approval_requests_pkey PRIMARY KEY (job_id)
+  constraint policy_is_known CHECK ((on_deadline = ANY (ARRAY['cancel'::text, 'approve'::text])))
+  constraint quorum_is_1_to_100 CHECK (((quorum >= 1) AND (quorum <= 100)))
+
+table holdfast.approvals
+  job_id           uuid not null
+  actor            text not null
+  verdict          text not null
+  comment          text
+  at               timestamp with time zone not null
+  constraint approvals_once PRIMARY KEY (job_id, actor)
+  constraint verdict_is_known CHECK ((verdict = ANY (ARRAY['approve'::text, 'reject'::text])))
+
 table holdfast.arrivals
   type_id          integer not null
   concurrency_key  text not null
@@ -50,6 +69,13 @@ table holdfast.bodies_rest
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+
+table holdfast.cancellations
+  job_id           uuid not null
+  lease_id         bigint not null
+  constraint cancellations_pkey PRIMARY KEY (job_id)
+  INDEX cancellations_of_lease ON holdfast.cancellations USING btree (lease_id)
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.dead_letters partition by RANGE (died_at)
   job_id           uuid not null
@@ -99,6 +125,20 @@ table holdfast.depths_measured
   cost             interval default '00:00:00'::interval not null
   constraint depths_measured_pkey PRIMARY KEY (one)
   constraint there_is_one CHECK (one)
+
+table holdfast.following
+  job_id           uuid not null
+  follows          uuid not null
+  due_at           timestamp with time zone not null
+  type_id          integer not null
+  lane_id          smallint not null
+  priority         smallint not null
+  unsure           boolean default false not null
+  constraint check_leader TRIGGER DEFERRABLE INITIALLY DEFERRED
+  constraint following_by_job PRIMARY KEY (job_id)
+  INDEX following_by_leader ON holdfast.following USING btree (follows)
+  INDEX following_unsure ON holdfast.following USING btree (job_id) WHERE unsure
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.gated
   job_id           uuid not null
@@ -257,6 +297,17 @@ table holdfast.migrations
   applied_at       timestamp with time zone default now() not null
   constraint migrations_pkey PRIMARY KEY (number)
 
+table holdfast.moves
+  job_id           uuid not null
+  at               timestamp with time zone not null
+  move             text not null
+  actor            text not null
+  why              text
+  before           jsonb not null
+  after            jsonb not null
+  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text])))
+  INDEX moves_of_job ON holdfast.moves USING btree (job_id, at)
+
 table holdfast.queue
   seq              bigint default nextval('holdfast.queue_seq'::regclass) not null
   ready_at         timestamp with time zone not null
@@ -301,8 +352,10 @@ table holdfast.types
   priority         smallint default 5 not null
   max_attempts     smallint default 5 not null
   timeout_ms       integer default 300000 not null
+  uniqueness       jsonb
   registered_at    timestamp with time zone default holdfast.now() not null
   gated            boolean default false not null
+  approval         jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
   constraint timeout_is_positive CHECK ((timeout_ms > 0))
@@ -310,6 +363,17 @@ table holdfast.types
   constraint types_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES holdfast.lanes(id)
   constraint types_name UNIQUE (name)
   constraint types_pkey PRIMARY KEY (id)
+
+table holdfast.uniques
+  type_id          integer not null
+  key              text not null
+  job_id           uuid not null
+  next_job_id      uuid
+  taken_at         timestamp with time zone not null
+  kept_until       timestamp with time zone not null
+  constraint key_is_at_most_510_characters CHECK (((length(key) >= 1) AND (length(key) <= 510)))
+  constraint uniques_once PRIMARY KEY (type_id, key)
+  INDEX uniques_by_job ON holdfast.uniques USING btree (job_id)
 
 table holdfast.waiting
   job_id           uuid not null
@@ -320,7 +384,7 @@ table holdfast.waiting
   attempt          smallint not null
   status           text not null
   constraint waiting_by_job PRIMARY KEY (job_id)
-  constraint waiting_has_a_reason CHECK ((status = ANY (ARRAY['scheduled'::text, 'failed'::text])))
+  constraint waiting_has_a_reason CHECK ((status = ANY (ARRAY['scheduled'::text, 'failed'::text, 'awaiting_approval'::text])))
   INDEX waiting_due_first ON holdfast.waiting USING btree (due_at)
   with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0
 
@@ -330,7 +394,7 @@ table holdfast.workers
   host             text not null
   pid              integer not null
   version          text not null
-  types            integer[] not null
+  types            integer[] default '{}'::integer[] not null
   started_at       timestamp with time zone default holdfast.now() not null
   seen_at          timestamp with time zone default holdfast.now() not null
   stopped_at       timestamp with time zone
@@ -357,7 +421,9 @@ begin
   )
   insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
   select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
-  on conflict (type_id, concurrency_key) do update set active = true, turn = greatest(k.turn, excluded.turn) where not k.active;
+  on conflict (type_id, concurrency_key) do update
+    set active = true, full_now = false, turn = case when k.active then k.turn else greatest(k.turn, excluded.turn) end
+    where not k.active or k.full_now;
   update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
 
   while admitted < p_limit loop
@@ -388,9 +454,13 @@ begin
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
     if not found then
-      update holdfast.keys set active = false where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
+      -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
+      update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
+      from (select exists (select from holdfast.gated as g where g.type_id = v_key.type_id
+                             and g.concurrency_key = v_key.concurrency_key) as waits) as w
+      where k.type_id = v_key.type_id and k.concurrency_key = v_key.concurrency_key;
       continue;
     end if;
     perform holdfast.let_through(array[v_job], 1);
@@ -503,16 +573,101 @@ begin
   return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
 end 
 
-function holdfast.check_types(p_types text[])
+function holdfast.apply_deadlines(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_approve uuid[] := array(select r.job_id from holdfast.approval_requests as r where r.job_id = any (p_jobs) and r.on_deadline = 'approve');
+begin
+  insert into holdfast.approvals (job_id, actor, verdict, comment, at)
+  select j, 'holdfast', case when j = any (v_approve) then 'approve' else 'reject' end, 'nobody had decided by the deadline', holdfast.now()
+  from unnest(p_jobs) as j on conflict do nothing;
+  if v_approve <> '{}' then
+    perform holdfast.release_approved(v_approve);
+  end if;
+  perform holdfast.end_unapproved(array(select j from unnest(p_jobs) as j where j <> all (v_approve)),
+    'NotApproved', 'not approved by its deadline', 'holdfast', 'nobody had decided by the deadline');
+end 
+
+function holdfast.approval_rule(p_type jsonb, p_asked jsonb)
+  returns jsonb, sql, immutable, parallel unsafe
+  select case when p_type is null then p_asked when p_asked is null then p_type else jsonb_strip_nulls(jsonb_build_object(
+    'quorum', greatest((p_type ->> 'quorum')::integer, (p_asked ->> 'quorum')::integer),
+    'deadline_ms', least((p_type ->> 'deadline_ms')::double precision, (p_asked ->> 'deadline_ms')::double precision),
+    'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
+  )) end
+
+function holdfast.cancel_jobs(p_jobs uuid[], p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_error constant jsonb := jsonb_build_object('name', 'Cancelled', 'message', concat_ws(': ', 'cancelled by ' || p_by, p_why),
+                                               'by', p_by, 'why', p_why);
+  v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  v_moved holdfast.moved[];
+  v_lanes smallint[];
+  v_workers integer[];
+begin
+  if v_live = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_live(p_jobs[1]);
+    return;
+  end if;
+  with stood as materialized (
+    select s.*, e.worker_id, e.claimed_at from holdfast.where_jobs_stand(v_live) as s left join holdfast.leases as e on e.id = s.lease_id
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
+    select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, v_error from stood as s
+  ), stopping as (
+    insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
+  )
+  select array_agg(row (s.job_id, true, s.status, 'cancelled', null)::holdfast.moved order by s.job_id),
+         array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)
+  into v_moved, v_lanes, v_workers from stood as s;
+  perform holdfast.leave_queue(v_live);
+  delete from holdfast.queue as q where q.job_id = any (v_live);
+  delete from holdfast.waiting as w where w.job_id = any (v_live);
+  delete from holdfast.gated as g where g.job_id = any (v_live);
+  delete from holdfast.following as f where f.job_id = any (v_live);
+  perform holdfast.start_followers(v_live);
+  -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
+  perform pg_notify('holdfast_worker_' || w.id, '') from unnest(v_workers) as w (id);
+  perform holdfast.wake_lanes(v_lanes, false);
+  return query select * from unnest(v_moved);
+end 
+
+function holdfast.check_leader()
+  returns trigger, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_place text := (select w.place from holdfast.whereabouts(new.follows) as w);
+begin
+  case v_place
+    when 'queue' then perform from holdfast.queue as q where q.job_id = new.follows for update skip locked;
+    when 'waiting' then perform from holdfast.waiting as w where w.job_id = new.follows for update skip locked;
+    when 'gated' then perform from holdfast.gated as g where g.job_id = new.follows for update skip locked;
+    when 'stopping' then perform from holdfast.cancellations as c where c.job_id = new.follows for update skip locked;
+    else
+      perform holdfast.start_followers(array[new.follows]);
+      return null;
+  end case;
+  if not found then
+    update holdfast.following as f set unsure = true where f.job_id = new.job_id;
+    perform holdfast.wake_lanes(array[new.lane_id], true);
+  end if;
+  return null;
+end 
+
+function holdfast.check_types(p_types text[])
+  returns boolean, plpgsql, volatile, parallel unsafe
 declare
   v_missing text;
   v_known text;
+  v_unique boolean;
 begin
-  select asked.name into v_missing from unnest(p_types) as asked (name)
-  where not exists (select from holdfast.types as t where t.name = asked.name) limit 1;
-  if not found then
-    return;
+  select min(asked.name) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
+  from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
+  if v_missing is null then
+    return coalesce(v_unique, false);
   end if;
   select string_agg(near.name, ', ') into v_known
   from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
@@ -648,6 +803,45 @@ begin
   where type_id = p_type and breaker_opened_at is not null;
 end 
 
+function holdfast.decide_approval(p_job uuid, p_verdict text, p_by text, p_why text)
+  returns TABLE(job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer), plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+#variable_conflict use_column
+declare
+  v_due timestamptz;
+  v_request holdfast.approval_requests;
+begin
+  job_id := p_job;
+  done := false;
+  select r.* into v_request from holdfast.approval_requests as r where r.job_id = p_job;
+  select w.due_at, w.status into v_due, was from holdfast.waiting as w
+  where w.job_id = p_job and w.status = 'awaiting_approval' for update;
+  if v_due <= holdfast.now() then
+    perform holdfast.apply_deadlines(array[p_job]);
+    because := format('its deadline was %s', v_due);
+  elsif was is null then
+    select n.was, coalesce(n.because, 'it does not wait for approval') into was, because from holdfast.not_live(p_job) as n;
+    because := case when was is not null then because end;
+  elsif p_verdict = 'reject' then
+    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'reject', p_why, holdfast.now())
+    on conflict on constraint approvals_once do update set verdict = 'reject', comment = p_why, at = holdfast.now();
+    perform holdfast.end_unapproved(array[p_job], 'Rejected', format('rejected by %s: %s', p_by, p_why), p_by, p_why);
+    done := true;
+  else
+    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'approve', p_why, holdfast.now())
+    on conflict do nothing;
+    done := found;
+    because := case when not done then format('%s has already approved it', p_by) end;
+  end if;
+  quorum := v_request.quorum;
+  approvals := (select count(*) from holdfast.approvals as a where a.job_id = p_job and a.verdict = 'approve');
+  if done and p_verdict = 'approve' and approvals >= quorum then
+    perform holdfast.release_approved(array[p_job]);
+  end if;
+  status := (select j.status from holdfast.jobs as j where j.id = p_job);
+  return next;
+end 
+
 function holdfast.define_limits(p_types text[], p_limits jsonb[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -745,6 +939,14 @@ begin
   return null;
 end 
 
+function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
+  returns uuid[], sql, volatile, parallel unsafe
+  with ended as (
+    delete from holdfast.cancellations as c using unnest(p_jobs, p_leases) as s (job_id, lease_id)
+    where c.job_id = s.job_id and c.lease_id = s.lease_id returning c.job_id
+  )
+  select array_agg(job_id) from ended
+
 function holdfast.end_leases(p_leases holdfast.leases[])
   returns TABLE(job_id uuid, type text, attempt smallint, worker_id integer, dead boolean), plpgsql, volatile, parallel unsafe
 declare
@@ -799,7 +1001,39 @@ begin
   end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
   perform holdfast.free_slots(v_lost, v_passed);
+  perform holdfast.start_followers(v_lost);
 end 
+
+function holdfast.end_orphaned()
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_jobs uuid[];
+begin
+  if not exists (select from holdfast.cancellations) then
+    return;
+  end if;
+  with orphaned as (
+    select c.job_id from holdfast.cancellations as c
+    where not exists (select from holdfast.leases as l where l.id = c.lease_id) for update skip locked
+  ), ended as (
+    delete from holdfast.cancellations as c using orphaned as o where c.job_id = o.job_id returning c.job_id
+  )
+  select array_agg(job_id) into v_jobs from ended;
+  if v_jobs is not null then
+    perform holdfast.free_slots(v_jobs, v_jobs);
+    perform holdfast.start_followers(v_jobs);
+  end if;
+end 
+
+function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_by text, p_why text)
+  returns void, sql, volatile, parallel unsafe
+  with gone as (
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.attempt
+  )
+  insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
+  select g.job_id, holdfast.now(), 'cancelled', g.attempt,
+         jsonb_build_object('name', p_name, 'message', p_message, 'by', p_by, 'why', p_why)
+  from gone as g
 
 function holdfast.enqueue(type text, payload jsonb, options jsonb DEFAULT '{}'::jsonb)
   returns TABLE(id uuid, status text), plpgsql, volatile, parallel unsafe
@@ -808,6 +1042,7 @@ declare
   v_asked record;
   v_number text;
   v_stands uuid;
+  v_what text;
 begin
   if payload is null then
     raise exception 'the payload is null; a job without data has the payload {}' using errcode = 'HF002';
@@ -828,15 +1063,16 @@ begin
   end if;
 
   select * into v_asked from holdfast.read_options(v_options);
-  select e.job_id into v_stands from holdfast.enqueue_jobs(
+  select e.job_id, e.what into v_stands, v_what from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
     array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key], array[v_asked.concurrency_key],
-    v_options ->> 'id' is null, false, true) as e;
-  return query select coalesce(v_stands, v_asked.id), case when v_stands is null then 'created' else 'existing' end;
+    v_options ->> 'id' is null, false, true, array[v_asked.approval],
+    case when v_asked.uniqueness is not null then array[v_asked.uniqueness::text] end) as e;
+  return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end 
 
-function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean)
-  returns TABLE(place integer, job_id uuid), plpgsql, volatile, parallel unsafe
+function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
+  returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_now timestamptz := holdfast.now();
@@ -844,25 +1080,54 @@ declare
   v_lanes smallint[];
   v_known integer[];
   v_asked integer;
-  v_stand integer := 0;
+  v_unique boolean;
+  v_met record;
 begin
-  perform holdfast.check_types(p_types);
+  v_unique := holdfast.check_types(p_types) or p_uniques is not null;
 
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
     for place, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
       v_taken[place] := true;
-      v_stand := v_stand + 1;
+      what := 'existing';
       return next;
+    end loop;
+  end if;
+  if v_unique and not p_fresh then
+    -- The second try of an enqueue must not meet its own job.
+    for place, job_id in
+      select a.place, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, place)
+      where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
+    loop
+      v_taken[place] := true;
+      what := 'existing';
+      return next;
+    end loop;
+  end if;
+  if v_unique then
+    for v_met in
+      select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
+                                          p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
+    loop
+      v_taken[v_met.place] := v_met.stored;
+      p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if v_met.what <> 'created' then
+        place := v_met.place;
+        job_id := v_met.job_id;
+        what := v_met.what;
+        return next;
+      end if;
     end loop;
   end if;
 
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
-           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at
+           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
+           case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken)
-         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, place)
+                v_taken, p_approvals)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
+                               place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
@@ -875,34 +1140,46 @@ begin
     on conflict do nothing
     returning id
   ), judged as materialized (
-    select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due
-    from asked
+    select n.*, n.is_new and n.approval is null as goes_on from (
+      select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due,
+             v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by
+      from asked
+    ) as n
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from judged where is_new and is_due and not gated order by judged.place
+    select v_now, id, type_id, lane_id, priority, 1 from judged where goes_on and is_due and not gated order by judged.place
   ), gated as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
-    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.is_new and j.is_due and j.gated
+    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.goes_on and j.is_due and j.gated
     returning type_id, concurrency_key
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where is_new and run_at > v_now
+    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
+    union all
+    select id, coalesce(decide_by, 'infinity'), type_id, lane_id, priority, 1, 'awaiting_approval'
+    from judged where is_new and approval is not null
+  ), requested as (
+    insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)
+    select id, (approval ->> 'quorum')::smallint, decide_by, approval ->> 'on_deadline', run_at
+    from judged where is_new and approval is not null
   )
   -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two seconds.
-  select array_agg(distinct lane_id) filter (where is_new and (run_at is null or run_at < v_now + interval '3 seconds')),
+  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '3 seconds')),
          array_agg(judged.place) filter (where not is_new), count(*)
   into v_lanes, v_known, v_asked from judged;
 
   -- Whatever the reason, a job that was not stored must not be acknowledged.
-  if v_asked + v_stand <> cardinality(p_ids) then
-    raise exception 'only % of % jobs could be stored', v_asked + v_stand, cardinality(p_ids) using errcode = 'XX000';
+  v_asked := v_asked + cardinality(array_positions(v_taken, true));
+  if v_asked <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', v_asked, cardinality(p_ids) using errcode = 'XX000';
   end if;
 
   foreach place in array coalesce(v_known, '{}') loop
     job_id := p_ids[place];
+    what := 'existing';
     -- Taken above or just before, for a job that turned out to exist without it.
     delete from holdfast.idempotency_keys as k using holdfast.types as t
     where t.name = p_types[place] and k.type_id = t.id and k.key = p_keys[place] and k.job_id = p_ids[place];
@@ -925,6 +1202,7 @@ declare
   v_queue holdfast.queue;
   v_waiting holdfast.waiting;
   v_gated holdfast.gated;
+  v_following holdfast.following;
   v_worker holdfast.workers;
   v_lease holdfast.leases;
   v_facts jsonb;
@@ -942,6 +1220,7 @@ begin
   select * into v_queue from holdfast.queue as q where q.job_id = p_job;
   select * into v_waiting from holdfast.waiting as w where w.job_id = p_job;
   select * into v_gated from holdfast.gated as g where g.job_id = p_job;
+  select * into v_following from holdfast.following as f where f.job_id = p_job;
   select * into v_lease from holdfast.leases as e where e.id = v_queue.lease_id;
   select * into v_worker from holdfast.workers as w where w.id = v_lease.worker_id;
 
@@ -956,7 +1235,8 @@ begin
        select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
     'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
     'place', case when v_queue.job_id is not null then 'queue' when v_waiting.job_id is not null then 'waiting'
-                  when v_gated.job_id is not null then 'gated' end,
+                  when v_gated.job_id is not null then 'gated' when v_following.job_id is not null then 'following' end,
+    'follows', v_following.follows,
     'due_in_ms', case when isfinite(v_waiting.due_at) then extract(epoch from v_waiting.due_at - v_now) * 1000 end,
     'due_at', v_waiting.due_at,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
@@ -1069,6 +1349,29 @@ begin
   );
 end 
 
+function holdfast.hold_still(p_job uuid)
+  returns TABLE(place text, status text), plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+begin
+  loop
+    select w.place, w.status into place, status from holdfast.whereabouts(p_job) as w;
+    if not found or status = 'processing' then
+      return;
+    end if;
+    case place
+      when 'queue' then perform from holdfast.queue as q where q.job_id = p_job and q.lease_id is null for update;
+      when 'waiting' then perform from holdfast.waiting as w where w.job_id = p_job for update;
+      when 'gated' then perform from holdfast.gated as g where g.job_id = p_job for update;
+      when 'following' then perform from holdfast.following as f where f.job_id = p_job for update;
+    end case;
+    if found then
+      return next;
+      return;
+    end if;
+    -- It moved on between the two looks.
+  end loop;
+end 
+
 function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamp with time zone)
   returns SETOF uuid, sql, stable, parallel unsafe
   set enable_seqscan=off, jit=off
@@ -1077,6 +1380,8 @@ function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamp wi
   select job_id from holdfast.waiting where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
+  union all
+  select job_id from holdfast.following where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
   union all
@@ -1116,6 +1421,17 @@ begin
   return v_id;
 end 
 
+function holdfast.leave_queue(p_jobs uuid[])
+  returns SETOF holdfast.queue, sql, volatile, parallel unsafe
+  with gone as (
+    delete from holdfast.queue as q where q.job_id = any (p_jobs) and q.lease_id is null returning q.*
+  ), given_up as (
+    delete from holdfast.held as h using gone as g where g.pass > 0 and h.job_id = g.job_id returning h.type_id, h.concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
+  )
+  select * from gone
+
 function holdfast.let_through(p_jobs uuid[], p_pass integer)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -1146,6 +1462,36 @@ begin
   perform from holdfast.gates where type_id = p_type for update;
 end 
 
+function holdfast.lock_jobs(p_jobs uuid[])
+  returns TABLE(job_id uuid, place text), plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+begin
+  if cardinality(p_jobs) > 1 then
+    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
+    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
+    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = any (p_jobs) order by g.job_id for update skip locked;
+    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
+    return;
+  end if;
+  loop
+    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    -- It may have moved on from a table we had not looked at to one we had. In one snapshot it stands in one place or has ended.
+    if not exists (select from holdfast.queue as q where q.job_id = p_jobs[1])
+       and not exists (select from holdfast.waiting as w where w.job_id = p_jobs[1])
+       and not exists (select from holdfast.gated as g where g.job_id = p_jobs[1])
+       and not exists (select from holdfast.following as f where f.job_id = p_jobs[1]) then
+      return;
+    end if;
+  end loop;
+end 
+
 function holdfast.make_day(p_family text, p_day date)
   returns boolean, plpgsql, volatile, parallel unsafe
   set lock_timeout=100ms
@@ -1169,6 +1515,58 @@ begin
   return true;
 end 
 
+function holdfast.make_ready(p_jobs uuid[])
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_lanes smallint[];
+begin
+  with moved as (
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.type_id, w.priority, w.attempt
+  ), queued as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+    select v_now, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt
+    from moved as m join holdfast.types as t on t.id = m.type_id where not t.gated order by m.job_id
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select m.job_id, v_now - m.priority * l.ageing, v_now, m.type_id, t.lane_id, m.priority, m.attempt, coalesce(b.concurrency_key, '')
+    from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
+    join holdfast.bodies as b on b.id = m.job_id where t.gated
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
+  )
+  select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
+  perform holdfast.wake_lanes(v_lanes, true);
+end 
+
+function holdfast.matching_jobs(p_type text, p_status text, p_lane text, p_concurrency_key text, p_priority smallint, p_created_before timestamp with time zone, p_payload jsonb, p_after uuid, p_limit integer)
+  returns SETOF uuid, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_type integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_lane smallint := case when p_lane is not null then holdfast.lane_named(p_lane) end;
+begin
+  return query
+    select s.job_id from (
+      select q.job_id, q.type_id, q.lane_id, q.priority, case when q.lease_id is null then 'pending' else 'processing' end as status
+      from holdfast.queue as q where q.job_id > p_after
+      union all
+      select w.job_id, w.type_id, w.lane_id, w.priority, w.status from holdfast.waiting as w where w.job_id > p_after
+      union all
+      select g.job_id, g.type_id, g.lane_id, g.priority, 'pending' from holdfast.gated as g where g.job_id > p_after
+      union all
+      select f.job_id, f.type_id, f.lane_id, f.priority, 'pending' from holdfast.following as f where f.job_id > p_after
+    ) as s
+    join holdfast.bodies as b on b.id = s.job_id
+    where (v_type is null or s.type_id = v_type) and (v_lane is null or s.lane_id = v_lane)
+      and (p_status is null or s.status = p_status) and (p_priority is null or s.priority = p_priority)
+      and (p_concurrency_key is null or b.concurrency_key = p_concurrency_key)
+      and b.created_at < p_created_before
+      and (p_payload is null or b.payload::jsonb @> p_payload)
+    order by s.job_id limit p_limit;
+end 
+
 function holdfast.measure_depths()
   returns double precision, plpgsql, volatile, parallel unsafe
   set jit=off
@@ -1189,6 +1587,8 @@ begin
       select type_id, true as ready, ready_at from holdfast.queue where lease_id is null
       union all
       select type_id, true, ready_at from holdfast.gated
+      union all
+      select type_id, true, due_at from holdfast.following
       union all
       select type_id, false, due_at from holdfast.waiting
     ) as s group by s.type_id
@@ -1212,6 +1612,100 @@ begin
     update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;
   end if;
   return extract(epoch from clock_timestamp() - v_begun) * 1000;
+end 
+
+function holdfast.meet_standing(p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_due timestamp with time zone, p_lane smallint, p_wake_always boolean)
+  returns TABLE(job_id uuid, what text), plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_first uuid;
+  v_next uuid;
+  v_first_is text;
+  v_next_is text;
+  v_target uuid;
+  v_held record;
+  v_ended constant text[] := '{completed,cancelled,dead,discarded}';
+begin
+  loop
+    v_first := p_taken.job_id;
+    v_next := p_taken.next_job_id;
+    v_first_is := holdfast.status_of(v_first);
+    v_next_is := holdfast.status_of(v_next);
+    if v_next is not null and coalesce(v_first_is, 'completed') = any (v_ended) then
+      v_first := v_next;
+      v_first_is := v_next_is;
+      v_next := null;
+    elsif coalesce(v_next_is, 'completed') = any (v_ended) then
+      v_next := null;
+    end if;
+    if v_next is null then
+      v_next_is := null;
+    end if;
+
+    if p_unique.policy in ('reject', 'existing') then
+      job_id := case when v_first_is = any (p_unique.states) then v_first when v_next_is = any (p_unique.states) then v_next
+                     when p_taken.taken_at + p_unique.period > v_now then coalesce(v_next, v_first) end;
+      if job_id is not null and p_unique.policy = 'reject' then
+        raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = job_id::text;
+      end if;
+      what := 'existing';
+      exit;
+    elsif p_unique.policy = 'one_more' and v_next_is is null and v_first_is = 'processing' then
+      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
+      values (p_id, v_first, coalesce(p_due, v_now), p_taken.type_id, p_lane, p_priority);
+      update holdfast.uniques as u set job_id = v_first, next_job_id = p_id
+      where u.type_id = p_taken.type_id and u.key = p_taken.key;
+      job_id := p_id;
+      what := 'queued_behind';
+      return next;
+      return;
+    end if;
+
+    v_target := case when v_next_is = any (p_unique.states) then v_next when v_first_is = any (p_unique.states) then v_first end;
+    if v_target is null then
+      job_id := case when p_taken.taken_at + p_unique.period > v_now then v_first end;
+      what := 'existing';
+      exit;
+    end if;
+    if p_unique.policy = 'replace' and p_due > v_now then
+      -- It may have to give up its slot. The gate is locked before the job, as everywhere.
+      perform from holdfast.gates as g where g.type_id = p_taken.type_id for update;
+    end if;
+    select * into v_held from holdfast.hold_still(v_target);
+    if found then
+      job_id := v_target;
+      if (p_unique.policy = 'one_more' and v_held.place <> 'following')
+         or (v_held.place <> 'following' and v_held.status <> 'awaiting_approval'
+             and exists (select from holdfast.approval_requests as r where r.job_id = v_target)) then
+        -- It starts after this transaction, so it is one more already; or people have approved what it is and nothing else.
+        what := 'existing';
+      else
+        what := case p_unique.policy when 'debounce' then 'debounced' else 'replaced' end;
+        perform holdfast.renew_job(
+          v_target, v_held.place, p_payload, p_priority, p_max_attempts, p_concurrency_key,
+          case when p_unique.policy <> 'debounce' then coalesce(p_due, v_now)
+               when v_held.place = 'waiting' and v_held.status = 'scheduled'
+                 then least(v_now + p_unique.delay, greatest(p_taken.taken_at + p_unique.max_wait, v_now)) end,
+          p_wake_always);
+      end if;
+      exit;
+    elsif p_unique.policy <> 'one_more' and holdfast.status_of(v_target) = any (p_unique.states)
+          and holdfast.status_of(v_target) = any (v_ended || 'processing'::text) then
+      -- It cannot be changed any more, and the caller counts it.
+      job_id := v_target;
+      what := 'existing';
+      exit;
+    end if;
+  end loop;
+
+  if job_id is null then
+    update holdfast.uniques as u
+    set job_id = p_id, next_job_id = null, taken_at = v_now, kept_until = v_now + coalesce(p_unique.period, interval '0')
+    where u.type_id = p_taken.type_id and u.key = p_taken.key;
+    job_id := p_id;
+    what := 'created';
+  end if;
+  return next;
 end 
 
 function holdfast.missing_days(p_ahead integer DEFAULT 3)
@@ -1277,6 +1771,15 @@ function holdfast.new_job_id()
   select (substr(t, 1, 12) || '7' || substr(r, 14, 3) || substr(r, 17, 16))::uuid
   from (select lpad(to_hex(floor(extract(epoch from holdfast.now()) * 1000)::bigint), 12, '0') as t,
                replace(gen_random_uuid()::text, '-', '') as r) as parts
+
+function holdfast.not_live(p_job uuid)
+  returns SETOF holdfast.moved, sql, volatile, parallel unsafe
+  select p_job, false, j.status, j.status, case j.status
+    when 'completed' then 'it has already completed'
+    when 'cancelled' then 'it was already cancelled'
+    when 'dead' then 'it is dead; it can be replayed or discarded'
+    when 'discarded' then 'it was already discarded' end
+  from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
 
 function holdfast.now()
   returns timestamp with time zone, sql, volatile, parallel safe
@@ -1363,16 +1866,25 @@ function holdfast.promote_due(p_limit integer, p_after timestamp with time zone)
 declare
   v_now timestamptz := holdfast.now();
   v_rows tid[];
+  v_unapproved uuid[];
   v_lanes smallint[];
   v_gate_at timestamptz;
 begin
-  select array_agg(due.ctid), max(due.due_at) into v_rows, read_to
+  if exists (select from holdfast.following as f where f.unsure) then
+    perform holdfast.start_followers(array(select f.follows from holdfast.following as f where f.unsure));
+  end if;
+  select array_agg(due.ctid) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
+         array_agg(due.job_id) filter (where due.status = 'awaiting_approval')
+  into v_rows, read_to, v_unapproved
   from (
-    select w.ctid, w.due_at from holdfast.waiting as w
+    select w.ctid, w.due_at, w.job_id, w.status from holdfast.waiting as w
     where w.due_at >= p_after and w.due_at <= v_now
     order by w.due_at limit p_limit
     for update skip locked
   ) as due;
+  if v_unapproved is not null then
+    perform holdfast.apply_deadlines(v_unapproved);
+  end if;
   promoted := coalesce(cardinality(v_rows), 0);
   if promoted > 0 then
     with moved as (
@@ -1395,6 +1907,7 @@ begin
     select array_agg(distinct m.lane_id) into v_lanes from moved as m;
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
+  perform holdfast.end_orphaned();
   v_gate_at := holdfast.admit_waiting();
   select extract(epoch from least(v_gate_at, (
     select w.due_at from holdfast.waiting as w
@@ -1403,7 +1916,39 @@ begin
   return next;
 end 
 
-function holdfast.read_options(p_options jsonb, OUT id uuid, OUT priority smallint, OUT max_attempts smallint, OUT delay_ms double precision, OUT run_at timestamp with time zone, OUT idempotency_key text, OUT concurrency_key text)
+function holdfast.read_approval(p_asked jsonb)
+  returns jsonb, plpgsql, immutable, parallel unsafe
+declare
+  v_unknown text;
+  v_quorum integer;
+  v_deadline interval;
+begin
+  if p_asked is null or p_asked = 'true' then
+    return case when p_asked is not null then jsonb_build_object('quorum', 1, 'on_deadline', 'cancel') end;
+  end if;
+  if jsonb_typeof(p_asked) <> 'object' then
+    raise exception 'approval is %; it is true or an object with quorum, deadline and on_deadline', p_asked using errcode = 'HF002';
+  end if;
+  select o.key into v_unknown from jsonb_object_keys(p_asked) as o (key) where o.key not in ('quorum', 'deadline', 'on_deadline') limit 1;
+  if v_unknown is not null then
+    raise exception 'approval.% is not known', v_unknown using errcode = 'HF002', hint = 'Known are quorum, deadline and on_deadline.';
+  end if;
+  v_quorum := coalesce((p_asked ->> 'quorum')::integer, 1);
+  v_deadline := (p_asked ->> 'deadline')::interval;
+  if v_quorum not between 1 and 100 then
+    raise exception 'approval.quorum is %; it must lie between 1 and 100', v_quorum using errcode = 'HF002';
+  end if;
+  if v_deadline <= interval '0' then
+    raise exception 'approval.deadline is %; it must be positive', v_deadline using errcode = 'HF002';
+  end if;
+  if coalesce(p_asked ->> 'on_deadline', 'cancel') not in ('cancel', 'approve') then
+    raise exception 'approval.on_deadline is "%"; it is cancel or approve', p_asked ->> 'on_deadline' using errcode = 'HF002';
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('quorum', v_quorum, 'on_deadline', coalesce(p_asked ->> 'on_deadline', 'cancel'),
+    'deadline_ms', extract(epoch from v_deadline) * 1000));
+end 
+
+function holdfast.read_options(p_options jsonb, OUT id uuid, OUT priority smallint, OUT max_attempts smallint, OUT delay_ms double precision, OUT run_at timestamp with time zone, OUT idempotency_key text, OUT concurrency_key text, OUT approval jsonb, OUT uniqueness jsonb)
   returns record, plpgsql, volatile, parallel unsafe
 declare
   v_option text;
@@ -1413,10 +1958,12 @@ begin
     raise exception 'the options are a JSON %, not an object', jsonb_typeof(p_options) using errcode = 'HF002';
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
-  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key') limit 1;
+  where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval',
+                      'unique')
+  limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key and concurrency_key.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval and unique.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -1437,6 +1984,10 @@ begin
     idempotency_key := p_options ->> v_option;
     v_option := 'concurrency_key';
     concurrency_key := p_options ->> v_option;
+    v_option := 'approval';
+    approval := holdfast.read_approval(p_options -> v_option);
+    v_option := 'unique';
+    uniqueness := nullif(p_options -> v_option, 'null');
   exception when data_exception then
     raise exception 'option % cannot be %: %', v_option, p_options -> v_option, sqlerrm using errcode = 'HF002';
   end;
@@ -1457,6 +2008,198 @@ begin
     raise exception 'option % is %; %', v_option, left((p_options -> v_option)::text, 100), v_problem using errcode = 'HF002';
   end if;
   id := coalesce(id, holdfast.new_job_id());
+end 
+
+function holdfast.read_uniqueness(p_given jsonb, p_payload jsonb)
+  returns holdfast.uniqueness, plpgsql, volatile, parallel unsafe
+declare
+  v_known constant text[] := '{key,by,period,states,on_conflict,delay,max_wait}';
+  v_policies constant text[] := '{reject,existing,replace,debounce,one_more}';
+  v_waits constant text[] := '{awaiting_approval,scheduled,pending,failed}';
+  v_statuses constant text[] := v_waits || '{processing,completed,cancelled,dead,discarded}'::text[];
+  v_read holdfast.uniqueness;
+  v_by jsonb := coalesce(p_given -> 'by', '"payload"');
+  v_chosen jsonb := '{}';
+  v_field text;
+  v_value jsonb;
+  v_wrong text;
+begin
+  if p_given is null or p_given = 'false' then
+    return v_read;
+  end if;
+  if jsonb_typeof(p_given) <> 'object' then
+    raise exception 'unique must be false or an object' using errcode = 'HF002';
+  end if;
+  select k into v_wrong from jsonb_object_keys(p_given) as k where not k = any (v_known) limit 1;
+  if v_wrong is not null then
+    raise exception 'unknown field "unique.%"', v_wrong using errcode = 'HF002',
+      hint = format('The fields are %s.', array_to_string(v_known, ', '));
+  end if;
+  select k into v_wrong from unnest('{key,period,on_conflict,delay,max_wait}'::text[]) as k
+  where jsonb_typeof(p_given -> k) <> 'string' limit 1;
+  if v_wrong is not null then
+    raise exception 'unique.% must be a text', v_wrong using errcode = 'HF002', hint = 'Durations are texts such as "5 minutes".';
+  end if;
+  if jsonb_typeof(p_given -> 'states') <> 'array' then
+    raise exception 'unique.states must be a list' using errcode = 'HF002';
+  end if;
+  v_read.policy := coalesce(p_given ->> 'on_conflict', 'reject');
+  v_read.period := p_given ->> 'period';
+  v_read.delay := p_given ->> 'delay';
+  v_read.max_wait := p_given ->> 'max_wait';
+  v_read.states := case when p_given ? 'states' then array(select jsonb_array_elements_text(p_given -> 'states'))
+                        when v_read.policy in ('replace', 'debounce') then v_waits else v_waits || 'processing'::text end;
+  v_wrong := case
+    when not v_read.policy = any (v_policies)
+      then format('on_conflict is "%s"; it can be %s', v_read.policy, array_to_string(v_policies, ', '))
+    when not v_read.states <@ v_statuses or v_read.states = '{}' then 'states has no status, or one that does not exist'
+    when p_given ? 'states' and v_read.policy = 'one_more' then 'states has no meaning for one_more'
+    when p_given ? 'key' and p_given ? 'by' then 'key and by exclude each other'
+    when p_given ? 'key' and length(p_given ->> 'key') not between 1 and 500 then 'key must have 1 to 500 characters'
+    when v_read.period <= interval '0' or v_read.delay <= interval '0' then 'period and delay must be longer than nothing'
+    when v_read.period is not null and v_read.policy in ('debounce', 'one_more')
+      then format('period has no meaning for %s', v_read.policy)
+    when v_read.policy = 'debounce' and v_read.delay is null then 'debounce needs a delay'
+    when v_read.policy <> 'debounce' and (v_read.delay is not null or v_read.max_wait is not null)
+      then 'delay and max_wait are for debounce'
+    when v_read.max_wait < v_read.delay then 'max_wait is shorter than delay'
+  end;
+  if v_wrong is not null then
+    raise exception 'unique: %', v_wrong using errcode = 'HF002';
+  end if;
+
+  if p_given ? 'key' then
+    v_read.key := 'key ' || (p_given ->> 'key');
+  elsif v_by = '"payload"' then
+    v_read.key := 'payload ' || encode(sha256(convert_to(p_payload::text, 'UTF8')), 'hex');
+  elsif jsonb_typeof(v_by) = 'array' and jsonb_array_length(v_by) > 0 then
+    for v_field in select jsonb_array_elements_text(v_by) loop
+      -- A property may have a dot in its name.
+      v_value := coalesce(p_payload -> v_field, p_payload #> string_to_array(v_field, '.'));
+      if v_value is null then
+        raise exception 'unique.by names "%", which is not in the payload', v_field using errcode = 'HF002';
+      end if;
+      v_chosen := v_chosen || jsonb_build_object(v_field, v_value);
+    end loop;
+    v_read.key := 'fields ' || encode(sha256(convert_to(v_chosen::text, 'UTF8')), 'hex');
+  else
+    raise exception 'unique.by must be "payload" or a list of fields' using errcode = 'HF002';
+  end if;
+  return v_read;
+end 
+
+function holdfast.release_approved(p_jobs uuid[])
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_later uuid[];
+  v_lanes smallint[];
+begin
+  with put_off as (
+    update holdfast.waiting as w set status = 'scheduled', due_at = r.run_at from holdfast.approval_requests as r
+    where w.job_id = any (p_jobs) and r.job_id = w.job_id and r.run_at > holdfast.now()
+    returning w.job_id, w.lane_id
+  )
+  select array_agg(p.job_id), array_agg(distinct p.lane_id) into v_later, v_lanes from put_off as p;
+  perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.make_ready(array(select j from unnest(p_jobs) as j where v_later is null or j <> all (v_later)));
+end 
+
+function holdfast.renew_job(p_job uuid, p_place text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_due timestamp with time zone, p_wake_always boolean)
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_lane smallint;
+  v_type integer;
+  v_attempt smallint;
+  v_pass smallint;
+begin
+  update holdfast.bodies as b
+  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key,
+      run_at = case when p_due > v_now then p_due when p_due is not null then null else b.run_at end
+  where b.id = p_job;
+  if p_place = 'following' then
+    update holdfast.following as f set priority = p_priority, due_at = coalesce(p_due, f.due_at) where f.job_id = p_job;
+  elsif p_place = 'waiting' then
+    -- Who has approved it so far has approved something else. The new time is for afterwards.
+    delete from holdfast.approvals as a using holdfast.waiting as w
+    where a.job_id = p_job and w.job_id = p_job and w.status = 'awaiting_approval';
+    update holdfast.approval_requests as r set run_at = p_due from holdfast.waiting as w
+    where r.job_id = p_job and w.job_id = p_job and w.status = 'awaiting_approval';
+    update holdfast.waiting as w
+    set priority = p_priority, due_at = case when w.status = 'awaiting_approval' then w.due_at else coalesce(p_due, w.due_at) end
+    where w.job_id = p_job
+    returning case when w.due_at < v_now + interval '3 seconds' then w.lane_id end into v_lane;
+    perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
+  elsif p_due > v_now then
+    with from_queue as (
+      delete from holdfast.queue as q where q.job_id = p_job returning q.type_id, q.lane_id, q.attempt, q.pass
+    ), from_gate as (
+      delete from holdfast.gated as g where g.job_id = p_job returning g.type_id, g.lane_id, g.attempt, 0::smallint
+    )
+    select * into v_type, v_lane, v_attempt, v_pass from (select * from from_queue union all select * from from_gate) as moved;
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    values (p_job, p_due, v_type, v_lane, p_priority, v_attempt, 'scheduled');
+    if v_pass > 0 then
+      perform holdfast.free_slots(array[p_job], array[p_job]);
+    end if;
+  elsif p_place = 'queue' then
+    update holdfast.queue as q set priority = p_priority where q.job_id = p_job and q.priority <> p_priority;
+  else
+    update holdfast.gated as g
+    set priority = p_priority, rank = g.ready_at - p_priority * l.ageing, concurrency_key = coalesce(p_concurrency_key, '')
+    from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id returning g.type_id into v_type;
+    insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, coalesce(p_concurrency_key, ''));
+  end if;
+end 
+
+function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamp with time zone, p_delay_ms double precision, p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_at timestamptz := coalesce(p_run_at, v_now + p_delay_ms * interval '1 millisecond');
+  v_live uuid[];
+  v_moved holdfast.moved[];
+  v_lanes smallint[];
+  v_go uuid[];
+begin
+  if v_at <= v_now then
+    return query select * from holdfast.run_now(p_jobs, p_by, p_why);
+    return;
+  end if;
+  v_live := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  if v_live = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_live(p_jobs[1]);
+    return;
+  end if;
+  with stood as materialized (
+    select s.*, case when s.status = 'awaiting_approval' then r.run_at else nullif(s.due_at, 'infinity') end as was_due
+    from holdfast.where_jobs_stand(v_live) as s left join holdfast.approval_requests as r on r.job_id = s.job_id
+  ), told as (
+    insert into holdfast.moves (job_id, at, move, actor, why, before, after)
+    select s.job_id, v_now, 'reschedule', p_by, p_why, jsonb_build_object('due_at', s.was_due), jsonb_build_object('due_at', v_at)
+    from stood as s where s.status <> 'processing'
+  )
+  select array_agg(row (s.job_id, s.status <> 'processing', s.status, case when s.status = 'pending' and s.place <> 'following' then 'scheduled' else s.status end,
+                        case when s.status = 'processing' then 'it runs already' end)::holdfast.moved order by s.job_id),
+         array_agg(distinct s.lane_id), array_agg(s.job_id) filter (where s.status <> 'processing')
+  into v_moved, v_lanes, v_go from stood as s;
+  -- A job that waits for approval goes on waiting; the time is for afterwards.
+  update holdfast.approval_requests as r set run_at = v_at from holdfast.waiting as w
+  where r.job_id = any (v_go) and w.job_id = r.job_id and w.status = 'awaiting_approval';
+  update holdfast.waiting as w set due_at = v_at where w.job_id = any (v_go) and w.status <> 'awaiting_approval';
+  update holdfast.following as f set due_at = v_at where f.job_id = any (v_go);
+  with ungated as (
+    delete from holdfast.gated as g where g.job_id = any (v_go) returning g.job_id, g.type_id, g.lane_id, g.priority, g.attempt
+  )
+  insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+  select q.job_id, v_at, q.type_id, q.lane_id, q.priority, q.attempt, 'scheduled' from holdfast.leave_queue(v_go) as q
+  union all
+  select g.job_id, v_at, g.type_id, g.lane_id, g.priority, g.attempt, 'scheduled' from ungated as g;
+  -- Workers know when the next job is due; that may have changed.
+  perform holdfast.wake_lanes(v_lanes, true);
+  return query select * from unnest(v_moved);
 end 
 
 function holdfast.rescue_leases(p_limit integer, p_jobs integer)
@@ -1541,6 +2284,36 @@ begin
   perform holdfast.drop_gate_if_open(p_type);
 end 
 
+function holdfast.run_now(p_jobs uuid[], p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  v_moved holdfast.moved[];
+  v_go uuid[];
+begin
+  if v_live = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_live(p_jobs[1]);
+    return;
+  end if;
+  with stood as materialized (
+    select s.*, s.status in ('scheduled', 'failed') as go from holdfast.where_jobs_stand(v_live) as s
+  ), told as (
+    insert into holdfast.moves (job_id, at, move, actor, why, before, after)
+    select s.job_id, holdfast.now(), 'run_now', p_by, p_why, jsonb_build_object('due_at', s.due_at),
+           jsonb_build_object('due_at', holdfast.now())
+    from stood as s where s.go
+  )
+  select array_agg(row (s.job_id, s.go, s.status, case when s.go then 'pending' else s.status end, case s.status
+           when 'pending' then case s.place when 'following' then 'it waits for another job of its unique key' else 'it is due already' end
+           when 'processing' then 'it runs already'
+           when 'awaiting_approval' then 'it waits for approval' end)::holdfast.moved order by s.job_id),
+         array_agg(s.job_id) filter (where s.go)
+  into v_moved, v_go from stood as s;
+  perform holdfast.make_ready(v_go);
+  return query select * from unnest(v_moved);
+end 
+
 function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -1593,6 +2366,40 @@ begin
   perform holdfast.review_gate(v_type);
 end 
 
+function holdfast.set_priority(p_jobs uuid[], p_priority smallint, p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  v_moved holdfast.moved[];
+  v_lanes smallint[];
+  v_go uuid[];
+begin
+  if v_live = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_live(p_jobs[1]);
+    return;
+  end if;
+  with stood as materialized (
+    select * from holdfast.where_jobs_stand(v_live)
+  ), told as (
+    insert into holdfast.moves (job_id, at, move, actor, why, before, after)
+    select s.job_id, holdfast.now(), 'set_priority', p_by, p_why, jsonb_build_object('priority', s.priority),
+           jsonb_build_object('priority', p_priority)
+    from stood as s where s.status <> 'processing'
+  )
+  select array_agg(row (s.job_id, s.status <> 'processing', s.status, s.status,
+                        case when s.status = 'processing' then 'it runs already' end)::holdfast.moved order by s.job_id),
+         array_agg(distinct s.lane_id), array_agg(s.job_id) filter (where s.status <> 'processing')
+  into v_moved, v_lanes, v_go from stood as s;
+  update holdfast.queue as q set priority = p_priority where q.job_id = any (v_go);
+  update holdfast.waiting as w set priority = p_priority where w.job_id = any (v_go);
+  update holdfast.following as f set priority = p_priority where f.job_id = any (v_go);
+  update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
+  from holdfast.lanes as l where g.job_id = any (v_go) and l.id = g.lane_id;
+  perform holdfast.wake_lanes(v_lanes, true);
+  return query select * from unnest(v_moved);
+end 
+
 function holdfast.set_weight(p_type text, p_key text, p_weight real)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -1617,6 +2424,7 @@ declare
   v_probed integer[];
   v_failing integer[];
   v_types integer[];
+  v_cancelled uuid[];
 begin
   with settled as materialized (
     select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
@@ -1698,7 +2506,11 @@ begin
     from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
-  perform holdfast.free_slots(v_ended, v_passed);
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
+    v_cancelled := holdfast.end_cancelled(p_jobs, p_leases);
+  end if;
+  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled);
+  perform holdfast.start_followers(v_ended || v_cancelled);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(
@@ -1712,6 +2524,47 @@ begin
     ) as lost;
   end if;
 end 
+
+function holdfast.start_followers(p_leaders uuid[])
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_jobs uuid[];
+  v_lanes smallint[];
+begin
+  -- Almost always nobody follows anybody; then this one look is all it costs.
+  if not exists (select from holdfast.following) then
+    return;
+  end if;
+  v_jobs := array(
+    select f.job_id from holdfast.following as f
+    where f.follows = any (p_leaders) and not exists (select from holdfast.whereabouts(f.follows))
+    order by f.job_id for update skip locked);
+  if v_jobs = '{}' then
+    return;
+  end if;
+  with freed as (
+    delete from holdfast.following as f where f.job_id = any (v_jobs)
+    returning f.job_id, f.due_at, f.type_id, f.lane_id, f.priority
+  ), due as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select f.job_id, case when r.job_id is null then greatest(f.due_at, v_now) else coalesce(r.deadline, 'infinity') end,
+           f.type_id, f.lane_id, f.priority, 1, case when r.job_id is null then 'scheduled' else 'awaiting_approval' end
+    from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id
+  )
+  select array_agg(distinct f.lane_id) into v_lanes from freed as f;
+  perform holdfast.wake_lanes(v_lanes, true);
+end 
+
+function holdfast.status_of(p_job uuid)
+  returns text, sql, stable, parallel unsafe
+  set enable_seqscan=off, jit=off
+  select coalesce(
+    (select w.status from holdfast.whereabouts(p_job) as w),
+    (select 'dead' from holdfast.dead_letters as d where d.job_id = p_job limit 1),
+    (select h.outcome::text from holdfast.history as h
+     where h.job_id = p_job and h.outcome in ('completed', 'cancelled', 'discarded') limit 1))
 
 function holdfast.stop_for(p_type integer, p_key text, p_for interval)
   returns void, plpgsql, volatile, parallel unsafe
@@ -1765,8 +2618,46 @@ begin
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
 
+  delete from holdfast.approval_requests where ctid = any (array(
+    select r.ctid from holdfast.approval_requests as r
+    where r.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = r.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.approvals where ctid = any (array(
+    select a.ctid from holdfast.approvals as a
+    where a.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = a.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.moves where ctid = any (array(
+    select m.ctid from holdfast.moves as m
+    where m.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = m.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
   delete from holdfast.tallies
   where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
+
+  delete from holdfast.uniques where ctid = any (array(
+    select u.ctid from holdfast.uniques as u
+    where u.job_id < holdfast.first_id_at(v_now - p_completed) and u.kept_until < v_now
+      and not exists (select from holdfast.bodies as b where b.id = u.job_id)
+      and (u.next_job_id is null or not exists (select from holdfast.bodies as b where b.id = u.next_job_id))
+    limit p_limit for update skip locked));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+  -- Whoever ends a job starts what waits behind it; this is for one who forgot.
+  perform holdfast.start_followers(array(
+    select f.follows from holdfast.following as f
+    where not exists (select from holdfast.whereabouts(f.follows)) limit p_limit));
+
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
   delete from holdfast.sleepers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');
@@ -1817,6 +2708,86 @@ begin
   delete from holdfast.leases as l where l.id = p_lease.id;
 end 
 
+function holdfast.take_uniques(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_approvals jsonb[], p_uniques text[], p_taken boolean[], p_wake_always boolean)
+  returns TABLE(place integer, job_id uuid, what text, stored boolean, delay_ms double precision), plpgsql, volatile, parallel unsafe
+  set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+  v_job record;
+  v_taken holdfast.uniques;
+  v_new boolean;
+begin
+  for v_job in
+    select a.place, a.id, a.type, a.payload, a.idempotency_key, a.concurrency_key, a.priority as asked_priority,
+           a.max_attempts as asked_max_attempts, a.delay_ms as asked_delay_ms, a.run_at as asked_run_at,
+           coalesce(a.priority, t.priority) as priority, coalesce(a.max_attempts, t.max_attempts) as max_attempts,
+           coalesce(a.run_at, v_now + a.delay_ms * v_ms) as due_at, t.id as type_id, t.lane_id,
+           a.approval as asked_approval, holdfast.approval_rule(t.approval, a.approval) as approval,
+           u.key, u.policy, u.period, u.states, u.delay, u.max_wait, count(*) over (partition by t.id, u.key) > 1 as repeated
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
+                p_approvals, p_uniques, p_taken)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, idempotency_key, concurrency_key,
+                               approval, given, taken, place)
+    join holdfast.types as t on t.name = a.type
+    cross join lateral holdfast.read_uniqueness(coalesce(a.given::jsonb, t.uniqueness), a.payload::jsonb) as u
+    where not a.taken and u.policy is not null
+    order by t.id, u.key, a.place
+  loop
+    if v_job.delay is not null and v_job.due_at is not null then
+      raise exception 'delay or run_at and unique.delay exclude each other' using errcode = 'HF002';
+    end if;
+    place := v_job.place;
+    job_id := v_job.id;
+    what := 'created';
+    stored := false;
+    delay_ms := extract(epoch from v_job.delay) * 1000;
+    loop
+      insert into holdfast.uniques (type_id, key, job_id, taken_at, kept_until)
+      values (v_job.type_id, v_job.key, v_job.id, v_now, v_now + coalesce(v_job.period, interval '0')) on conflict do nothing;
+      v_new := found;
+      exit when v_new;
+      select * into v_taken from holdfast.uniques as u where u.type_id = v_job.type_id and u.key = v_job.key for update;
+      exit when found;
+    end loop;
+    if not v_new then
+      select m.job_id, m.what into job_id, what from holdfast.meet_standing(
+        v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
+        v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.due_at, v_job.lane_id,
+        p_wake_always) as m;
+    end if;
+
+    if what = 'created' and v_job.repeated then
+      -- The next job of this key has to find this one, so it cannot wait to be written with the others.
+      perform holdfast.enqueue_jobs(
+        array[v_job.id], array[v_job.type], array[v_job.payload], array[v_job.asked_priority], array[v_job.asked_max_attempts],
+        array[coalesce(delay_ms, v_job.asked_delay_ms)], array[v_job.asked_run_at], array[null::text],
+        array[v_job.concurrency_key], true, true, p_wake_always, array[v_job.asked_approval], array['false']);
+      stored := true;
+    elsif what = 'queued_behind' then
+      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, payload)
+      values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key,
+              v_job.payload::json);
+      if v_job.approval is not null then
+        -- It is asked for when the job in front has ended.
+        insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)
+        values (v_job.id, (v_job.approval ->> 'quorum')::smallint,
+                v_now + (v_job.approval ->> 'deadline_ms')::double precision * v_ms, v_job.approval ->> 'on_deadline', v_job.due_at);
+      end if;
+      stored := true;
+    elsif what <> 'created' then
+      stored := true;
+      -- Its idempotency key was taken for a job that will not exist.
+      update holdfast.idempotency_keys as k set job_id = take_uniques.job_id
+      where k.type_id = v_job.type_id and k.key = v_job.idempotency_key;
+    end if;
+    if stored and job_id = v_job.id and v_job.idempotency_key is not null then
+      update holdfast.bodies as b set idempotency_key = v_job.idempotency_key where b.id = v_job.id;
+    end if;
+    return next;
+  end loop;
+end 
+
 function holdfast.tally_step(at timestamp with time zone)
   returns timestamp with time zone, sql, immutable, parallel safe
  select date_bin('10 seconds', at, 'epoch') 
@@ -1834,6 +2805,43 @@ begin
   perform pg_notify('holdfast_lane_' || lane.id, '')
   from unnest(p_lanes) as lane (id)
   where p_always or exists (select from holdfast.sleepers as s where s.lane_id = lane.id);
+end 
+
+function holdfast.where_jobs_stand(p_jobs uuid[])
+  returns TABLE(job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamp with time zone, lease_id bigint), sql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+  select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end, 'queue', q.lane_id, q.priority, q.attempt,
+         q.ready_at, q.lease_id
+  from holdfast.queue as q where q.job_id = any (p_jobs)
+  union all
+  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null
+  from holdfast.waiting as w where w.job_id = any (p_jobs)
+  union all
+  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null
+  from holdfast.gated as g where g.job_id = any (p_jobs)
+  union all
+  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null
+  from holdfast.following as f where f.job_id = any (p_jobs)
+
+function holdfast.whereabouts(p_job uuid)
+  returns TABLE(place text, status text), sql, stable, parallel unsafe
+  set enable_seqscan=off, jit=off
+  select 'queue', case when q.lease_id is null then 'pending' else 'processing' end from holdfast.queue as q where q.job_id = p_job
+  union all select 'waiting', w.status from holdfast.waiting as w where w.job_id = p_job
+  union all select 'gated', 'pending' from holdfast.gated as g where g.job_id = p_job
+  union all select 'following', 'pending' from holdfast.following as f where f.job_id = p_job
+  -- Cancelled, but its handler may still be at work.
+  union all select 'stopping', 'processing' from holdfast.cancellations as c where c.job_id = p_job
+
+function holdfast.why_lost(p_job uuid, p_worker integer)
+  returns text, plpgsql, volatile, parallel unsafe
+declare
+  v_last holdfast.history;
+begin
+  select * into v_last from holdfast.history as h where h.job_id = p_job order by h.ended_at desc limit 1;
+  return case when v_last.outcome = 'cancelled' then 'cancelled'
+              when v_last.worker_id = p_worker and v_last.outcome <> 'lease_expired' then 'written'
+              else 'lost' end;
 end 
 
 view holdfast.attempts
@@ -1912,7 +2920,7 @@ as
             w.lane_id,
             w.priority,
             w.attempt,
-            w.due_at,
+            NULLIF(w.due_at, 'infinity'::timestamp with time zone) AS "nullif",
             NULL::timestamp with time zone,
             NULL::timestamp with time zone,
             NULL::integer,
@@ -1930,6 +2938,18 @@ as
             NULL::integer,
             NULL::jsonb
            FROM holdfast.gated g
+        UNION ALL
+         SELECT f.job_id,
+            'pending'::text,
+            f.lane_id,
+            f.priority,
+            1::smallint AS int2,
+            f.due_at,
+            NULL::timestamp with time zone,
+            NULL::timestamp with time zone,
+            NULL::integer,
+            NULL::jsonb
+           FROM holdfast.following f
         UNION ALL
          SELECT d.job_id,
             'dead'::text,

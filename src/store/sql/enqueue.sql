@@ -1,10 +1,11 @@
 -- name: enqueueJobs
--- Stores jobs, all or none, in the transaction it runs in. Answers with the places (from 1) of those that existed before.
-select place, job_id::text as id
+-- Stores jobs, all or none, in the transaction it runs in. Answers with the places (from 1) of those that were not simply
+-- created, and with what happened instead.
+select place, job_id::text as id, what
 from holdfast.enqueue_jobs($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::float8[], $7::timestamptz[],
-       $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[])
+       $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[])
 
 -- name: takeKeys
 -- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
 -- whose key another job has.
-select place, job_id::text as id from holdfast.take_keys($1::uuid[], $2::text[], $3::text[])
+select place, job_id::text as id, 'existing' as what from holdfast.take_keys($1::uuid[], $2::text[], $3::text[])

@@ -72,6 +72,8 @@ with since as materialized (
   union all
   (select 'gated', g.type_id, 'pending' from holdfast.gated as g limit $1::text::integer)
   union all
+  (select 'following', f.type_id, 'pending' from holdfast.following as f limit $1::text::integer)
+  union all
   (select 'dead', d.type_id, 'dead' from holdfast.dead_letters as d limit $1::text::integer)
   union all
   select 'history', b.type_id, 'completed' from (
@@ -105,6 +107,8 @@ cross join lateral (
   select w.status, w.attempt from holdfast.waiting as w where w.job_id = n.id
   union all
   select 'pending', g.attempt from holdfast.gated as g where g.job_id = n.id
+  union all
+  select 'pending', 1 from holdfast.following as f where f.job_id = n.id
   union all
   select 'dead', d.attempt from holdfast.dead_letters as d where d.job_id = n.id
   union all

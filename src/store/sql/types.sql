@@ -2,19 +2,20 @@
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
-insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval)
-select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb
-from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[])
-  as t (name, lane, priority, max_attempts, timeout_ms, approval)
+insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness)
+select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb
+from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[])
+  as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness)
 join holdfast.lanes as l on l.name = t.lane
 order by t.name
 on conflict (name) do update
   set lane_id = case when known.defined_lane = excluded.defined_lane then known.lane_id else excluded.lane_id end,
       defined_lane = excluded.defined_lane, priority = excluded.priority, max_attempts = excluded.max_attempts,
-      timeout_ms = excluded.timeout_ms, approval = excluded.approval
+      timeout_ms = excluded.timeout_ms, approval = excluded.approval, uniqueness = excluded.uniqueness
   where $6::text::boolean
-    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval)
-        is distinct from (excluded.defined_lane, excluded.priority, excluded.max_attempts, excluded.timeout_ms, excluded.approval)
+    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval, known.uniqueness)
+        is distinct from (excluded.defined_lane, excluded.priority, excluded.max_attempts, excluded.timeout_ms, excluded.approval,
+                          excluded.uniqueness)
 
 -- name: readTypes
 -- The registered types with their lane, by name.

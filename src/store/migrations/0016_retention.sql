@@ -15,6 +15,8 @@ as $$
   union all
   select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
   union all
+  select job_id from holdfast.following where job_id >= p_from and job_id <= p_to
+  union all
   select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.history where ended_at >= p_since and job_id >= p_from and job_id <= p_to
@@ -139,6 +141,20 @@ begin
 
   delete from holdfast.tallies
   where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
+
+  delete from holdfast.uniques where ctid = any (array(
+    select u.ctid from holdfast.uniques as u
+    where u.job_id < holdfast.first_id_at(v_now - p_completed) and u.kept_until < v_now
+      and not exists (select from holdfast.bodies as b where b.id = u.job_id)
+      and (u.next_job_id is null or not exists (select from holdfast.bodies as b where b.id = u.next_job_id))
+    limit p_limit for update skip locked));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+  -- Whoever ends a job starts what waits behind it; this is for one who forgot.
+  perform holdfast.start_followers(array(
+    select f.follows from holdfast.following as f
+    where not exists (select from holdfast.whereabouts(f.follows)) limit p_limit));
+
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
   delete from holdfast.sleepers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');

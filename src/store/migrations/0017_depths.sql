@@ -51,6 +51,8 @@ begin
       union all
       select type_id, true, ready_at from holdfast.gated
       union all
+      select type_id, true, due_at from holdfast.following
+      union all
       select type_id, false, due_at from holdfast.waiting
     ) as s group by s.type_id
   ), gone as (

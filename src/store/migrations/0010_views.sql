@@ -16,6 +16,9 @@ create view holdfast.jobs as
     select g.job_id, 'pending', g.lane_id, g.priority, g.attempt, g.ready_at, null, null, null, null
     from holdfast.gated as g
     union all
+    select f.job_id, 'pending', f.lane_id, f.priority, 1::smallint, f.due_at, null, null, null, null
+    from holdfast.following as f
+    union all
     select d.job_id, 'dead', null, d.priority, d.attempt, null, null, d.died_at, null, d.error
     from holdfast.dead_letters as d
     union all

@@ -16,6 +16,7 @@ declare
   v_queue holdfast.queue;
   v_waiting holdfast.waiting;
   v_gated holdfast.gated;
+  v_following holdfast.following;
   v_worker holdfast.workers;
   v_lease holdfast.leases;
   v_facts jsonb;
@@ -33,6 +34,7 @@ begin
   select * into v_queue from holdfast.queue as q where q.job_id = p_job;
   select * into v_waiting from holdfast.waiting as w where w.job_id = p_job;
   select * into v_gated from holdfast.gated as g where g.job_id = p_job;
+  select * into v_following from holdfast.following as f where f.job_id = p_job;
   select * into v_lease from holdfast.leases as e where e.id = v_queue.lease_id;
   select * into v_worker from holdfast.workers as w where w.id = v_lease.worker_id;
 
@@ -47,7 +49,8 @@ begin
        select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
     'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
     'place', case when v_queue.job_id is not null then 'queue' when v_waiting.job_id is not null then 'waiting'
-                  when v_gated.job_id is not null then 'gated' end,
+                  when v_gated.job_id is not null then 'gated' when v_following.job_id is not null then 'following' end,
+    'follows', v_following.follows,
     'due_in_ms', case when isfinite(v_waiting.due_at) then extract(epoch from v_waiting.due_at - v_now) * 1000 end,
     'due_at', v_waiting.due_at,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);

@@ -1,0 +1,142 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from './duration.js'
+import { didYouMean } from './nearest.js'
+import { type Status, statuses } from './state.js'
+
+/**
+ * What happens to a job whose key is taken. `reject`: an error that names the standing job. `existing`: the answer is the
+ * standing job. `replace`: the standing job gets the new payload, as long as it does not run. `debounce`: that too, and
+ * its time moves on by `delay`. `one_more`: while the standing job runs, one job waits behind it, the latest.
+ */
+export type OnConflict = 'reject' | 'existing' | 'replace' | 'debounce' | 'one_more'
+
+/** Which jobs of a type are one and the same, and what happens to the second. */
+export interface UniqueOption {
+  /** A key of your own. */
+  key?: string
+  /** Or made from the payload: all of it, or these fields (`customer.id` is a field inside a field). Standard: all of it. */
+  by?: 'payload' | readonly string[]
+  /** The key stays taken this long after its job was enqueued, also when that has ended. For reject, existing and replace. */
+  period?: Duration
+  /** The key is taken while its job has one of these. Standard: while it waits and, unless it can be replaced, runs. */
+  states?: readonly Status[]
+  /** Standard: reject. */
+  onConflict?: OnConflict
+  /** For debounce: the job is due when nobody has asked again for this long … */
+  delay?: Duration
+  /** … or this long after the first one asked. */
+  maxWait?: Duration
+}
+
+/** A checked uniqueness, in the form the database takes and keeps for a type. */
+export interface Uniqueness {
+  readonly key?: string
+  readonly by?: 'payload' | readonly string[]
+  readonly period?: string
+  readonly states?: readonly Status[]
+  readonly on_conflict: OnConflict
+  readonly delay?: string
+  readonly max_wait?: string
+}
+
+const known = ['key', 'by', 'period', 'states', 'onConflict', 'delay', 'maxWait']
+const policies: readonly string[] = ['reject', 'existing', 'replace', 'debounce', 'one_more']
+const longestMs = 5 * 365 * 86_400_000
+
+/** Checks a uniqueness whole. The database checks again what reaches it from elsewhere. */
+export function readUnique(option: UniqueOption | false): Uniqueness | false {
+  if (option === false) return false
+  if (option === null || typeof option !== 'object' || Array.isArray(option)) throw wrong('', 'must be false or an object')
+  for (const field of Object.keys(option)) {
+    if (!known.includes(field)) throw wrong(field, `is not known${didYouMean(field, known)}; known are ${known.join(', ')}`)
+  }
+  const { key, by, states, onConflict = 'reject' } = option
+  if (!policies.includes(onConflict)) {
+    const asked = String(onConflict)
+    throw wrong('onConflict', `is "${asked}"${didYouMean(asked, policies)}; it can be ${policies.join(', ')}`)
+  }
+  if (key !== undefined && by !== undefined) throw wrong('key', 'and unique.by exclude each other')
+  if (key !== undefined && (typeof key !== 'string' || key.length < 1 || key.length > 500 || unstorable.test(key))) {
+    throw wrong('key', 'must be a string of 1 to 500 characters without NUL')
+  }
+  if (by !== undefined && by !== 'payload') checkNames(by)
+  if (states !== undefined) checkStates(states, onConflict)
+  return Object.freeze({
+    on_conflict: onConflict,
+    ...(key === undefined ? {} : { key }),
+    ...(by === undefined ? {} : { by: typeof by === 'string' ? by : [...by] }),
+    ...(states === undefined ? {} : { states: [...states] }),
+    ...readTimes(option, onConflict),
+  })
+}
+
+/** Refuses a payload without the fields the key is made of: all such jobs would be one. */
+export function checkFields({ by }: Uniqueness, payload: string): void {
+  if (!Array.isArray(by)) return
+  const value: unknown = JSON.parse(payload)
+  for (const path of by as string[]) {
+    if (has(value, path)) continue
+    const near = value !== null && typeof value === 'object' ? didYouMean(path, Object.keys(value)) : ''
+    throw wrong('by', `names "${path}", which is not in the payload${near}`)
+  }
+}
+
+const unstorable = /[\0\p{Surrogate}]/u
+
+function has(value: unknown, path: string): boolean {
+  if (isObject(value) && Object.hasOwn(value, path)) return true
+  let at = value
+  for (const step of path.split('.')) {
+    if (!isObject(at) || !Object.hasOwn(at, step) || (Array.isArray(at) && !/^\d+$/.test(step))) return false
+    at = (at as Record<string, unknown>)[step]
+  }
+  return true
+}
+
+function isObject(value: unknown): value is object {
+  return value !== null && typeof value === 'object'
+}
+
+function checkNames(by: unknown): void {
+  const names = Array.isArray(by) ? by : []
+  const fine = names.length >= 1 && names.length <= 50 && names.every((name) => typeof name === 'string' && name !== '')
+  if (!fine) throw wrong('by', 'must be "payload" or a list of 1 to 50 names of fields, such as ["customer.id"]')
+}
+
+function checkStates(states: unknown, onConflict: OnConflict): void {
+  if (onConflict === 'one_more') throw wrong('states', 'has no meaning for one_more: it asks whether the job runs or waits')
+  if (!Array.isArray(states) || states.length === 0) throw wrong('states', 'must be a list of statuses')
+  const all = Object.keys(statuses)
+  const unknown = states.find((status) => !all.includes(status))
+  if (unknown === undefined) return
+  throw wrong(
+    'states',
+    `has "${String(unknown)}", which is no status${didYouMean(String(unknown), all)}; known are ${all.join(', ')}`,
+  )
+}
+
+function readTimes(option: UniqueOption, onConflict: OnConflict): Pick<Uniqueness, 'period' | 'delay' | 'max_wait'> {
+  const read = (field: 'period' | 'delay' | 'maxWait'): number | undefined => {
+    if (option[field] === undefined) return undefined
+    const ms = toMilliseconds(option[field], `unique.${field}`)
+    if (ms < 1 || ms > longestMs) throw wrong(field, `is ${String(option[field])}; it must lie between 1 ms and five years`)
+    return ms
+  }
+  const [period, delay, maxWait] = [read('period'), read('delay'), read('maxWait')]
+  const debounces = onConflict === 'debounce'
+  if (period !== undefined && (debounces || onConflict === 'one_more')) throw wrong('period', `has no meaning for ${onConflict}`)
+  if (debounces && delay === undefined) throw wrong('delay', 'is missing; debounce needs to know how long to wait')
+  if (!debounces && delay !== undefined) throw wrong('delay', `is for debounce; a job is put off by its own option delay`)
+  if (!debounces && maxWait !== undefined) throw wrong('maxWait', 'is for debounce')
+  if (maxWait !== undefined && maxWait < (delay as number)) throw wrong('maxWait', 'is shorter than unique.delay')
+  return {
+    ...(period === undefined ? {} : { period: `${period} milliseconds` }),
+    ...(delay === undefined ? {} : { delay: `${delay} milliseconds` }),
+    ...(maxWait === undefined ? {} : { max_wait: `${maxWait} milliseconds` }),
+  }
+}
+
+function wrong(field: string, problem: string): HoldfastError {
+  const place = field === '' ? 'unique' : `unique.${field}`
+  return new HoldfastError('invalid_option', `${place} ${problem}`, { field: place })
+}
