@@ -86,6 +86,7 @@ describe('what only one place may do', () => {
       'testing/server.ts: process.env.DATABASE_URL',
       'testing/server.ts: process.env.HOLDFAST_TEST_URL',
       'worker/logger.ts: process.env.HOLDFAST_LOG_LEVEL',
+      'worker/start.ts: process.env',
     ])
   })
 })

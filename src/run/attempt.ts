@@ -2,27 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { monotonicMs } from '../clock.js'
 import { FatalError, JobCancelledError, LeaseLostError, RetryableError } from '../errors.js'
+import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { Snooze } from '../job/run-context.js'
-import type { AnyJobType } from '../job/type.js'
 import { AttemptContext } from './context.js'
-
-/** A job in this worker's hands: claimed, under a lease. */
-export interface ClaimedJob {
-  readonly id: string
-  readonly lease: string
-  readonly type: AnyJobType
-  readonly lane: number
-  readonly priority: number
-  readonly attempt: number
-  readonly maxAttempts: number
-  readonly createdAt: Date
-  readonly payload: string | null
-  readonly claimedAtMs: number
-}
 
 export interface AttemptEvents {
   /** The attempt has ended, once, however many ways it tries to. */

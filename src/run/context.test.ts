@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { LeaseLostError } from '../errors.js'
+import type { ClaimedJob } from '../job/claimed.js'
 import type { RunContext } from '../job/run-context.js'
 import { defineType } from '../job/type.js'
-import type { ClaimedJob } from './attempt.js'
 import { AttemptContext } from './context.js'
 
 const job: ClaimedJob = {

@@ -1,6 +1,6 @@
+import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
-import type { ClaimedJob } from './attempt.js'
 
 /** The attempt, as far as its handler may reach into it. */
 export interface Reachable {

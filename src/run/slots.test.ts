@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import { defineType } from '../job/type.js'
-import type { ClaimedJob } from './attempt.js'
 import { Slots } from './slots.js'
 
 function claimed(count: number, over: Partial<ClaimedJob> & Pick<ClaimedJob, 'type'>): ClaimedJob[] {

@@ -1,7 +1,8 @@
 import { monotonicMs } from '../clock.js'
+import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
-import { Attempt, type AttemptEvents, type ClaimedJob } from './attempt.js'
+import { Attempt, type AttemptEvents } from './attempt.js'
 import { Line } from './line.js'
 
 export interface SlotsEvents {

@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from '../clock.js'
+import type { ClaimedJob } from '../job/claimed.js'
 import { encodeFailure } from '../job/failure.js'
 import type { Settlement } from '../job/settlement.js'
-import type { ClaimedJob } from '../run/attempt.js'
 import { isRefusal } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 

@@ -1,0 +1,15 @@
+import type { AnyJobType } from './type.js'
+
+/** A job in this worker's hands: claimed, under a lease. */
+export interface ClaimedJob {
+  readonly id: string
+  readonly lease: string
+  readonly type: AnyJobType
+  readonly lane: number
+  readonly priority: number
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly createdAt: Date
+  readonly payload: string | null
+  readonly claimedAtMs: number
+}
