@@ -28,16 +28,28 @@ Environment:
   )
   .action(async () => (await import('./commands/start.js')).start())
 
+const databaseUrl = () =>
+  new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL')
+
 program
   .command('migrate')
   .summary('bring the database schema up to this version')
   .description(
     'Brings the database schema up to this version. Safe to run again, and from many places at once: what has run is not run again.',
   )
-  .addOption(new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL'))
+  .addOption(databaseUrl())
   .addOption(new Option('--sql', 'print all migrations as one script, and touch no database').conflicts('json'))
   .option('--json', 'answer in JSON')
   .action(async (options) => (await import('./commands/migrate.js')).migrate(options))
+
+program
+  .command('explain')
+  .summary('say why a job is not running now')
+  .description('Says why a job is not running now: each gate that is shut, in the order a job passes them, and what opens it.')
+  .argument('<id>', 'the id of the job')
+  .addOption(databaseUrl())
+  .option('--json', 'answer in JSON')
+  .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
 
 try {
   await program.parseAsync()

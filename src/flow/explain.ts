@@ -31,6 +31,7 @@ export interface Gate {
 }
 
 export interface Explanation {
+  type: string
   status: string
   /** The gates that are shut, in the order a job passes them. The first one is the answer. */
   gates: Gate[]
@@ -40,7 +41,7 @@ export interface Explanation {
 export function explain(facts: ExplainFacts): Explanation {
   const gates = [...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
   if (gates.length === 0) gates.push(inLine(facts))
-  return { status: facts.status ?? 'unknown', gates }
+  return { type: facts.type, status: facts.status ?? 'unknown', gates }
 }
 
 function placeGates(facts: ExplainFacts): Gate[] {

@@ -1,11 +1,11 @@
 import { HoldfastError } from '../errors.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
 import type { OperatorStore } from '../store/operator-store.js'
-import type { GateRow, LaneRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import { type By, named } from './by.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
+import { type GateState, gateState, type LaneState, laneState, type Told } from './states.js'
 
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
 
@@ -17,13 +17,18 @@ export class Flow {
     this.#store = store
   }
 
-  lanes(): Promise<LaneRow[]> {
-    return told(this.#store.flowLanes())
+  async lanes(): Promise<LaneState[]> {
+    return (await told(this.#store.laneStates<Told<LaneState>>())).map(laneState)
   }
 
-  /** The gate of a type with its limits and state; undefined where it never had one. */
-  gate(type: string): Promise<GateRow | undefined> {
-    return told(this.#store.gate(type))
+  /** The gate of a type; undefined where it never had one. */
+  async gate(type: string): Promise<GateState | undefined> {
+    return (await told(this.#store.gateStates<Told<GateState>>(type))).map(gateState)[0]
+  }
+
+  /** Every gate there is: of types that have a limit, a pause or a breaker, or had one. */
+  async gates(): Promise<GateState[]> {
+    return (await told(this.#store.gateStates<Told<GateState>>(null))).map(gateState)
   }
 
   async setLane(lane: string, fields: LaneFields, who: By & { create?: boolean; unsafe?: boolean }): Promise<void> {

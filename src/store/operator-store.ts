@@ -1,6 +1,6 @@
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { Depth, DepthRow, GateRow, LaneRow } from './rows.js'
+import type { Depth, DepthRow } from './rows.js'
 
 /** Who does something, and why. */
 export interface Named {
@@ -39,12 +39,14 @@ export class OperatorStore {
     await this.#database.query(statement('setDepthLimit'), [scope, name, limit.soft, limit.hard, limit.oldestMs])
   }
 
-  async flowLanes(): Promise<LaneRow[]> {
-    return this.#database.query(statement('readFlowLanes'), [])
+  /** Every lane as it is now, in the form the statement gives it. */
+  async laneStates<State>(): Promise<State[]> {
+    return (await this.#database.query<{ state: State }>(statement('laneStates'), [])).map((row) => row.state)
   }
 
-  async gate(type: string): Promise<GateRow | undefined> {
-    return (await this.#database.query<GateRow>(statement('readGate'), [type]))[0]
+  /** The gates there are, or the one of a type. */
+  async gateStates<State>(type: string | null): Promise<State[]> {
+    return (await this.#database.query<{ state: State }>(statement('gateStates'), [type])).map((row) => row.state)
   }
 
   async setLane(lane: string, fields: string, who: Named, create: boolean): Promise<void> {

@@ -90,46 +90,6 @@ export interface WorkerLaneRow {
   enabled: boolean
 }
 
-export interface LaneRow {
-  name: string
-  slots: number | null
-  worker_slots: number | null
-  poll_ms: number
-  lease_ms: number | null
-  enabled: boolean
-  ageing_ms: string
-  changed_by: string | null
-  changed_why: string | null
-  changed_at: Date | null
-  in_use: number
-  types: string[] | null
-}
-
-export interface GateRow {
-  type: string
-  gated: boolean
-  max_running: number | null
-  key_max_running: number | null
-  rate_count: number | null
-  rate_per_ms: string | null
-  key_rate_count: number | null
-  key_rate_per_ms: string | null
-  fair: boolean
-  paused_at: Date | null
-  paused_by: string | null
-  paused_why: string | null
-  stopped_until: Date | null
-  breaker_hold: 'auto' | 'open' | 'closed'
-  breaker_opened_at: Date | null
-  breaker_reason: string | null
-  breaker_probe_at: Date | null
-  breaker_share: number
-  breaker_minimum: number
-  breaker_window_ms: string
-  breaker_probe_ms: string
-  held: number
-}
-
 /** One limit on what may wait, and how much does. */
 export interface Depth {
   scope: string

@@ -225,9 +225,9 @@ export class Store {
       ended.map((e) => e.startedAgoMs),
       ended.map((e) => e.endedAgoMs),
       unlessAllNull(ended.map((e) => e.settlement.delayMs)),
-      unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
       worker,
       closedLeases,
+      unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
     ])
   }
 

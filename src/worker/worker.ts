@@ -14,6 +14,7 @@ import { Listener } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { daysChore } from '../upkeep/days.js'
+import { depthsChore } from '../upkeep/depths.js'
 import { rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
 import { Upkeep } from '../upkeep/upkeep.js'
@@ -132,6 +133,7 @@ export class Worker {
           }
         }),
         sleepersChore(store),
+        depthsChore(store.operate),
         daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
       ],
       (chore, error) => this.#report.choreFailed(chore, error),

@@ -140,11 +140,11 @@ describe('explain names the gate', () => {
   it('stopped: a handler asked for it, for its key or its type', async () => {
     await work()
     await holdfast.enqueue(job, 'stop key', { concurrencyKey: 'acme' })
-    await vi.waitFor(async () => expect((await holdfast.flow.gate('explained'))?.gated).toBe(true), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await holdfast.flow.gate('explained')).toBeDefined(), { timeout: 20_000 })
     const { id } = await holdfast.enqueue(job, null, { concurrencyKey: 'acme' })
     expect(await firstGate(id)).toMatchObject({ gate: 'key_stopped' })
     await holdfast.enqueue(job, 'stop type', { concurrencyKey: 'other' })
-    await vi.waitFor(async () => expect((await holdfast.flow.gate('explained'))?.stopped_until).not.toBeNull(), {
+    await vi.waitFor(async () => expect((await holdfast.flow.gate('explained'))?.stoppedUntil).not.toBeNull(), {
       timeout: 20_000,
     })
     const { id: second } = await holdfast.enqueue(job, null, { concurrencyKey: 'third' })

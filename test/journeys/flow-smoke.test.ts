@@ -75,7 +75,7 @@ describe('gates', () => {
     await holdfast.flow.limit('breaks', { breaker: { probe: '300ms' } })
     const worker = await startWorker(holdfast, [job], { logger: quiet, concurrency: 2 })
     await holdfast.enqueueMany(Array.from({ length: 50 }, () => job.job(null)))
-    await vi.waitFor(async () => expect((await holdfast.flow.gate('breaks'))?.breaker_opened_at).not.toBeNull(), {
+    await vi.waitFor(async () => expect((await holdfast.flow.gate('breaks'))?.breaker.open).toBe(true), {
       timeout: 20_000,
     })
     const before = runs

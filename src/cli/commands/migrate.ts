@@ -1,7 +1,5 @@
-import { HoldfastError } from '../../errors.js'
-import { Holdfast } from '../../holdfast.js'
 import { type AppliedMigration, migrationScript } from '../../store/migrate.js'
-import { checkDatabaseUrl } from '../database-url.js'
+import { withDatabase } from '../connect.js'
 import { print } from '../print.js'
 
 export interface MigrateOptions {
@@ -12,21 +10,8 @@ export interface MigrateOptions {
 
 export async function migrate(options: MigrateOptions): Promise<void> {
   if (options.sql) return print(migrationScript().trimEnd())
-  if (!options.databaseUrl) {
-    throw new HoldfastError(
-      'invalid_configuration',
-      'no database to migrate: set DATABASE_URL, or give --database-url postgres://user:password@host:port/name',
-      { field: 'databaseUrl' },
-    )
-  }
-  checkDatabaseUrl(options.databaseUrl, '--database-url')
-  const holdfast = new Holdfast({ connectionString: options.databaseUrl, connections: 1 })
-  try {
-    const applied = await holdfast.migrate()
-    print(options.json ? JSON.stringify({ applied }) : inWords(applied))
-  } finally {
-    await holdfast.close()
-  }
+  const applied = await withDatabase(options.databaseUrl, 'to migrate', (holdfast) => holdfast.migrate())
+  print(options.json ? JSON.stringify({ applied }) : inWords(applied))
 }
 
 function inWords(applied: readonly AppliedMigration[]): string {

@@ -41,8 +41,8 @@ create table holdfast.types (
   id             integer generated always as identity primary key,
   name           text not null constraint types_name unique,
   lane_id        smallint not null references holdfast.lanes,
-  -- The lane its definition named last. Where an operator moved the type, it stays until the definition names another.
-  defined_lane   smallint not null,
+  -- The lane its definition named last, null where it never had one. Where an operator moved the type, it stays until the definition names another.
+  defined_lane   smallint,
   priority       smallint not null default 5 constraint priority_is_0_to_9 check (priority between 0 and 9),
   max_attempts   smallint not null default 5 constraint attempts_are_1_to_20 check (max_attempts between 1 and 20),
   timeout_ms     integer not null default 300000 constraint timeout_is_positive check (timeout_ms > 0),

@@ -14,8 +14,8 @@
 -- Returns the job of every attempt whose lease was lost: nothing was changed for it.
 create function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
-  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_stops text[],
-  p_worker integer, p_closed bigint[]
+  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
+  p_worker integer, p_closed bigint[], p_stops text[] default null
 ) returns setof uuid
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off

@@ -31,7 +31,7 @@ insert into holdfast.depth_limits (scope, name, soft, hard) values ('queue', '',
 -- Returns how many milliseconds ago the last count was made.
 create function holdfast.measure_depths() returns double precision
 language plpgsql
-set jit = off
+set jit = off set max_parallel_workers_per_gather = 0
 as $$
 declare
   v_begun timestamptz := clock_timestamp();

@@ -42,20 +42,36 @@ update holdfast.types set lane_id = holdfast.lane_named($2::text) where id = hol
 -- Moves at most $2 waiting jobs of a type to the lane it is in now. Zero: all are there.
 select holdfast.move_jobs_to_lane($1::text, $2::text::integer) as moved
 
--- name: readFlowLanes
--- Every lane with its settings and how full it is.
-select l.name, l.slots, l.worker_slots, l.poll_ms, l.lease_ms, l.enabled, extract(epoch from l.ageing) * 1000 as ageing_ms,
-       l.changed_by, l.changed_why, l.changed_at,
-       (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)::integer as in_use,
-       (select array_agg(t.name order by t.name) from holdfast.types as t where t.lane_id = l.id) as types
+-- name: laneStates
+-- Every lane with its settings and how full it is. Moments are milliseconds since 1970.
+select jsonb_build_object(
+  'name', l.name, 'slots', l.slots, 'workerSlots', l.worker_slots, 'pollMs', l.poll_ms, 'leaseMs', l.lease_ms,
+  'enabled', l.enabled, 'ageingMs', extract(epoch from l.ageing) * 1000,
+  'inUse', (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id),
+  'types', coalesce((select jsonb_agg(t.name order by t.name) from holdfast.types as t where t.lane_id = l.id), '[]'),
+  'changed', case when l.changed_by is not null then
+    jsonb_build_object('by', l.changed_by, 'why', l.changed_why, 'at', extract(epoch from l.changed_at) * 1000) end
+) as state
 from holdfast.lanes as l order by l.id
 
--- name: readGate
--- The gate of one type with its settings and state. No row: the type never had one.
-select t.name as type, t.gated, g.max_running, g.key_max_running, g.rate_count, extract(epoch from g.rate_per) * 1000 as rate_per_ms,
-       g.key_rate_count, extract(epoch from g.key_rate_per) * 1000 as key_rate_per_ms, g.fair, g.paused_at, g.paused_by, g.paused_why,
-       case when g.stopped_until > holdfast.now() then g.stopped_until end as stopped_until,
-       g.breaker_hold, g.breaker_opened_at, g.breaker_reason, g.breaker_probe_at, g.breaker_share, g.breaker_minimum,
-       extract(epoch from g.breaker_window) * 1000 as breaker_window_ms, extract(epoch from g.breaker_probe) * 1000 as breaker_probe_ms,
-       (select count(*) from holdfast.held as h where h.type_id = g.type_id)::integer as held
-from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = $1::text
+-- name: gateStates
+-- The gates of all types, or of one: settings and state. A type that never had one has no row; an unknown one is refused.
+select jsonb_build_object(
+  'type', t.name, 'maxRunning', g.max_running, 'maxRunningPerKey', g.key_max_running,
+  'rate', case when g.rate_count is not null then
+    jsonb_build_object('count', g.rate_count, 'perMs', extract(epoch from g.rate_per) * 1000) end,
+  'ratePerKey', case when g.key_rate_count is not null then
+    jsonb_build_object('count', g.key_rate_count, 'perMs', extract(epoch from g.key_rate_per) * 1000) end,
+  'fair', g.fair, 'held', (select count(*) from holdfast.held as h where h.type_id = g.type_id),
+  'paused', case when g.paused_at is not null then
+    jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
+  'stoppedUntil', case when g.stopped_until > holdfast.now() then extract(epoch from g.stopped_until) * 1000 end,
+  'breaker', jsonb_build_object(
+    'open', g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'),
+    'heldBy', case g.breaker_hold when 'auto' then 'nobody' else 'operator' end, 'reason', g.breaker_reason,
+    'openedAt', extract(epoch from g.breaker_opened_at) * 1000, 'nextProbeAt', extract(epoch from g.breaker_probe_at) * 1000,
+    'share', g.breaker_share, 'minimum', g.breaker_minimum,
+    'windowMs', extract(epoch from g.breaker_window) * 1000, 'probeMs', extract(epoch from g.breaker_probe) * 1000)
+) as state
+from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
+where $1::text is null or t.id = holdfast.type_named($1::text) order by t.name

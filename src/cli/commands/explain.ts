@@ -1,0 +1,30 @@
+import { HoldfastError } from '../../errors.js'
+import type { Explanation, Gate } from '../../flow/explain.js'
+import { withDatabase } from '../connect.js'
+import { bold, dim, print } from '../print.js'
+
+export interface ExplainOptions {
+  databaseUrl?: string
+  json?: boolean
+}
+
+export async function explain(id: string, options: ExplainOptions): Promise<void> {
+  const explanation = await withDatabase(options.databaseUrl, 'to look into', (holdfast) => holdfast.explain(id))
+  if (!explanation) {
+    throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
+  }
+  print(options.json ? JSON.stringify({ id, ...explanation }, null, 2) : inWords(id, explanation))
+}
+
+function inWords(id: string, { type, status, gates }: Explanation): string {
+  const [first, ...others] = gates as [Gate, ...Gate[]]
+  const lines = [`${bold(id)}  ${type}  ${status.replaceAll('_', ' ')}`, '', ...described(first)]
+  if (others.length > 0) lines.push('', dim('and then:'))
+  for (const gate of others) lines.push(...described(gate))
+  return lines.join('\n')
+}
+
+function described({ why, opens, heldBy = [] }: Gate): string[] {
+  const holders = heldBy.map((job) => `    ${dim(job)}`)
+  return [`  ${why}`, ...holders, `  ${dim('opens with')} ${opens}`]
+}

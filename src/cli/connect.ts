@@ -1,0 +1,25 @@
+import { HoldfastError } from '../errors.js'
+import { Holdfast } from '../holdfast.js'
+import { checkDatabaseUrl } from './database-url.js'
+
+/** Does something with the database a command was given, and closes what that opened. */
+export async function withDatabase<Result>(
+  databaseUrl: string | undefined,
+  purpose: string,
+  use: (holdfast: Holdfast) => Promise<Result>,
+): Promise<Result> {
+  if (!databaseUrl) {
+    throw new HoldfastError(
+      'invalid_configuration',
+      `no database ${purpose}: set DATABASE_URL, or give --database-url postgres://user:password@host:port/name`,
+      { field: 'databaseUrl' },
+    )
+  }
+  checkDatabaseUrl(databaseUrl, '--database-url')
+  const holdfast = new Holdfast({ connectionString: databaseUrl, connections: 1 })
+  try {
+    return await use(holdfast)
+  } finally {
+    await holdfast.close()
+  }
+}

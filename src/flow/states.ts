@@ -1,0 +1,88 @@
+/** A lane as it is now. Times are in milliseconds. */
+export interface LaneState {
+  name: string
+  /** Most jobs running at once in the whole fleet; null: no limit. */
+  slots: number | null
+  /** Most jobs running at once in one worker; null: as many as it has slots. */
+  workerSlots: number | null
+  pollMs: number
+  /** Null: what each worker was started with. */
+  leaseMs: number | null
+  enabled: boolean
+  ageingMs: number
+  /** How many slots are taken. Counted only where there is a limit. */
+  inUse: number
+  types: string[]
+  /** Who changed it last; null where nobody has. */
+  changed: Done | null
+}
+
+/** Who did something, when and why. */
+export interface Done {
+  by: string
+  why: string | null
+  at: Date
+}
+
+/** The gate of a type as it is now: its limits, what holds it shut, and its breaker. Times are in milliseconds. */
+export interface GateState {
+  type: string
+  maxRunning: number | null
+  maxRunningPerKey: number | null
+  rate: { count: number; perMs: number } | null
+  ratePerKey: { count: number; perMs: number } | null
+  fair: boolean
+  /** Jobs that hold a slot: admitted and not yet ended. Counted only while the type passes its gate. */
+  held: number
+  paused: Done | null
+  /** A handler asked to stop the type until then. */
+  stoppedUntil: Date | null
+  breaker: {
+    open: boolean
+    /** An operator holds it there. */
+    heldBy: 'nobody' | 'operator'
+    /** Why it is as it is; null where it has never moved. */
+    reason: string | null
+    openedAt: Date | null
+    nextProbeAt: Date | null
+    share: number
+    minimum: number
+    windowMs: number
+    probeMs: number
+  }
+}
+
+/** The same as the database says it: every moment is a number of milliseconds. */
+export type Told<State> = {
+  [Field in keyof State]: State[Field] extends Date
+    ? number
+    : State[Field] extends Date | null
+      ? number | null
+      : State[Field] extends unknown[]
+        ? State[Field]
+        : State[Field] extends object | null
+          ? Told<Exclude<State[Field], null>> | Extract<State[Field], null>
+          : State[Field]
+}
+
+export function laneState(told: Told<LaneState>): LaneState {
+  return { ...told, changed: done(told.changed) }
+}
+
+export function gateState(told: Told<GateState>): GateState {
+  const { openedAt, nextProbeAt } = told.breaker
+  return {
+    ...told,
+    paused: done(told.paused),
+    stoppedUntil: moment(told.stoppedUntil),
+    breaker: { ...told.breaker, openedAt: moment(openedAt), nextProbeAt: moment(nextProbeAt) },
+  }
+}
+
+function done(told: Told<Done> | null): Done | null {
+  return told && { ...told, at: new Date(told.at) }
+}
+
+function moment(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms)
+}
