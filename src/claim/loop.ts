@@ -13,11 +13,10 @@ export interface ClaimLoopSettings {
 }
 
 export interface ClaimLoopEvents {
-  /** How many jobs can be taken now. */
-  room(): number
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
-  claimed(rows: readonly ClaimedRow[]): void
+  /** The loop goes on when the jobs are where they run. */
+  claimed(rows: readonly ClaimedRow[]): Promise<void>
   /** The database was asked and answered. */
   polled(): void
   trouble(error: unknown): void
@@ -53,7 +52,7 @@ export class ClaimLoop {
     this.#lanes = lanes
     this.#settings = settings
     this.#events = events
-    const laneIds = lanes.map((lane) => lane.lane)
+    const laneIds = [...new Set(lanes.map((lane) => lane.lane))]
     this.#doze = new Doze(store, settings.worker, laneIds)
   }
 
@@ -92,7 +91,7 @@ export class ClaimLoop {
         pause = pauseMs.first
         if (claimed > 0) this.#doze.worked()
         await this.#doze.review()
-        if (this.#events.room() === 0) await this.#waitForRoom()
+        if (!this.#hasRoom()) await this.#waitForRoom()
         else if (claimed === 0) await this.#rest()
       } catch (error) {
         this.#events.trouble(error)
@@ -121,20 +120,22 @@ export class ClaimLoop {
   async #claimRound(): Promise<number> {
     let claimed = 0
     for (let i = 0; i < this.#lanes.length && !this.#stopping; i++) {
-      const limit = Math.min(mostPerClaim, this.#events.room())
-      if (limit === 0) break
       const lane = this.#lanes[(this.#turn + i) % this.#lanes.length] as LaneReader
-      const rows = await lane.claim(this.#settings.worker, limit, this.#settings.leaseMs)
-      if (rows.length > 0) this.#events.claimed(rows)
+      const rows = await lane.claim(this.#settings.worker, mostPerClaim, this.#settings.leaseMs)
+      if (rows.length > 0) await this.#events.claimed(rows)
       claimed += rows.length
     }
     this.#turn += 1
     return claimed
   }
 
+  #hasRoom(): boolean {
+    return this.#lanes.some((lane) => lane.room > 0)
+  }
+
   async #waitForRoom(): Promise<void> {
     await this.wake.wait(fullForMs)
-    if (this.#events.room() > 0 || this.#stopping) return
+    if (this.#hasRoom() || this.#stopping) return
     await this.#doze.wakeUp()
     await this.wake.wait(this.#settings.pollMs.listening)
   }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { monotonicMs } from '../clock.js'
 import { FatalError, HoldfastError, LeaseLostError, RetryableError } from '../errors.js'
+import type { Crash } from '../job/crash.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
@@ -19,14 +20,29 @@ export interface ClaimedJob {
   readonly createdAt: Date
   readonly payload: string | null
   readonly claimedAtMs: number
+  /** Every time a host died under it; left out where none did. */
+  readonly crashes?: readonly Crash[]
+}
+
+/** One try at one job, wherever it runs. */
+export interface RunningAttempt {
+  readonly job: ClaimedJob
+  /** Null: its handler has not begun. */
+  readonly startedAtMs: number | null
+  readonly deadlineMs: number
+  start(): void
+  /** Called again and again from the deadline on, until the attempt ends. */
+  timeOut(): void
+  handBack(): void
+  loseLease(): void
 }
 
 export interface AttemptEvents {
   /** The attempt has ended, once, however many ways it tries to. */
-  ended(attempt: Attempt, outcome: Outcome): void
+  ended(attempt: RunningAttempt, outcome: Outcome): void
   /** A handler came to its end after its attempt had been ended without it. */
-  overran(attempt: Attempt): void
-  extendLease(attempt: Attempt, ms: number): Promise<boolean>
+  overran(attempt: RunningAttempt): void
+  extendLease(attempt: RunningAttempt, ms: number): Promise<boolean>
 }
 
 /** Which attempt the code that is running belongs to, through every await and timer it starts. */
@@ -37,7 +53,7 @@ export function attemptInProgress(): Attempt | undefined {
 }
 
 /** One try at one job: begin, perform, end. Ends exactly once, by its handler or by whoever is faster. */
-export class Attempt {
+export class Attempt implements RunningAttempt {
   readonly job: ClaimedJob
   readonly startedAtMs: number = monotonicMs()
   readonly deadlineMs: number

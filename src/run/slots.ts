@@ -1,21 +1,35 @@
 import { monotonicMs } from '../clock.js'
 import type { Outcome } from '../job/outcome.js'
-import { Attempt, type ClaimedJob } from './attempt.js'
+import { Attempt, type AttemptEvents, type ClaimedJob, type RunningAttempt } from './attempt.js'
 
 export interface SlotsEvents {
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
   overran(job: ClaimedJob): void
+  /** Its attempt is over, it was told to stop, and it goes on. */
+  overrunning(job: ClaimedJob): void
   extendLease(lease: string, ms: number): Promise<boolean>
   /** There is room for another claim. */
   room(): void
 }
 
+export interface SlotsSettings {
+  concurrency: number
+  /** A job that waited this long for its slot goes back: another worker may be free. */
+  longestWaitMs?: number
+  /** How an attempt is made; by default inline. */
+  begin?(job: ClaimedJob, events: AttemptEvents): RunningAttempt
+  /** Whether jobs can be taken at all right now. */
+  open?(): boolean
+}
+
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
-/** A job that waited this long for its slot goes back: another worker may be free. */
 const longestWaitMs = 1_000
+/** A handler that was told to stop has this long before it is said to ignore it. */
+const returnsWithinMs = 2_000
 const mostAhead = 1_000
 const watchEveryMs = 50
+const told = Number.POSITIVE_INFINITY
 
 /**
  * The places in which handlers run, and the short line of claimed jobs in front of them. When handlers take a
@@ -25,13 +39,17 @@ const watchEveryMs = 50
 export class Slots {
   readonly #concurrency: number
   readonly #events: SlotsEvents
-  readonly #running = new Set<Attempt>()
+  readonly #settings: SlotsSettings
+  readonly #running = new Set<RunningAttempt>()
+  /** Inline handlers that go on after their attempt was given up, and when to say so. */
+  readonly #overrunning = new Map<RunningAttempt, number>()
   #line: ClaimedJob[] = []
   #averageMs: number | undefined
   #watch: NodeJS.Timeout | undefined
 
-  constructor(concurrency: number, events: SlotsEvents) {
-    this.#concurrency = concurrency
+  constructor(settings: SlotsSettings, events: SlotsEvents) {
+    this.#settings = settings
+    this.#concurrency = settings.concurrency
     this.#events = events
   }
 
@@ -43,8 +61,14 @@ export class Slots {
     return this.#line.length
   }
 
+  /** The types of handlers that ignore that they were told to stop, each as often as it does. */
+  get overrunning(): string[] {
+    return [...this.#overrunning].filter(([, tellAt]) => tellAt === told).map(([attempt]) => attempt.job.type.type)
+  }
+
   /** How many jobs may be claimed now. Zero until it is worth a statement. */
   get room(): number {
+    if (this.#settings.open?.() === false) return 0
     const held = this.#running.size + this.#line.length
     const ahead = this.#ahead()
     const room = this.#concurrency + ahead - held
@@ -64,6 +88,7 @@ export class Slots {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
+      this.#expectReturn(attempt)
     }
     this.#fill()
     return before - this.#line.length - this.#running.size
@@ -89,11 +114,8 @@ export class Slots {
   #fill(): void {
     let next = 0
     while (this.#running.size < this.#concurrency && next < this.#line.length) {
-      const attempt = new Attempt(this.#line[next++] as ClaimedJob, {
-        ended: (attempt, outcome) => this.#ended(attempt, outcome),
-        overran: (attempt) => this.#events.overran(attempt.job),
-        extendLease: (attempt, ms) => this.#events.extendLease(attempt.job.lease, ms),
-      })
+      const job = this.#line[next++] as ClaimedJob
+      const attempt = this.#settings.begin?.(job, this.#attemptEvents) ?? new Attempt(job, this.#attemptEvents)
       this.#running.add(attempt)
       attempt.start()
     }
@@ -101,10 +123,21 @@ export class Slots {
     if (this.#running.size > 0 && this.#watch === undefined) this.#watchTime()
   }
 
-  #ended(attempt: Attempt, outcome: Outcome): void {
+  readonly #attemptEvents: AttemptEvents = {
+    ended: (attempt, outcome) => this.#ended(attempt, outcome),
+    overran: (attempt) => {
+      this.#overrunning.delete(attempt)
+      this.#events.overran(attempt.job)
+    },
+    extendLease: (attempt, ms) => this.#events.extendLease(attempt.job.lease, ms),
+  }
+
+  #ended(attempt: RunningAttempt, outcome: Outcome): void {
     this.#running.delete(attempt)
-    const took = monotonicMs() - attempt.startedAtMs
-    this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
+    if (attempt.startedAtMs !== null) {
+      const took = monotonicMs() - attempt.startedAtMs
+      this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
+    }
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)
     this.#fill()
     if (this.room > 0) this.#events.room()
@@ -115,10 +148,35 @@ export class Slots {
     this.#watch = setTimeout(() => {
       this.#watch = undefined
       const now = monotonicMs()
-      for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) attempt.timeOut()
+      for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
       const first = this.#line[0]
-      if (first && now - first.claimedAtMs > longestWaitMs) this.handBackWaiting()
-      if (this.#running.size > 0) this.#watchTime()
+      if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) this.handBackWaiting()
+      if (this.#sayWhatOverruns(now) || this.#running.size > 0) this.#watchTime()
     }, watchEveryMs)
+  }
+
+  #timeOut(attempt: RunningAttempt): void {
+    attempt.timeOut()
+    if (!this.#running.has(attempt)) this.#expectReturn(attempt)
+  }
+
+  #expectReturn(attempt: RunningAttempt): void {
+    // An isolated one is ended for good after its grace time; an inline one can only be waited for.
+    if (attempt instanceof Attempt) this.#overrunning.set(attempt, monotonicMs() + returnsWithinMs)
+    if (this.#watch === undefined) this.#watchTime()
+  }
+
+  /** True while there may be more to say. */
+  #sayWhatOverruns(now: number): boolean {
+    let more = false
+    for (const [attempt, tellAt] of this.#overrunning) {
+      if (now < tellAt) {
+        more ||= tellAt !== told
+        continue
+      }
+      this.#overrunning.set(attempt, told)
+      this.#events.overrunning(attempt.job)
+    }
+    return more
   }
 }

@@ -1,11 +1,12 @@
+import { type Crash, showCrash } from '../job/crash.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { type Backoff, type BackoffFunction, retryDelay } from '../job/retry.js'
 
 /** What becomes of a job after an attempt, as settle_jobs takes it. */
 export interface Settlement {
-  move: 'complete' | 'retry' | 'exhaust' | 'die' | 'snooze' | 'hand_back'
-  outcome: 'completed' | 'failed' | 'timed_out' | 'snoozed' | 'handed_back'
+  move: 'complete' | 'retry' | 'exhaust' | 'die' | 'poison' | 'snooze' | 'hand_back'
+  outcome: 'completed' | 'failed' | 'timed_out' | 'out_of_memory' | 'crashed' | 'snoozed' | 'handed_back'
   delayMs: number | null
   failure: Failure | null
   /** Set where the type's own backoff function could not be used, and why. */
@@ -18,9 +19,10 @@ const handedBack: Settlement = { move: 'hand_back', outcome: 'handed_back', dela
 /** Decides what an outcome means. No clock, no database, no log: the same question always has the same answer. */
 export function decide(
   outcome: Outcome,
-  job: { attempt: number; maxAttempts: number },
+  job: { attempt: number; maxAttempts: number; crashes?: readonly Crash[] },
   backoff: Backoff | BackoffFunction,
   random: () => number,
+  crashLimit = 2,
 ): Settlement {
   switch (outcome.kind) {
     case 'completed':
@@ -30,8 +32,17 @@ export function decide(
     case 'snoozed':
       return { move: 'snooze', outcome: 'snoozed', delayMs: outcome.delayMs, failure: null }
     case 'failed':
-    case 'timed_out': {
+    case 'timed_out':
+    case 'out_of_memory':
+    case 'crashed': {
       const { kind, failure } = outcome
+      if (kind === 'crashed') {
+        const before = job.crashes ?? []
+        const known = outcome.alone || job.attempt >= job.maxAttempts
+        if (known && before.length + 1 >= crashLimit) {
+          return { move: 'poison', outcome: kind, delayMs: null, failure: poison(failure, job.attempt, before) }
+        }
+      }
       if (kind === 'failed' && outcome.fatal) return { move: 'die', outcome: kind, delayMs: null, failure }
       if (job.attempt >= job.maxAttempts) return { move: 'exhaust', outcome: kind, delayMs: null, failure }
       const asked = kind === 'failed' ? outcome.retryAfterMs : undefined
@@ -40,4 +51,9 @@ export function decide(
       return { move: 'retry', outcome: kind, delayMs: delay, failure, ...(fellBack === undefined ? {} : { fellBack }) }
     }
   }
+}
+
+function poison(last: Failure, attempt: number, before: readonly Crash[]): Failure {
+  const crashes = [...before.map(showCrash), `attempt ${attempt}: ${last.message}`]
+  return { ...last, message: `crashed its host ${crashes.length} times, last: ${last.message}`, crashes }
 }

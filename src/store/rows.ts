@@ -26,6 +26,15 @@ export interface RescuedRow {
   dead: boolean
 }
 
+export interface CrashRow {
+  id: string
+  attempt: number
+  outcome: string
+  at: Date
+  worker: number | null
+  message: string | null
+}
+
 export interface JobRow {
   id: string
   type: string

@@ -1,7 +1,7 @@
 import type { Settlement } from '../settle/decide.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { statement } from './queries.js'
-import type { AttemptRow, ClaimedRow, JobRow, RescuedRow, StatusCount, TypeRow } from './rows.js'
+import type { AttemptRow, ClaimedRow, CrashRow, JobRow, RescuedRow, StatusCount, TypeRow } from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
@@ -118,6 +118,11 @@ export class Store {
     return this.database.query(statement('claimJobs'), [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after])
   }
 
+  /** Every time a host died under one of these jobs, first to last. */
+  async crashes(jobs: readonly string[]): Promise<CrashRow[]> {
+    return this.database.query(statement('crashesOfJobs'), [jobs])
+  }
+
   /** Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time. */
   async promoteDue(limit: number, after: string): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null }> {
     const rows = await this.database.query<{ promoted: number; readto: string | null; nextin: number | null }>(
@@ -164,9 +169,9 @@ export class Store {
     return rows[0]?.expired === true
   }
 
-  /** Ends the attempts of at most `limit` leases that nobody renewed. */
-  async rescue(limit: number): Promise<RescuedRow[]> {
-    return this.database.query(statement('rescueLeases'), [limit])
+  /** Ends the attempts of at most `limit` leases that nobody renewed. From how many crashes on a dead job is poison: `crashes`. */
+  async rescue(limit: number, crashes = 2): Promise<RescuedRow[]> {
+    return this.database.query(statement('rescueLeases'), [limit, crashes])
   }
 
   /** Makes the partitions of the days ahead. */

@@ -8,6 +8,10 @@ export interface Health {
   /** Results that are finished here and not yet in the database. */
   unwritten: number
   lastContactMs: number
+  /** Types whose threads or processes die one after the other; the next one starts in `restMs`. */
+  crashing?: { type: string; inARow: number; restMs: number; reason: string }[]
+  /** How many inline handlers of a type go on although they were told to stop. They keep their memory, not their slot. */
+  overrunning?: Record<string, number>
 }
 
 const unhealthyAfterMs = 30_000
@@ -40,4 +44,10 @@ export class Pulse {
     const seconds = Math.round(lastContactMs / 1000)
     return { status: 'unhealthy', reason: `the database has not answered for ${seconds} s: ${this.#lastError}`, lastContactMs }
   }
+}
+
+export function countEach(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
 }

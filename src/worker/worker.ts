@@ -1,17 +1,16 @@
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { LaneReader } from '../claim/lane-reader.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
 import { monotonicMs, sleep } from '../clock.js'
-import { HoldfastError } from '../errors.js'
 import type { WorkerEvent, WorkerEvents } from '../events.js'
 import type { Holdfast } from '../holdfast.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
 import type { ClaimedJob } from '../run/attempt.js'
-import { Slots } from '../run/slots.js'
+import { Places } from '../run/places.js'
+import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
 import { Settler, type Settling } from '../settle/settler.js'
 import { Listener } from '../store/listener.js'
@@ -21,27 +20,32 @@ import type { Store } from '../store/store.js'
 import { daysChore } from '../upkeep/days.js'
 import { rescueChore } from '../upkeep/rescue.js'
 import { Upkeep } from '../upkeep/upkeep.js'
-import { type Health, Pulse } from './health.js'
+import { collectHandlers } from './handlers.js'
+import { countEach, type Health, Pulse } from './health.js'
 import { defaultLogger, type Logger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from './options.js'
 import { guardProcess, stopOnSignals } from './process-guard.js'
+import { readersFor } from './readers.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
 const deafPollMs = 200
 const rescueEveryMs = 3_000
 const writeRestWithinMs = 5_000
+/** An isolated handler that is handed back has its type's grace time, 10 minutes at most; then its host is ended. */
+const longestGraceMs = 605_000
 
-/** Starts a worker for these types. Resolves when it is registered and claiming. */
+/** Starts a worker for these types, or for those a file exports. Resolves when it is registered and claiming. */
 export async function startWorker(
   holdfast: Holdfast,
-  types: readonly AnyJobType[],
+  source: readonly AnyJobType[] | URL | string,
   options: WorkerOptions = {},
 ): Promise<Worker> {
-  const settings = readWorkerOptions(options)
-  const handlers = handlersByName(types)
+  const read = readWorkerOptions(options)
+  const { handlers, module } = await collectHandlers(source, read.module)
+  const settings = { ...read, module }
   try {
-    await holdfast.types.update(types)
+    await holdfast.types.update([...handlers.values()])
     const known = await holdfast.store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
     const id = await holdfast.store.registerWorker({ name, host: hostname(), pid: process.pid, version })
@@ -61,7 +65,7 @@ export class Worker {
   readonly #log: Logger
   readonly #types: ReadonlyMap<number, AnyJobType>
   readonly #pulse = new Pulse()
-  readonly #slots: Slots
+  readonly #places: Places
   readonly #settler: Settler
   readonly #leases: LeaseKeeper
   readonly #loop: ClaimLoop
@@ -87,9 +91,13 @@ export class Worker {
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     const lanes = [...new Set(known.map((row) => row.lane))]
 
-    this.#slots = new Slots(settings.concurrency, {
+    this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job) => this.#tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt }),
+      overrunning: (job) => this.#tell('job.overrunning', { job: job.id, type: job.type.type, attempt: job.attempt }),
+      quarantined: ({ id: job, type, attempt, crashes }) =>
+        this.#tell('job.quarantined', { job, type: type.type, attempt, crashes: crashes?.length ?? 0 }),
+      hostCrashed: (type, reason, inARow, restMs) => this.#tell('host.crashed', { type, reason, inARow, restMs }),
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
       room: () => this.#loop.wake.signal(),
     })
@@ -108,21 +116,13 @@ export class Worker {
     })
     this.#loop = new ClaimLoop(
       store,
-      lanes.map(
-        (lane) =>
-          new LaneReader(
-            store,
-            lane,
-            known.filter((row) => row.lane === lane).map((row) => row.id),
-          ),
-      ),
+      readersFor(store, this.#places, this.#types, known),
       {
         worker: id,
         leaseMs: settings.leaseMs,
         pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs },
       },
       {
-        room: () => this.#slots.room,
         listening: () => this.#listener?.listening ?? false,
         claimed: (rows) => this.#take(rows),
         polled: () => this.#contact(),
@@ -132,7 +132,7 @@ export class Worker {
     this.#listener = settings.listen ? new Listener(store.database.clientConfig, lanes, () => this.#loop.called()) : undefined
     this.#upkeep = new Upkeep(
       [
-        rescueChore(store, Math.min(rescueEveryMs, settings.leaseMs), (rows) => {
+        rescueChore(store, { everyMs: Math.min(rescueEveryMs, settings.leaseMs), crashes: settings.quarantineAfter }, (rows) => {
           for (const { id: job, type, attempt, worker, dead } of rows) {
             this.#tell('lease.rescued', { job, type, attempt, worker, dead })
           }
@@ -153,7 +153,13 @@ export class Worker {
 
   /** Whether this worker truly works. */
   health(): Health {
-    const counts = { running: this.#slots.running, unwritten: this.#settler.unwritten }
+    const { running, troubles, overrunning } = this.#places
+    const counts = {
+      running,
+      unwritten: this.#settler.unwritten,
+      ...(troubles.length > 0 && { crashing: troubles }),
+      ...(overrunning.length > 0 && { overrunning: countEach(overrunning) }),
+    }
     const pulse = this.#pulse.read()
     return this.#stopped ? { ...pulse, ...counts, status: 'stopping' } : { ...pulse, ...counts }
   }
@@ -169,9 +175,12 @@ export class Worker {
 
   async #stop(): Promise<void> {
     await Promise.all([this.#loop.stop(), this.#upkeep.stop()])
-    this.#slots.handBackWaiting()
-    await this.#drained()
-    this.#slots.handBackRunning()
+    this.#places.handBackWaiting()
+    await this.#drained(this.#settings.drainMs)
+    this.#places.handBackRunning()
+    // Isolated handlers have their grace time, and then their hosts are ended; inline ones are let go at once.
+    await this.#drained(longestGraceMs)
+    await this.#places.stop()
     const written = await this.#settler.finish(writeRestWithinMs)
     if (!written) this.#log.error({ worker: this.id }, 'the database is away; the leases of the unwritten results will run out')
     await Promise.all([this.#leases.stop(), this.#listener?.stop()])
@@ -181,17 +190,17 @@ export class Worker {
     this.#log.info({ worker: this.id }, 'worker stopped')
   }
 
-  async #drained(): Promise<void> {
-    const deadline = monotonicMs() + this.#settings.drainMs
-    while (this.#slots.running > 0 && monotonicMs() < deadline) await sleep(20)
+  async #drained(withinMs: number): Promise<void> {
+    const deadline = monotonicMs() + withinMs
+    while (this.#places.running > 0 && monotonicMs() < deadline) await sleep(20)
   }
 
-  #take(rows: readonly ClaimedRow[]): void {
+  async #take(rows: readonly ClaimedRow[]): Promise<void> {
     const claimedAtMs = monotonicMs()
     const lease = (rows[0] as ClaimedRow).lease
     this.#leases.hold(lease, rows.length, this.#settings.leaseMs)
-    this.#slots.add(
-      rows.map((row) => ({
+    const jobs = rows.map(
+      (row): ClaimedJob => ({
         id: row.id,
         lease,
         type: this.#types.get(row.type) as AnyJobType,
@@ -201,12 +210,21 @@ export class Worker {
         createdAt: row.created ?? new Date(0),
         payload: row.payload,
         claimedAtMs,
-      })),
+      }),
     )
+    const retried = jobs.filter(mayBeSuspect)
+    if (retried.length === 0) return this.#places.add(jobs)
+    this.#places.add(jobs.filter((job) => !mayBeSuspect(job)))
+    try {
+      this.#places.add(await withCrashes(this.#store, retried))
+    } catch (error) {
+      this.#trouble(text(error))
+      for (const job of retried) this.#settle(job, { kind: 'handed_back' }, null)
+    }
   }
 
   #settle(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
-    const settlement = decide(outcome, job, job.type.backoff, Math.random)
+    const settlement = decide(outcome, job, job.type.backoff, Math.random, this.#settings.quarantineAfter)
     const endedAtMs = monotonicMs()
     this.#settler.add({ jobId: job.id, lease: job.lease, settlement, startedAtMs, endedAtMs })
     const { id, attempt } = job
@@ -221,13 +239,8 @@ export class Worker {
         return this.#tell('job.failed', { job: id, type, attempt, ms, retryInMs: settlement.delayMs ?? 0, error })
       case 'exhaust':
       case 'die':
-        return this.#tell('job.dead', {
-          job: id,
-          type,
-          attempt,
-          reason: settlement.move === 'die' ? 'fatal' : 'exhausted',
-          error,
-        })
+      case 'poison':
+        return this.#tell('job.dead', { job: id, type, attempt, reason: reasonOf[settlement.move], error })
       case 'snooze':
         return this.#tell('job.snoozed', { job: id, type, attempt, delayMs: settlement.delayMs ?? 0 })
       case 'hand_back':
@@ -244,7 +257,7 @@ export class Worker {
   }
 
   #loseLeases(leases: readonly string[]): void {
-    const jobs = this.#slots.loseLeases(new Set(leases))
+    const jobs = this.#places.loseLeases(new Set(leases))
     this.#tell('lease.lost', { leases: leases.length, jobs })
   }
 
@@ -268,22 +281,16 @@ const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
   'job.dead': 'warn',
   'settle.late': 'warn',
   'job.overran': 'warn',
+  'job.overrunning': 'warn',
+  'job.quarantined': 'warn',
+  'host.crashed': 'warn',
   'lease.lost': 'warn',
   'lease.rescued': 'warn',
   'database.away': 'warn',
   'database.back': 'info',
 }
 
-function handlersByName(types: readonly AnyJobType[]): Map<string, AnyJobType> {
-  const handlers = new Map<string, AnyJobType>()
-  for (const type of types) {
-    if (handlers.has(type.type)) throw new HoldfastError('duplicate_handler', `two handlers were given for ${type.type}`)
-    if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function, so no worker can run it`)
-    handlers.set(type.type, type)
-  }
-  if (handlers.size === 0) throw new HoldfastError('missing_handler', 'the worker was given no job types')
-  return handlers
-}
+const reasonOf = { exhaust: 'exhausted', die: 'fatal', poison: 'poison' } as const
 
 function text(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -3,7 +3,8 @@
 
 -- Ends attempts, many at once. Touches nothing unless that very attempt still holds its lease; history is written in the
 -- same statement as the state change. The arrays stand side by side, one element an attempt:
---   move      complete | retry | exhaust (the last attempt failed) | die (no retry can help) | snooze | hand_back
+--   move      complete | retry | exhaust (the last attempt failed) | die (no retry can help) |
+--             poison (it crashed its host too often) | snooze | hand_back
 --   outcome   what history says; ages in milliseconds before now, by the worker's monotonic clock
 --   delay     for retry and snooze: milliseconds until the job is due again
 -- p_closed: leases that have no open attempt left after this call.
@@ -52,8 +53,8 @@ begin
   ), buried as (
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
-           case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
-    from ended as e where e.move in ('die', 'exhaust')
+           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
+    from ended as e where e.move in ('die', 'exhaust', 'poison')
   )
   select array_agg(done.job_id), array_agg(distinct done.lane_id) into v_ended, v_freed from (
     select e.job_id, null::smallint as lane_id from ended as e
@@ -71,10 +72,17 @@ begin
   end if;
 end $$;
 
+-- How often the job's host died under it before: its worker, or the thread or process of its own.
+create function holdfast.crashes_before(p_job uuid) returns integer language sql stable
+as $$
+  select count(*)::integer from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
+$$;
+
 -- Ends the attempts of leases nobody renewed, at most p_limit leases. Each counts as an attempt with its reason; the job
--- is free again at once, or dead where that was its last attempt. A lease that is being renewed or rescued by somebody
+-- is free again at once and keeps its place in line, or dead where that was its last attempt: as poison where its hosts
+-- crashed p_crashes times under it. A lease that is being renewed or rescued by somebody
 -- else is passed over, and a job that has just been settled is not touched: its row is gone.
-create function holdfast.rescue_leases(p_limit integer)
+create function holdfast.rescue_leases(p_limit integer, p_crashes integer default 2)
 returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead boolean)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -94,7 +102,7 @@ begin
         select h.job_id from unnest(v_lease.jobs) as h (job_id) order by h.job_id
       ), lost as (
         delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = v_lease.id
-        returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt
+        returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt
       ), judged as materialized (
         select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
           'name', 'LeaseExpired',
@@ -105,11 +113,13 @@ begin
         insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
         select j.job_id, v_now, v_lease.claimed_at, v_lease.worker_id, 'lease_expired', j.attempt, j.error from judged as j
       ), freed as (
-        insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-        select v_now, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
+        insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
+        select j.seq, j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
       ), buried as (
         insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-        select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
+        select j.job_id, v_now, j.type_id, j.priority, j.attempt,
+               case when holdfast.crashes_before(j.job_id) + 1 >= p_crashes then 'poison' else 'exhausted' end, j.error
+        from judged as j where j.dead
       )
       select j.job_id, t.name, j.attempt, v_lease.worker_id, j.dead
       from judged as j join holdfast.types as t on t.id = j.type_id;

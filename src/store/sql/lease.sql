@@ -17,7 +17,7 @@ returning id::text as lease
 
 -- name: rescueLeases
 -- Ends the attempts of at most $1 leases that nobody renewed, and frees or buries their jobs.
-select job_id::text as id, type, attempt, worker_id as worker, dead from holdfast.rescue_leases($1::text::integer)
+select job_id::text as id, type, attempt, worker_id as worker, dead from holdfast.rescue_leases($1::text::integer, $2::text::integer)
 
 -- name: anyLeaseExpired
 -- Whether there is anything to rescue. Reads one index entry and writes nothing, so that asking often is cheap.
