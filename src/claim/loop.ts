@@ -121,7 +121,9 @@ export class ClaimLoop {
     let claimed = 0
     for (let i = 0; i < this.#lanes.length && !this.#stopping; i++) {
       const lane = this.#lanes[(this.#turn + i) % this.#lanes.length] as LaneReader
-      const rows = await lane.claim(this.#settings.worker, mostPerClaim, this.#settings.leaseMs)
+      const limit = Math.min(mostPerClaim, lane.room)
+      if (limit === 0) continue
+      const rows = await lane.claim(this.#settings.worker, limit, this.#settings.leaseMs)
       if (rows.length > 0) await this.#events.claimed(rows)
       claimed += rows.length
     }

@@ -19,12 +19,6 @@ export interface PlacesEvents extends SlotsEvents {
   hostCrashed(type: string, reason: string, inARow: number, restMs: number): void
 }
 
-/** What may be claimed now by one kind of claim: at most this many, of these types. */
-export interface Room {
-  limit: number
-  types: readonly string[]
-}
-
 /** A quarantined job waits longer for its turn than others: every other worker would have it wait as well. */
 const cellWaitMs = 60_000
 const cellsAtOnce = 1
@@ -80,16 +74,8 @@ export class Places {
     return this.#shared.room
   }
 
-  /** Of these types those that have room, and how many jobs can be claimed whichever of them they are. */
-  ownRoom(types: readonly string[]): Room {
-    const room = { limit: 0, types: [] as string[] }
-    for (const type of types) {
-      const free = this.#own.get(type)?.room ?? 0
-      if (free === 0) continue
-      room.limit = room.types.length === 0 ? free : Math.min(room.limit, free)
-      room.types.push(type)
-    }
-    return room
+  ownRoom(type: string): number {
+    return this.#own.get(type)?.room ?? 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {

@@ -5,9 +5,10 @@ import type { TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 
 /**
- * What a worker claims, lane by lane: for the slots that inline types share, and for the types that have their own. The
- * latter are claimed together, as many as fit whichever of them come, so that many such types cost one statement and
- * never more jobs are held than can run.
+ * What a worker claims, lane by lane: for the slots that inline types share, and for each type that has its own, so that
+ * never more jobs are held than can run. Such a type has a reader to itself, because one that reads for several and
+ * passes over a type that is full would have to read from the head to find its jobs again; the price is a statement for
+ * each such type that has room.
  */
 export function readersFor(
   store: Store,
@@ -20,15 +21,8 @@ export function readersFor(
     const inLane = known.filter((row) => row.lane === lane)
     const own = inLane.filter((row) => hasOwnPlaces(types.get(row.id) as AnyJobType))
     const shared = inLane.filter((row) => !own.includes(row)).map((row) => row.id)
-    if (shared.length > 0) readers.push(new LaneReader(store, lane, () => ({ limit: places.sharedRoom, types: shared })))
-    if (own.length === 0) continue
-    const ids = new Map(own.map((row) => [row.name, row.id]))
-    const names = [...ids.keys()]
-    const ask = () => {
-      const room = places.ownRoom(names)
-      return { limit: room.limit, types: room.types.map((name) => ids.get(name) as number) }
-    }
-    readers.push(new LaneReader(store, lane, ask))
+    if (shared.length > 0) readers.push(new LaneReader(store, lane, shared, () => places.sharedRoom))
+    for (const { id, name } of own) readers.push(new LaneReader(store, lane, [id], () => places.ownRoom(name)))
   }
   return readers
 }

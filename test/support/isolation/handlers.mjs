@@ -6,6 +6,7 @@ import { isMainThread } from 'node:worker_threads'
 import { defineType, FatalError, RetryableError } from 'holdfast'
 
 const misdeeds = {
+  nothing() {},
   loop() {
     for (;;);
   },
