@@ -48,7 +48,7 @@ export class Host {
   jobs = 0
   memoryMb = 0
   readonly #channel: Channel
-  #ended = false
+  #end: HostEnd | undefined
   #becomeReady!: () => void
   #break!: (broken: HostBroken) => void
   #go!: () => void
@@ -66,7 +66,7 @@ export class Host {
     this.ready.catch(() => {})
     this.#channel = open({
       message: (message) => this.#hear(message),
-      ended: (end) => this.#end(end),
+      ended: (end) => this.#die(end),
       busy: () => this.#finish !== undefined,
     })
     const late = setTimeout(() => {
@@ -77,12 +77,13 @@ export class Host {
   }
 
   get alive(): boolean {
-    return !this.#ended
+    return this.#end === undefined
   }
 
   /** Runs one job. Never rejects: a host that dies is an answer too. */
   run(job: JobAcross, onExtend: (ms: number) => Promise<boolean>): Promise<RunEnd> {
     this.jobs += 1
+    if (this.#end) return Promise.resolve({ kind: 'died', end: this.#end })
     this.#onExtend = onExtend
     return new Promise((resolve) => {
       this.#finish = (end) => {
@@ -98,7 +99,7 @@ export class Host {
   }
 
   kill(): void {
-    if (!this.#ended) this.#channel.kill()
+    if (this.alive) this.#channel.kill()
   }
 
   #hear(message: FromHost): void {
@@ -128,8 +129,8 @@ export class Host {
     }
   }
 
-  #end(end: HostEnd): void {
-    this.#ended = true
+  #die(end: HostEnd): void {
+    this.#end = end
     this.#break(new HostBroken(failureOf(end), end.how === 'house_fell'))
     this.#finish?.({ kind: 'died', end })
     this.#go()

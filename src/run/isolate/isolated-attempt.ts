@@ -59,6 +59,9 @@ export class IsolatedAttempt implements RunningAttempt {
   async #perform(): Promise<void> {
     const { pool, cells } = this.#settings
     const alone = pool === cells
+    // Whoever starts attempts counts on none of them ending before start() is back.
+    await Promise.resolve()
+    if (this.#ended) return
     // Hosts die one after the other: the job need not wait for that here, another worker may do better.
     if (pool.restMs > 0) return this.#end({ kind: 'handed_back' })
     let end = await this.#runIn(pool, alone || this.#settings.kind === 'process')
