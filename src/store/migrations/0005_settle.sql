@@ -72,10 +72,12 @@ begin
   end if;
 end $$;
 
--- How often the job's host died under it before: its worker, or the thread or process of its own.
-create function holdfast.crashes_before(p_job uuid) returns integer language sql stable
+-- Every time the job's host died under it before, in a line each: its worker, or the thread or process of its own.
+create function holdfast.crashes_before(p_job uuid) returns text[] language sql stable
 as $$
-  select count(*)::integer from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
+  select coalesce(array_agg(format('attempt %s, %s: %s', h.attempt,
+    to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
+  from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
 $$;
 
 -- Ends the attempts of leases nobody renewed, at most p_limit leases. Each counts as an attempt with its reason; the job
@@ -117,9 +119,15 @@ begin
         select j.seq, j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt + 1 from judged as j where not j.dead
       ), buried as (
         insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-        select j.job_id, v_now, j.type_id, j.priority, j.attempt,
-               case when holdfast.crashes_before(j.job_id) + 1 >= p_crashes then 'poison' else 'exhausted' end, j.error
-        from judged as j where j.dead
+        select j.job_id, v_now, j.type_id, j.priority, j.attempt, case when known.poison then 'poison' else 'exhausted' end,
+               case when known.poison then j.error || jsonb_build_object('crashes', known.crashes) else j.error end
+        from judged as j
+        cross join lateral (
+          select c.crashes || format('attempt %s: %s', j.attempt, j.error ->> 'message') as crashes,
+                 cardinality(c.crashes) + 1 >= p_crashes as poison
+          from holdfast.crashes_before(j.job_id) as c (crashes)
+        ) as known
+        where j.dead
       )
       select j.job_id, t.name, j.attempt, v_lease.worker_id, j.dead
       from judged as j join holdfast.types as t on t.id = j.type_id;

@@ -120,3 +120,11 @@ export const growing = defineType({
     return report({ ...payload, note: kept.length }, ctx)
   },
 })
+
+/** Says where it runs, and never lets go of its event loop. */
+function spin({ file }) {
+  appendFileSync(file, `${process.pid}\n`)
+  for (;;);
+}
+export const spinThread = defineType({ type: 'spin_thread', isolation: 'thread', atOnce: 2, timeout: '1h', run: spin })
+export const spinProcess = defineType({ type: 'spin_process', isolation: 'process', timeout: '1h', run: spin })
