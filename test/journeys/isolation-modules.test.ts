@@ -124,7 +124,7 @@ describe('a worker that is given a file', { timeout: 90_000 }, () => {
 function canReadTypeScript(path: string): boolean {
   if ((process.features as { typescript?: unknown }).typescript) return true
   try {
-    return createRequire(path).resolve('tsx/esm/api') !== ''
+    return createRequire(path).resolve('tsx/package.json') !== ''
   } catch {
     return false
   }

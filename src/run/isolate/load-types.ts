@@ -51,14 +51,19 @@ let tsxRegistered = false
 /** Lets Node take TypeScript: by itself where it can, or through tsx where the project has it. For development. */
 async function readTypeScript(module: string, file: string): Promise<void> {
   if (tsxRegistered || (process.features as { typescript?: unknown }).typescript) return
-  let api: string
+  const require = createRequire(module)
+  let manifest: string
   try {
-    api = createRequire(module).resolve('tsx/esm/api')
+    manifest = require.resolve('tsx/package.json')
   } catch {
     const message = `${file} is TypeScript, which Node ${process.versions.node} does not run by itself: npm install -D tsx, use Node 22.18 or later, or give the built .js file`
     throw new HoldfastError('invalid_module', message, { field: 'module' })
   }
-  const { register } = (await import(pathToFileURL(api).href)) as { register(): unknown }
-  register()
+  // Not `import 'tsx'`, which does nothing in a thread; and not by require.resolve, which finds the wrong one of its builds.
+  for (const kind of ['./cjs/api', './esm/api']) {
+    const path: string = require(manifest).exports[kind].import.default
+    const { register } = await import(new URL(path, pathToFileURL(manifest)).href)
+    register()
+  }
   tsxRegistered = true
 }
