@@ -179,6 +179,29 @@ describe('hosts', { timeout: 90_000 }, () => {
   })
 })
 
+describe('work that needs the CPU, in threads', { timeout: 90_000 }, () => {
+  it('does not hold up what runs in the worker', async () => {
+    const worker = await work({ drain: 0 })
+    const timesOf = async (): Promise<number> => {
+      const times: number[] = []
+      const hear = (event: { ms: number }) => times.push(event.ms)
+      worker.events.on('job.completed', hear)
+      await holdfast.enqueueMany(Array.from({ length: 500 }, () => ({ type: 'fine', payload: 0 })))
+      await vi.waitFor(() => expect(times).toHaveLength(500), patient)
+      worker.events.off('job.completed', hear)
+      return times.sort((a, b) => a - b)[494] as number
+    }
+    await timesOf()
+    const before = await timesOf()
+    const file = join(directory, 'spin')
+    await holdfast.enqueueMany([1, 2].map(() => ({ type: 'spin_thread', payload: { file } })))
+    await vi.waitFor(() => expect(linesOf(file)).toHaveLength(2), patient)
+    // In the worker's own loop each no-op would wait for ever. The floor is what a busy machine's scheduler may add.
+    expect(await timesOf()).toBeLessThan(Math.max(2 * before, 50))
+    await worker.stop()
+  })
+})
+
 describe('an inline handler that ignores its signal', { timeout: 60_000 }, () => {
   it('frees its slot, and is reported by type as overrunning', async () => {
     const worker = await work({ concurrency: 1 })

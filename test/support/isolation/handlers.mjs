@@ -126,5 +126,5 @@ function spin({ file }) {
   appendFileSync(file, `${process.pid}\n`)
   for (;;);
 }
-export const spinThread = defineType({ type: 'spin_thread', isolation: 'thread', atOnce: 2, timeout: '1h', run: spin })
+export const spinThread = defineType({ type: 'spin_thread', isolation: 'thread', atOnce: 2, timeout: '1h', grace: 0, run: spin })
 export const spinProcess = defineType({ type: 'spin_process', isolation: 'process', timeout: '1h', run: spin })
