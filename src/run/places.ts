@@ -80,7 +80,14 @@ export class Places {
 
   add(jobs: readonly ClaimedJob[]): void {
     if (this.#own.size === 0 && jobs.every((job) => job.crashes === undefined)) return this.#shared.add(jobs)
-    for (const job of jobs) this.#placeOf(job).add([job])
+    const byPlace = new Map<Slots, ClaimedJob[]>()
+    for (const job of jobs) {
+      const place = this.#placeOf(job)
+      const there = byPlace.get(place)
+      if (there) there.push(job)
+      else byPlace.set(place, [job])
+    }
+    for (const [place, some] of byPlace) place.add(some)
   }
 
   loseLeases(leases: ReadonlySet<string>): number {
