@@ -56,7 +56,7 @@ async function deadLetter(id: string): Promise<{ reason: string; error: { messag
 }
 
 function linesOf(file: string): string[] {
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 }
 
 /** Registers the types without running anything. */

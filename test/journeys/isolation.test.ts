@@ -41,7 +41,7 @@ async function reaches(id: string, status: string): Promise<NonNullable<Awaited<
 }
 
 function linesOf(file: string): string[] {
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 }
 
 function isAlive(pid: number): boolean {
