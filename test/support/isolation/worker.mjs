@@ -6,7 +6,7 @@ const [connectionString, options] = process.argv.slice(2)
 const quiet = { info() {}, warn() {}, error() {} }
 await startWorker(new Holdfast({ connectionString }), new URL('./handlers.mjs', import.meta.url), {
   logger: quiet,
-  lease: '1s',
+  lease: '6s',
   unsafe: true,
   handleSignals: true,
   ...JSON.parse(options ?? '{}'),
