@@ -33,6 +33,7 @@ export class Places {
   readonly #quarantine: Slots
   readonly #pools = new Map<string, HostPool>()
   readonly #cells = new Map<string, HostPool>()
+  readonly #houses: ThreadHouse[] = []
   readonly #settings: PlacesSettings
   readonly #events: PlacesEvents
 
@@ -105,6 +106,7 @@ export class Places {
   /** Ends every thread and process. Resolves when they are gone. */
   async stop(): Promise<void> {
     await Promise.all([...this.#pools.values(), ...this.#cells.values()].map((pool) => pool.stop()))
+    await Promise.all(this.#houses.map((house) => house.gone()))
   }
 
   #all(): Slots[] {
@@ -126,6 +128,7 @@ export class Places {
     if (kind === 'inline') return new Slots({ concurrency }, this.#events)
     const module = this.#settings.module as string
     const house = kind === 'thread' ? new ThreadHouse(module, memoryMb as number, concurrency) : undefined
+    if (house) this.#houses.push(house)
     const pool: HostPool = new HostPool({
       open: (events) => house?.open(events) ?? openProcess(module, memoryMb, events),
       recycle,

@@ -26,6 +26,9 @@ export class ThreadHouse {
   readonly #memoryMb: number
   readonly #growMb: number
   #open = new Map<number, ChannelEvents>()
+  /** Processes that are not gone yet, also those that were told to end. */
+  readonly #alive = new Set<Child<ToHouse>>()
+  #onEmpty: (() => void) | undefined
   #child: Child<ToHouse> | undefined
   #lastHost = 0
 
@@ -47,6 +50,15 @@ export class ThreadHouse {
     }
   }
 
+  /** Resolves when no process of it is left. All threads have to be closed before. */
+  async gone(): Promise<void> {
+    if (this.#alive.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onEmpty = resolve
+      })
+    }
+  }
+
   #start(): Child<ToHouse> {
     const settings: ChildSettings = {
       module: this.#module,
@@ -60,9 +72,14 @@ export class ThreadHouse {
       { heapMb: null, dataMb: dataMb(this.#growMb) },
       {
         message: (message) => this.#hear(message, child),
-        ended: (end) => this.#fall(end, child),
+        ended: (end) => {
+          this.#alive.delete(child)
+          if (this.#alive.size === 0) this.#onEmpty?.()
+          this.#fall(end, child)
+        },
       },
     )
+    this.#alive.add(child)
     return child
   }
 
