@@ -11,6 +11,7 @@ export const errorTable = {
   unknown_type: { status: 422, retryable: false, title: 'No job type of that name is registered' },
   unknown_lane: { status: 422, retryable: false, title: 'There is no lane of that name' },
   duplicate_handler: { status: 500, retryable: false, title: 'Two handlers were given for one job type' },
+  invalid_module: { status: 500, retryable: false, title: 'The file with the handlers cannot be loaded' },
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
   unique_conflict: { status: 409, retryable: false, title: 'Another job stands for this unique key' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },

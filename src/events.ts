@@ -2,7 +2,7 @@
 export interface WorkerEvents {
   'job.completed': [{ job: string; type: string; attempt: number; ms: number }]
   'job.failed': [{ job: string; type: string; attempt: number; ms: number; retryInMs: number; error: string }]
-  'job.dead': [{ job: string; type: string; attempt: number; reason: 'exhausted' | 'fatal'; error: string }]
+  'job.dead': [{ job: string; type: string; attempt: number; reason: 'exhausted' | 'fatal' | 'poison'; error: string }]
   'job.snoozed': [{ job: string; type: string; attempt: number; delayMs: number }]
   'job.handed_back': [{ job: string; type: string; attempt: number }]
   /** A handler came to its end after its job had been cancelled. What it returned does not count. */
@@ -13,6 +13,12 @@ export interface WorkerEvents {
   'job.overran': [{ job: string; type: string; attempt: number }]
   /** Something a handler started failed after its attempt had ended: a promise nobody waited for, a late timer. */
   'job.escaped': [{ job: string; type: string; attempt: number; error: string }]
+  /** A handler goes on although its attempt was given up and it was told to stop. It keeps its memory, not its slot. */
+  'job.overrunning': [{ job: string; type: string; attempt: number }]
+  /** The job was there at too many crashes: it runs alone, in a process of its own. */
+  'job.quarantined': [{ job: string; type: string; attempt: number; crashes: number }]
+  /** A thread or process of an isolated type died. After several in a row the next one starts only after a while. */
+  'host.crashed': [{ type: string; reason: string; inARow: number; restMs: number }]
   'lease.lost': [{ leases: number; jobs: number }]
   'lease.rescued': [{ job: string; type: string; attempt: number; worker: number; dead: boolean }]
   'database.away': [{ error: string }]

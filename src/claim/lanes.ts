@@ -1,10 +1,18 @@
 import { monotonicMs } from '../clock.js'
+import type { WorkerLaneRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { LaneReader } from './lane-reader.js'
 
-/** One lane as this worker uses it now. */
+/** Types that run in the same places of this worker, and how many jobs those can take now. */
+export interface TypeGroup {
+  readonly types: readonly number[]
+  room(): number
+}
+
+/** One lane as this worker uses it now, for one group of types. */
 export interface Lane {
   readonly reader: LaneReader
+  readonly group: TypeGroup
   readonly leaseMs: number
   readonly pollMs: number
   /** Most jobs of it running here at once. */
@@ -16,20 +24,24 @@ const readEveryMs = 1_000
 /**
  * The lanes this worker's types run in, as the database says. They are read again while working, so that a change by an
  * operator takes effect within one look at the queue, without a restart.
+ *
+ * Each group of types has readers of its own, so that never more jobs are held than can run: one that reads for several
+ * groups and passes over those that are full would have to read from the head to find their jobs again. The price is a
+ * statement for each group that has room.
  */
 export class Lanes {
   readonly #store: Store
-  readonly #types: readonly number[]
+  readonly #groups: readonly TypeGroup[]
   readonly #leaseMs: number
   readonly #onLanes: (lanes: readonly number[]) => void
-  readonly #readers = new Map<number, LaneReader>()
+  readonly #readers = new Map<TypeGroup, Map<number, LaneReader>>()
   #readAt = Number.NEGATIVE_INFINITY
   #enabled: readonly Lane[] = []
   #ids: readonly number[] = []
 
-  constructor(store: Store, types: readonly number[], leaseMs: number, onLanes: (lanes: readonly number[]) => void) {
+  constructor(store: Store, groups: readonly TypeGroup[], leaseMs: number, onLanes: (lanes: readonly number[]) => void) {
     this.#store = store
-    this.#types = types
+    this.#groups = groups
     this.#leaseMs = leaseMs
     this.#onLanes = onLanes
   }
@@ -52,16 +64,9 @@ export class Lanes {
   /** Reads the lanes again unless that was done a moment ago. True where they are not the same as before. */
   async refresh(): Promise<boolean> {
     if (monotonicMs() - this.#readAt < readEveryMs) return false
-    const rows = await this.#store.lanesOfTypes(this.#types)
+    const rows = await this.#store.lanesOfTypes(this.#groups.flatMap((group) => group.types))
     this.#readAt = monotonicMs()
-    this.#enabled = rows
-      .filter((row) => row.enabled)
-      .map((row) => ({
-        reader: this.#reader(row.id),
-        leaseMs: row.lease ?? this.#leaseMs,
-        pollMs: row.poll,
-        slots: row.slots ?? Number.POSITIVE_INFINITY,
-      }))
+    this.#enabled = rows.filter((row) => row.enabled).flatMap((row) => this.#lanesOf(row))
     const ids = rows.map((row) => row.id)
     if (ids.join() === this.#ids.join()) return false
     this.#ids = ids
@@ -69,10 +74,23 @@ export class Lanes {
     return true
   }
 
+  #lanesOf(row: WorkerLaneRow): Lane[] {
+    const groups = this.#groups.filter((group) => group.types.some((type) => row.types.includes(type)))
+    return groups.map((group) => ({
+      reader: this.#reader(row.id, group),
+      group,
+      leaseMs: row.lease ?? this.#leaseMs,
+      pollMs: row.poll,
+      slots: row.slots ?? Number.POSITIVE_INFINITY,
+    }))
+  }
+
   /** Kept as long as the worker lives: it remembers how far the lane has been read. */
-  #reader(lane: number): LaneReader {
-    const reader = this.#readers.get(lane) ?? new LaneReader(this.#store, lane, this.#types)
-    this.#readers.set(lane, reader)
+  #reader(lane: number, group: TypeGroup): LaneReader {
+    const ofGroup = this.#readers.get(group) ?? new Map<number, LaneReader>()
+    this.#readers.set(group, ofGroup)
+    const reader = ofGroup.get(lane) ?? new LaneReader(this.#store, lane, group.types)
+    ofGroup.set(lane, reader)
     return reader
   }
 }

@@ -12,11 +12,12 @@ export interface ClaimLoopSettings {
 }
 
 export interface ClaimLoopEvents {
-  /** How many jobs can be taken now, in all or from one lane. */
-  room(lane?: Lane): number
+  /** How many jobs can be taken now from one lane. */
+  room(lane: Lane): number
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
-  claimed(rows: readonly ClaimedRow[], lane: Lane): void
+  /** The loop goes on when the jobs are where they run. */
+  claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
   /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
   unheard(): Promise<unknown>
   /** The database is about to be asked. */
@@ -149,7 +150,7 @@ export class ClaimLoop {
     if (readTo !== null) this.#promotedTo = readTo
     const answeredAt = monotonicMs()
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
-    const inNoHurry = (this.#doze.asleep && this.#events.listening()) || this.#events.room() === 0
+    const inNoHurry = (this.#doze.asleep && this.#events.listening()) || !this.#hasRoom()
     const inMs = Math.min(nextInMs ?? Number.POSITIVE_INFINITY, inNoHurry ? lookForDueMs.asleep : lookForDueMs.awake)
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
@@ -167,16 +168,20 @@ export class ClaimLoop {
       this.#unheard = true
       const rows = await lane.reader.claim(this.#settings.worker, limit, lane.leaseMs)
       this.#unheard = false
-      if (rows.length > 0) this.#events.claimed(rows, lane)
+      if (rows.length > 0) await this.#events.claimed(rows, lane)
       claimed += rows.length
     }
     this.#turn += 1
     return claimed
   }
 
+  #hasRoom(): boolean {
+    return this.#lanes.enabled.some((lane) => this.#events.room(lane) > 0)
+  }
+
   async #untilNextLook(claimed: number): Promise<number> {
     const { deaf, listening } = this.#settings.pollMs
-    if (this.#events.room() > 0) {
+    if (this.#hasRoom()) {
       this.#fullSince = undefined
       if (claimed > 0) return 0
       const pollMs = Math.min(listening, this.#lanes.pollMs)

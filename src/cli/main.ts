@@ -2,6 +2,7 @@
 // The command line. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
+import { addWork } from './commands/work.js'
 import { complain } from './complain.js'
 
 const program = new Command('holdfast')
@@ -50,6 +51,8 @@ program
   .addOption(databaseUrl())
   .option('--json', 'answer in JSON')
   .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
+
+addWork(program)
 
 try {
   await program.parseAsync()

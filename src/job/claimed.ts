@@ -1,3 +1,4 @@
+import type { Crash } from './crash.js'
 import type { AnyJobType } from './type.js'
 
 /** A job in this worker's hands: claimed, under a lease. */
@@ -12,4 +13,6 @@ export interface ClaimedJob {
   readonly createdAt: Date
   readonly payload: string | null
   readonly claimedAtMs: number
+  /** Every time a host died under it; left out where none did. */
+  readonly crashes?: readonly Crash[]
 }

@@ -4,6 +4,8 @@ export interface Failure {
   message: string
   stack?: string
   code?: string
+  /** Every time the job's host died under it, in a line each; only where that is why the job is dead. */
+  crashes?: readonly string[]
 }
 
 /** UTF-8 bytes. A failure is written once for every attempt, so its size is paid up to twenty times a job. */
@@ -49,6 +51,7 @@ export function encodeFailure(failure: Failure): string {
     message: storable(failure.message, limits.message),
     ...(failure.stack !== undefined && { stack: storable(failure.stack, limits.stack) }),
     ...(failure.code !== undefined && { code: storable(failure.code, limits.code) }),
+    ...(failure.crashes !== undefined && { crashes: failure.crashes.slice(-20).map((line) => storable(line, 500)) }),
   })
 }
 

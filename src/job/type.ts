@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { HoldfastError } from '../errors.js'
 import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { type Duration, toMilliseconds } from './duration.js'
+import { type Isolation, type IsolationOptions, isolationFields, readIsolation } from './isolation.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
@@ -48,6 +49,7 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly limits: string | undefined
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
+  readonly isolation: Isolation
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -57,7 +59,7 @@ export interface JobType<Input = unknown, Output = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: payload types stand on both sides of functions, so nothing narrower fits all
 export type AnyJobType = JobType<any, any>
 
-export interface TypeDefinition<Schema extends StandardSchemaV1> {
+export interface TypeDefinition<Schema extends StandardSchemaV1> extends IsolationOptions {
   /** The name jobs of this type carry everywhere, such as `send_email`. */
   type: string
   /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
@@ -78,8 +80,29 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> {
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
 
-const fields = ['type', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'unique', 'run']
+const fields = [
+  'type',
+  'payload',
+  'lane',
+  'priority',
+  'maxAttempts',
+  'backoff',
+  'timeout',
+  'limits',
+  'approval',
+  'unique',
+  ...isolationFields,
+  'run',
+]
 const longestTimeoutMs = 7 * 86_400_000
+
+/** Known by name, because a program may hold two copies of this package. */
+const mark = Symbol.for('holdfast.type')
+
+/** Whether defineType made it. */
+export function isJobType(value: unknown): value is AnyJobType {
+  return typeof value === 'object' && value !== null && mark in value
+}
 
 /** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
 export function defineType<Schema extends StandardSchemaV1>(
@@ -109,9 +132,11 @@ export function defineType<Schema extends StandardSchemaV1>(
     limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
     approval: readApproval(definition.approval),
     unique: (definition.unique && readUnique(definition.unique)) || undefined,
+    isolation: readIsolation(definition, type),
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }
+  Object.defineProperty(made, mark, { value: true })
   return Object.freeze(made)
 }
 

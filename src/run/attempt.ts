@@ -10,14 +10,28 @@ import { decodePayload } from '../job/payload.js'
 import { Snooze } from '../job/run-context.js'
 import { AttemptContext } from './context.js'
 
+/** One try at one job, wherever it runs. */
+export interface RunningAttempt {
+  readonly job: ClaimedJob
+  /** Null: its handler has not begun. */
+  readonly startedAtMs: number | null
+  readonly deadlineMs: number
+  start(): void
+  /** Called again and again from the deadline on, until the attempt ends. */
+  timeOut(): void
+  handBack(): void
+  cancel(): void
+  loseLease(): void
+}
+
 export interface AttemptEvents {
   /** The attempt has ended, once, however many ways it tries to. */
-  ended(attempt: Attempt, outcome: Outcome): void
+  ended(attempt: RunningAttempt, outcome: Outcome): void
   /** A handler came to its end after its attempt had been ended without it, or after its lease was lost. */
-  overran(attempt: Attempt, leaseLost: boolean): void
+  overran(attempt: RunningAttempt, leaseLost: boolean): void
   /** Something the handler started has failed after its attempt had ended. */
-  escaped(attempt: Attempt, failure: Failure): void
-  extendLease(attempt: Attempt, ms: number): Promise<boolean>
+  escaped(attempt: RunningAttempt, failure: Failure): void
+  extendLease(attempt: RunningAttempt, ms: number): Promise<boolean>
 }
 
 /** Which attempt the code that is running belongs to, through every await and timer it starts. */
@@ -28,7 +42,7 @@ export function attemptInProgress(): Attempt | undefined {
 }
 
 /** One try at one job: begin, perform, end. Ends exactly once, by its handler or by whoever is faster. */
-export class Attempt {
+export class Attempt implements RunningAttempt {
   readonly job: ClaimedJob
   readonly startedAtMs: number = monotonicMs()
   readonly deadlineMs: number

@@ -21,13 +21,17 @@ function claimed(count: number, over: Partial<ClaimedJob> & Pick<ClaimedJob, 'ty
 
 function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; outcome: Outcome }[] } {
   const ended: { job: string; outcome: Outcome }[] = []
-  const slots = new Slots(concurrency, {
-    ended: (job, outcome) => ended.push({ job: job.id, outcome }),
-    overran: () => {},
-    escaped: () => {},
-    extendLease: async () => true,
-    room: () => {},
-  })
+  const slots = new Slots(
+    { concurrency },
+    {
+      ended: (job, outcome) => ended.push({ job: job.id, outcome }),
+      overran: () => {},
+      overrunning: () => {},
+      escaped: () => {},
+      extendLease: async () => true,
+      room: () => {},
+    },
+  )
   return { slots, ended }
 }
 

@@ -2,21 +2,33 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
-import { Attempt, type AttemptEvents } from './attempt.js'
+import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
+import { Overruns } from './overruns.js'
 
 export interface SlotsEvents {
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
   overran(job: ClaimedJob, leaseLost: boolean): void
+  /** Its attempt is over, it was told to stop, and it goes on. */
+  overrunning(job: ClaimedJob): void
   escaped(job: ClaimedJob, failure: Failure): void
   extendLease(lease: string, ms: number): Promise<boolean>
   /** There is room for another claim. */
   room(): void
 }
 
+export interface SlotsSettings {
+  concurrency: number
+  /** A job that waited this long for its slot goes back: another worker may be free. */
+  longestWaitMs?: number
+  /** How an attempt is made; by default inline. */
+  begin?(job: ClaimedJob, events: AttemptEvents): RunningAttempt
+  /** Whether jobs can be taken at all right now. */
+  open?(): boolean
+}
+
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
-/** A job that waited this long for its slot goes back: another worker may be free. */
 const longestWaitMs = 1_000
 const mostAhead = 1_000
 const watchEveryMs = 50
@@ -27,22 +39,26 @@ const watchEveryMs = 50
  * would keep jobs from other workers. So the line is as long as what is measured to run within a moment.
  */
 export class Slots {
-  readonly #concurrency: number
+  readonly #settings: SlotsSettings
   readonly #events: SlotsEvents
-  readonly #running = new Set<Attempt>()
   readonly #attemptEvents: AttemptEvents
+  readonly #running = new Set<RunningAttempt>()
   readonly #line = new Line<ClaimedJob>()
   readonly #byLane = new Map<number, number>()
+  readonly #overruns = new Overruns()
   #averageMs: number | undefined
   #filling = false
   #watch: NodeJS.Timeout | undefined
 
-  constructor(concurrency: number, events: SlotsEvents) {
-    this.#concurrency = concurrency
+  constructor(settings: SlotsSettings, events: SlotsEvents) {
+    this.#settings = settings
     this.#events = events
     this.#attemptEvents = {
       ended: (attempt, outcome) => this.#ended(attempt, outcome),
-      overran: (attempt, leaseLost) => events.overran(attempt.job, leaseLost),
+      overran: (attempt, leaseLost) => {
+        this.#overruns.returned(attempt)
+        events.overran(attempt.job, leaseLost)
+      },
       escaped: (attempt, failure) => events.escaped(attempt.job, failure),
       extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
     }
@@ -56,6 +72,11 @@ export class Slots {
     return this.#line.length
   }
 
+  /** The types of handlers that ignore that they were told to stop, each as often as it does. */
+  get overrunning(): string[] {
+    return this.#overruns.types
+  }
+
   /** How many jobs of one lane are held here, running or in line. */
   heldOf(lane: number): number {
     return this.#byLane.get(lane) ?? 0
@@ -63,10 +84,12 @@ export class Slots {
 
   /** How many jobs may be claimed now. Zero until it is worth a statement. */
   get room(): number {
+    if (this.#settings.open?.() === false) return 0
+    const { concurrency } = this.#settings
     const held = this.#running.size + this.#line.length
     const ahead = this.#ahead()
-    const room = this.#concurrency + ahead - held
-    return held < this.#concurrency || room >= Math.max(1, ahead / 2) ? Math.max(0, room) : 0
+    const room = concurrency + ahead - held
+    return held < concurrency || room >= Math.max(1, ahead / 2) ? Math.max(0, room) : 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
@@ -85,6 +108,7 @@ export class Slots {
       attempt.loseLease()
       this.#running.delete(attempt)
       this.#count(attempt.job, -1)
+      this.#expectReturn(attempt)
       lost += 1
     }
     this.#fill()
@@ -120,29 +144,31 @@ export class Slots {
 
   #ahead(): number {
     if (this.#averageMs === undefined) return 0
-    return Math.min(mostAhead, Math.floor((this.#concurrency * claimAheadMs) / Math.max(this.#averageMs, 0.01)))
+    return Math.min(mostAhead, Math.floor((this.#settings.concurrency * claimAheadMs) / Math.max(this.#averageMs, 0.01)))
   }
 
   #fill(): void {
     // An attempt that cannot even begin ends inside of start(): the loop below goes on, rather than one within the other.
     if (this.#filling) return
     this.#filling = true
-    while (this.#running.size < this.#concurrency) {
+    while (this.#running.size < this.#settings.concurrency) {
       const job = this.#line.takeFirst()
       if (job === undefined) break
-      const attempt = new Attempt(job, this.#attemptEvents)
+      const attempt = this.#settings.begin?.(job, this.#attemptEvents) ?? new Attempt(job, this.#attemptEvents)
       this.#running.add(attempt)
       attempt.start()
     }
     this.#filling = false
-    if (this.#running.size > 0 && this.#watch === undefined) this.#watchTime()
+    if (this.#running.size > 0) this.#watchTime()
   }
 
-  #ended(attempt: Attempt, outcome: Outcome): void {
+  #ended(attempt: RunningAttempt, outcome: Outcome): void {
     this.#running.delete(attempt)
     this.#count(attempt.job, -1)
-    const took = monotonicMs() - attempt.startedAtMs
-    this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
+    if (attempt.startedAtMs !== null) {
+      const took = monotonicMs() - attempt.startedAtMs
+      this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
+    }
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)
     this.#fill()
     if (this.room > 0) this.#events.room()
@@ -150,17 +176,29 @@ export class Slots {
 
   /** One timer for all deadlines: a timer for each job would cost more than most jobs. */
   #watchTime(): void {
-    this.#watch = setTimeout(() => {
+    this.#watch ??= setTimeout(() => {
       this.#watch = undefined
       const now = monotonicMs()
-      for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) attempt.timeOut()
+      for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
       const { first } = this.#line
-      if (first && now - first.claimedAtMs > longestWaitMs) {
+      if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
         // What was measured no longer holds; claiming ahead again would only hold up the same jobs again.
         this.#averageMs = longestWaitMs
         this.handBackWaiting()
       }
-      if (this.#running.size > 0) this.#watchTime()
+      const more = this.#overruns.tell(now, ({ job }) => this.#events.overrunning(job))
+      if (more || this.#running.size > 0) this.#watchTime()
     }, watchEveryMs)
+  }
+
+  #timeOut(attempt: RunningAttempt): void {
+    attempt.timeOut()
+    if (!this.#running.has(attempt)) this.#expectReturn(attempt)
+  }
+
+  /** An isolated handler is ended for good after its grace time; an inline one can only be waited for. */
+  #expectReturn(attempt: RunningAttempt): void {
+    if (attempt instanceof Attempt) this.#overruns.expect(attempt)
+    this.#watchTime()
   }
 }

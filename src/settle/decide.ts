@@ -1,3 +1,5 @@
+import { type Crash, showCrash } from '../job/crash.js'
+import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { type Backoff, type BackoffFunction, retryDelay } from '../job/retry.js'
 import type { Settlement } from '../job/settlement.js'
@@ -8,9 +10,10 @@ const handedBack: Settlement = { move: 'hand_back', outcome: 'handed_back', dela
 /** Decides what an outcome means. No clock, no database, no log: the same question always has the same answer. */
 export function decide(
   outcome: Outcome,
-  job: { attempt: number; maxAttempts: number },
+  job: { attempt: number; maxAttempts: number; crashes?: readonly Crash[] },
   backoff: Backoff | BackoffFunction,
   random: () => number,
+  crashLimit = 2,
 ): Settlement {
   switch (outcome.kind) {
     case 'completed':
@@ -26,8 +29,17 @@ export function decide(
         ...(outcome.stop ? { stop: outcome.stop } : {}),
       }
     case 'failed':
-    case 'timed_out': {
+    case 'timed_out':
+    case 'out_of_memory':
+    case 'crashed': {
       const { kind, failure } = outcome
+      if (kind === 'crashed') {
+        const before = job.crashes ?? []
+        const known = outcome.alone || job.attempt >= job.maxAttempts
+        if (known && before.length + 1 >= crashLimit) {
+          return { move: 'poison', outcome: kind, delayMs: null, failure: poison(failure, job.attempt, before) }
+        }
+      }
       if (kind === 'failed' && outcome.fatal) return { move: 'die', outcome: kind, delayMs: null, failure }
       if (job.attempt >= job.maxAttempts) return { move: 'exhaust', outcome: kind, delayMs: null, failure }
       const asked = kind === 'failed' ? outcome.retryAfterMs : undefined
@@ -36,4 +48,9 @@ export function decide(
       return { move: 'retry', outcome: kind, delayMs: delay, failure, ...(fellBack === undefined ? {} : { fellBack }) }
     }
   }
+}
+
+function poison(last: Failure, attempt: number, before: readonly Crash[]): Failure {
+  const crashes = [...before.map(showCrash), `attempt ${attempt}: ${last.message}`]
+  return { ...last, message: `crashed its host ${crashes.length} times, last: ${last.message}`, crashes }
 }

@@ -26,6 +26,15 @@ export interface RescuedRow {
   dead: boolean
 }
 
+export interface CrashRow {
+  id: string
+  attempt: number
+  outcome: string
+  at: number
+  worker: number | null
+  message: string | null
+}
+
 export interface JobRow {
   id: string
   type: string
@@ -83,6 +92,8 @@ export interface NewestJobRow {
 
 export interface WorkerLaneRow {
   id: number
+  /** Those of the asked types that run in it. */
+  types: number[]
   name: string
   poll: number
   lease: number | null

@@ -6,7 +6,7 @@ import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
 import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
-import type { ClaimedRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
@@ -179,6 +179,11 @@ export class Store {
     return this.database.queryShort(statement('claimJobs'), values)
   }
 
+  /** Every time a host died under one of these jobs, first to last. */
+  async crashes(jobs: readonly string[]): Promise<CrashRow[]> {
+    return this.database.query(statement('crashesOfJobs'), [jobs])
+  }
+
   /** Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time. */
   async promoteDue(limit: number, after: string): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null }> {
     const rows = await this.database.queryShort<{ promoted: number; readto: string | null; nextin: number | null }>(
@@ -237,9 +242,12 @@ export class Store {
     return rows[0]?.expired === true
   }
 
-  /** Ends the attempts of at most so many leases that nobody renewed, fewer where they hold many jobs. */
-  async rescue(most: { leases: number; jobs: number }): Promise<RescuedRow[]> {
-    return this.database.query(statement('rescueLeases'), [most.leases, most.jobs])
+  /**
+   * Ends the attempts of at most so many leases that nobody renewed, fewer where they hold many jobs. A job that dies of it
+   * after `crashes` crashes is poison.
+   */
+  async rescue(most: { leases: number; jobs: number }, crashes = 2): Promise<RescuedRow[]> {
+    return this.database.query(statement('rescueLeases'), [most.leases, most.jobs, crashes])
   }
 
   /** Makes the partitions of the days ahead, each in a transaction of its own. */

@@ -14,21 +14,21 @@ const longestGraceMs = 10_000
  */
 export function rescueChore(
   store: Store,
-  times: { everyMs: number; leaseMs: number },
+  settings: { everyMs: number; leaseMs: number; crashes: number },
   onRescued: (rows: readonly RescuedRow[]) => void,
 ): Chore {
   let sawOutage = false
   let notBefore = 0
   return {
     name: 'rescue',
-    everyMs: times.everyMs,
+    everyMs: settings.everyMs,
     async runOnce() {
       try {
         const expired = await store.anyLeaseExpired()
-        if (sawOutage) notBefore = monotonicMs() + Math.min(longestGraceMs, times.leaseMs)
+        if (sawOutage) notBefore = monotonicMs() + Math.min(longestGraceMs, settings.leaseMs)
         sawOutage = false
         if (!expired || monotonicMs() < notBefore) return { more: false }
-        const rows = await store.rescue(atOnce)
+        const rows = await store.rescue(atOnce, settings.crashes)
         if (rows.length > 0) onRescued(rows)
         return { more: rows.length > 0 }
       } catch (error) {

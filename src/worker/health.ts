@@ -8,6 +8,10 @@ export interface Health {
   /** Results that are finished here and not yet in the database. */
   unwritten: number
   lastContactMs: number
+  /** Types whose threads or processes die one after the other; the next one starts in `restMs`. */
+  crashing?: { type: string; inARow: number; restMs: number; reason: string }[]
+  /** How many inline handlers of a type go on although they were told to stop. They keep their memory, not their slot. */
+  overrunning?: Record<string, number>
 }
 
 /** What a worker needs the database for. It works only as long as each of them is answered. */
@@ -63,4 +67,10 @@ export class Pulse {
     }
     return { status: 'ok', lastContactMs }
   }
+}
+
+export function countEach(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
 }

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { didYouMean } from '../job/nearest.js'
+import { moduleUrl } from '../run/isolate/load-types.js'
 import type { Logger } from './logger.js'
 
 export interface WorkerOptions {
@@ -20,6 +21,10 @@ export interface WorkerOptions {
   unhealthyAfter?: Duration
   /** How long finished jobs are kept. */
   retention?: { completed?: Duration; dead?: Duration }
+  /** The file that exports the handlers (`import.meta.url` of it): what runs in a thread or process is loaded from there. */
+  module?: string | URL
+  /** A job that was there at this many crashes runs alone, in a process of its own. */
+  quarantineAfter?: number
   /** Where log lines go: anything shaped like pino. */
   logger?: Logger
   /** Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself. */
@@ -41,6 +46,8 @@ export interface WorkerSettings {
   unhealthyAfterMs: number
   completedMs: number
   deadMs: number
+  module: string | null
+  quarantineAfter: number
   handleSignals: boolean
   upkeepOnly: boolean
 }
@@ -54,6 +61,8 @@ const known = [
   'listen',
   'unhealthyAfter',
   'retention',
+  'module',
+  'quarantineAfter',
   'logger',
   'handleSignals',
   'upkeepOnly',
@@ -80,6 +89,10 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
     problems.push(`concurrency: ${String(concurrency)} must be a whole number from 1 to 10000`)
   }
+  const quarantineAfter = options.quarantineAfter ?? 2
+  if (!Number.isInteger(quarantineAfter) || quarantineAfter < 1 || quarantineAfter > 20) {
+    problems.push(`quarantineAfter: ${String(quarantineAfter)} must be a whole number from 1 to 20`)
+  }
   // Milliseconds of a lease are an integer in the database, which ends at 24 days.
   const [shortest, longest] = options.unsafe ? [100, 24 * day] : [60_000, 3_600_000]
   const tooShort = 'is outside of 60s to 1h; say unsafe: true if it is meant'
@@ -104,6 +117,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
       'is less than a day or more than 10 years',
     ),
     deadMs: read(options.retention?.dead, 'retention.dead', '30d', day, 3650 * day, 'is less than a day or more than 10 years'),
+    module: options.module === undefined ? null : moduleUrl(options.module),
+    quarantineAfter,
     handleSignals: options.handleSignals ?? false,
     upkeepOnly: options.upkeepOnly ?? false,
   }

@@ -11,6 +11,9 @@ const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
   'settle.late': 'warn',
   'job.overran': 'warn',
   'job.escaped': 'warn',
+  'job.overrunning': 'warn',
+  'job.quarantined': 'warn',
+  'host.crashed': 'warn',
   'lease.lost': 'warn',
   'lease.rescued': 'warn',
   'database.away': 'warn',
@@ -71,6 +74,8 @@ export class Report {
         return this.tell('job.dead', { ...about, reason: 'exhausted', error })
       case 'die':
         return this.tell('job.dead', { ...about, reason: 'fatal', error })
+      case 'poison':
+        return this.tell('job.dead', { ...about, reason: 'poison', error })
       case 'snooze':
         return this.tell('job.snoozed', { ...about, delayMs: settlement.delayMs ?? 0 })
       case 'hand_back':

@@ -1,27 +1,28 @@
 import { hostname } from 'node:os'
-import { HoldfastError } from '../errors.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import type { AnyJobType } from '../job/type.js'
 import { explained } from '../store/sqlstate.js'
 import { version } from '../version.js'
+import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
 import { Worker } from './worker.js'
 
-/** Starts a worker for these types. Resolves when it is registered and claiming. */
+/** Starts a worker for these types, or for those a file exports. Resolves when it is registered and claiming. */
 export async function startWorker(
   holdfast: Holdfast,
-  types: readonly AnyJobType[],
+  source: readonly AnyJobType[] | URL | string,
   options: WorkerOptions = {},
 ): Promise<Worker> {
-  const settings = readWorkerOptions(options)
-  const handlers = handlersByName(types, settings.upkeepOnly)
+  const read = readWorkerOptions(options)
+  const { handlers, module } = await collectHandlers(source, read)
+  const settings = { ...read, module }
   try {
     for (const [lane, fields] of lanesFromEnvironment(process.env)) {
       await holdfast.flow.setLane(lane, fields, { by: 'the environment', create: true, unsafe: options.unsafe ?? false })
     }
-    await holdfast.types.update(types)
+    await holdfast.types.update([...handlers.values()])
     const known = await holdfast.store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
     const id = await holdfast.store.registerWorker({
@@ -35,15 +36,4 @@ export async function startWorker(
   } catch (error) {
     throw explained(error)
   }
-}
-
-function handlersByName(types: readonly AnyJobType[], mayBeNone: boolean): Map<string, AnyJobType> {
-  const handlers = new Map<string, AnyJobType>()
-  for (const type of types) {
-    if (handlers.has(type.type)) throw new HoldfastError('duplicate_handler', `two handlers were given for ${type.type}`)
-    if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function, so no worker can run it`)
-    handlers.set(type.type, type)
-  }
-  if (handlers.size === 0 && !mayBeNone) throw new HoldfastError('missing_handler', 'the worker was given no job types')
-  return handlers
 }

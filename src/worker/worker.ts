@@ -7,7 +7,8 @@ import type { WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
-import { Slots } from '../run/slots.js'
+import { Places } from '../run/places.js'
+import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
 import { Settler, type Settling } from '../settle/settler.js'
 import { Listener } from '../store/listener.js'
@@ -18,7 +19,8 @@ import { depthsChore } from '../upkeep/depths.js'
 import { rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
 import { Upkeep } from '../upkeep/upkeep.js'
-import { type Health, Pulse } from './health.js'
+import { groupsOf } from './groups.js'
+import { countEach, type Health, Pulse } from './health.js'
 import type { Logger } from './logger.js'
 import type { WorkerSettings } from './options.js'
 import { guardProcess, stopOnSignals } from './process-guard.js'
@@ -29,6 +31,8 @@ const rescueEveryMs = 3_000
 const writeRestWithinMs = 5_000
 /** With this many results waiting to be written, more work would only pile up in memory. */
 const mostUnwritten = 10_000
+/** An isolated handler that is handed back has its type's grace time, 10 minutes at most; then its host is ended. */
+const longestGraceMs = 605_000
 
 /** The parts of a worker and how they are joined. Each part says in its own file what it does. */
 export class Worker {
@@ -41,7 +45,7 @@ export class Worker {
   readonly #types: ReadonlyMap<number, AnyJobType>
   readonly #pulse: Pulse
   readonly #report: Report
-  readonly #slots: Slots
+  readonly #places: Places
   readonly #settler: Settler
   readonly #leases: LeaseKeeper
   readonly #loop: ClaimLoop
@@ -71,27 +75,31 @@ export class Worker {
     this.#report = new Report(log, this.#pulse)
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
-    const lanes = new Lanes(store, [...this.#types.keys()], settings.leaseMs, (ids) => this.#listener?.listenTo(ids))
-
-    this.#slots = new Slots(settings.concurrency, {
+    this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => {
         if (leaseLost) this.#report.tell('settle.late', { job: job.id })
         else this.#report.tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt })
       },
+      overrunning: (job) => this.#report.tell('job.overrunning', { job: job.id, type: job.type.type, attempt: job.attempt }),
       escaped: (job, { message: error }) => {
         this.#report.tell('job.escaped', { job: job.id, type: job.type.type, attempt: job.attempt, error })
       },
+      quarantined: ({ id: job, type, attempt, crashes }) =>
+        this.#report.tell('job.quarantined', { job, type: type.type, attempt, crashes: crashes?.length ?? 0 }),
+      hostCrashed: (type, reason, inARow, restMs) => this.#report.tell('host.crashed', { type, reason, inARow, restMs }),
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
       room: () => this.#loop.wake.signal(),
     })
+    const { leaseMs } = settings
+    const lanes = new Lanes(store, groupsOf(this.#types, this.#places), leaseMs, (ids) => this.#listener?.listenTo(ids))
     const patienceMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs)) + settings.heartbeatMs
     this.#leases = new LeaseKeeper(
       { worker: id, intervalMs: settings.heartbeatMs, patienceMs, connection: store.database.clientConfig },
       {
         beat: () => this.#beat(),
         lost: (leases) => this.#loseLeases(leases),
-        cancelled: (jobs) => this.#slots.cancel(new Set(jobs)),
+        cancelled: (jobs) => this.#places.cancel(new Set(jobs)),
         trouble: (message) => this.#report.trouble('heartbeats', message),
       },
     )
@@ -127,7 +135,7 @@ export class Worker {
       : undefined
     this.#upkeep = new Upkeep(
       [
-        rescueChore(store, { everyMs: Math.min(rescueEveryMs, settings.leaseMs), leaseMs: settings.leaseMs }, (rows) => {
+        rescueChore(store, { everyMs: Math.min(rescueEveryMs, leaseMs), leaseMs, crashes: settings.quarantineAfter }, (rows) => {
           for (const { id: job, type, attempt, worker, dead } of rows) {
             this.#report.tell('lease.rescued', { job, type, attempt, worker, dead })
           }
@@ -151,7 +159,13 @@ export class Worker {
 
   /** Whether this worker truly works. */
   health(): Health {
-    const counts = { running: this.#slots.running, unwritten: this.#settler.unwritten }
+    const { running, troubles, overrunning } = this.#places
+    const counts = {
+      running,
+      unwritten: this.#settler.unwritten,
+      ...(troubles.length > 0 && { crashing: troubles }),
+      ...(overrunning.length > 0 && { overrunning: countEach(overrunning) }),
+    }
     const pulse = this.#pulse.read()
     return this.#stopped ? { ...pulse, ...counts, status: 'stopping' } : { ...pulse, ...counts }
   }
@@ -170,9 +184,12 @@ export class Worker {
   async #stop(): Promise<void> {
     // A chore that the database leaves unanswered is not waited for: nothing depends on it.
     await Promise.all([this.#loop.stop(), Promise.race([this.#upkeep.stop(), sleep(writeRestWithinMs, { unref: true })])])
-    this.#slots.handBackWaiting()
-    await this.#drained()
-    this.#slots.handBackRunning()
+    this.#places.handBackWaiting()
+    await this.#drained(this.#settings.drainMs)
+    this.#places.handBackRunning()
+    // Isolated handlers have their grace time, and then their hosts are ended; inline ones are let go at once.
+    await this.#drained(longestGraceMs)
+    await this.#places.stop()
     const written = await this.#settler.finish(writeRestWithinMs)
     if (!written) this.#log.error({ worker: this.id }, 'the database is away; the leases of the unwritten results will run out')
     await Promise.all([this.#leases.stop(), this.#listener?.stop()])
@@ -188,23 +205,22 @@ export class Worker {
     await this.#store.workerStopped(this.id).catch(ignore)
   }
 
-  async #drained(): Promise<void> {
-    const deadline = monotonicMs() + this.#settings.drainMs
-    while (this.#slots.running > 0 && monotonicMs() < deadline && !this.#inAHurry) await sleep(20)
+  async #drained(withinMs: number): Promise<void> {
+    const deadline = monotonicMs() + withinMs
+    while (this.#places.running > 0 && monotonicMs() < deadline && !this.#inAHurry) await sleep(20)
   }
 
-  #room(lane: Lane | undefined): number {
+  #room(lane: Lane): number {
     this.#heldBack = this.#settler.unwritten >= mostUnwritten
-    const room = this.#heldBack ? 0 : this.#slots.room
-    return lane ? Math.min(room, Math.max(0, lane.slots - this.#slots.heldOf(lane.reader.lane))) : room
+    return this.#heldBack ? 0 : Math.min(lane.group.room(), Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
   }
 
-  #take(rows: readonly ClaimedRow[], lane: Lane): void {
+  async #take(rows: readonly ClaimedRow[], lane: Lane): Promise<void> {
     const claimedAtMs = monotonicMs()
     const lease = (rows[0] as ClaimedRow).lease
     this.#leases.hold(lease, rows.length, lane.leaseMs)
-    this.#slots.add(
-      rows.map((row) => ({
+    const jobs = rows.map(
+      (row): ClaimedJob => ({
         id: row.id,
         lease,
         lane: lane.reader.lane,
@@ -215,12 +231,21 @@ export class Worker {
         createdAt: new Date(row.created ?? 0),
         payload: row.payload,
         claimedAtMs,
-      })),
+      }),
     )
+    const retried = jobs.filter(mayBeSuspect)
+    if (retried.length === 0) return this.#places.add(jobs)
+    this.#places.add(jobs.filter((job) => !mayBeSuspect(job)))
+    try {
+      this.#places.add(await withCrashes(this.#store, retried))
+    } catch (error) {
+      this.#report.trouble('claims', error)
+      for (const job of retried) this.#settle(job, { kind: 'handed_back' }, null)
+    }
   }
 
   #settle(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
-    const settlement = decide(outcome, job, job.type.backoff, Math.random)
+    const settlement = decide(outcome, job, job.type.backoff, Math.random, this.#settings.quarantineAfter)
     const endedAtMs = monotonicMs()
     this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried: false })
     this.#pulse.asking('results')
@@ -238,7 +263,7 @@ export class Worker {
   }
 
   #loseLeases(leases: readonly string[]): void {
-    const jobs = this.#slots.loseLeases(new Set(leases))
+    const jobs = this.#places.loseLeases(new Set(leases))
     this.#report.tell('lease.lost', { leases: leases.length, jobs })
   }
 

@@ -131,7 +131,7 @@ alter table holdfast.leases alter column jobs set storage external;
 create index leases_lost_first on holdfast.leases (expires_at);
 
 create type holdfast.outcome as enum
-  ('completed', 'failed', 'timed_out', 'lease_expired', 'snoozed', 'handed_back', 'cancelled', 'discarded');
+  ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed', 'lease_expired', 'snoozed', 'handed_back', 'cancelled', 'discarded');
 create table holdfast.history (
   job_id      uuid not null,
   ended_at    timestamptz not null,
@@ -149,7 +149,7 @@ create table holdfast.dead_letters (
   type_id   integer not null,
   priority  smallint not null,
   attempt   smallint not null,
-  reason    text not null constraint dead_has_a_reason check (reason in ('exhausted', 'fatal')),
+  reason    text not null constraint dead_has_a_reason check (reason in ('exhausted', 'fatal', 'poison')),
   error     jsonb
 ) partition by range (died_at);
 create index dead_letters_by_job on holdfast.dead_letters (job_id);

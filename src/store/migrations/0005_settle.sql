@@ -4,7 +4,8 @@
 -- Ends attempts, many at once. Touches nothing unless that very attempt still holds its lease; history is written in the
 -- same statement as the state change. The arrays stand side by side, one element an attempt; where one is shorter, the
 -- rest of it is null:
---   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) | snooze | hand_back
+--   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) |
+--             poison (it crashed its host too often) | snooze | hand_back
 --   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
 --   delay     for retry and snooze: milliseconds until the job is due again
 --   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
@@ -66,8 +67,8 @@ begin
   ), buried as (
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
-           case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
-    from ended as e where e.move in ('die', 'exhaust')
+           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
+    from ended as e where e.move in ('die', 'exhaust', 'poison')
   ), back_to_gate as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
@@ -80,15 +81,15 @@ begin
   ), tallied as (
     insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
     select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
-           count(*) filter (where e.outcome in ('failed', 'timed_out'))
-    from ended as e where e.outcome in ('completed', 'failed', 'timed_out') group by e.type_id
+           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
+    from ended as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
   )
   select array_agg(done.job_id), array_agg(done.lease_id),
          array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon),
          array_agg(done.job_id) filter (where done.pass > 0),
          array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
-         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out')), array_agg(distinct done.type_id)
+         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed')), array_agg(distinct done.type_id)
   into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
     select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, false as free,
            coalesce(e.delay < 3000, false) as soon
@@ -133,12 +134,21 @@ begin
   end if;
 end $$;
 
+-- Every time the job's host died under it before, in a line each: its worker, or the thread or process of its own.
+create function holdfast.crashes_before(p_job uuid) returns text[] language sql stable
+as $$
+  select coalesce(array_agg(format('attempt %s, %s: %s', h.attempt,
+    to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
+  from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
+$$;
+
 -- Ends the attempts of leases nobody renewed: at most p_limit leases, and no more than it takes to reach p_jobs jobs.
--- Each counts as an attempt with its reason; the job is free again at once, or dead where that was its last attempt.
+-- Each counts as an attempt with its reason; the job is free again at once and keeps its place in line, or dead where that
+-- was its last attempt: as poison where its hosts crashed p_crashes times under it.
 -- A lease that is being renewed or rescued by somebody else is passed over, and a job that has just been settled is not
 -- touched: its row is gone. A job the database refuses to move must not keep the others from being rescued: then the
 -- leases go one by one, and the one that fails is taken apart.
-create function holdfast.rescue_leases(p_limit integer, p_jobs integer)
+create function holdfast.rescue_leases(p_limit integer, p_jobs integer, p_crashes integer default 2)
 returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead boolean)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -163,14 +173,14 @@ begin
   end if;
 
   begin
-    return query select * from holdfast.end_leases(v_leases);
+    return query select * from holdfast.end_leases(v_leases, p_crashes);
   exception
     when deadlock_detected or serialization_failure then
       raise;
     when others then
       foreach v_lease in array v_leases loop
         begin
-          return query select * from holdfast.end_leases(array[v_lease]);
+          return query select * from holdfast.end_leases(array[v_lease], p_crashes);
         exception when others then
           raise warning 'holdfast: lease % could not be rescued: %', v_lease.id, sqlerrm;
           perform holdfast.take_lease_apart(v_lease);
@@ -182,7 +192,7 @@ begin
 end $$;
 
 -- Runs under the plan settings of rescue_leases, with the leases locked.
-create function holdfast.end_leases(p_leases holdfast.leases[])
+create function holdfast.end_leases(p_leases holdfast.leases[], p_crashes integer)
 returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead boolean)
 language plpgsql as $$
 declare
@@ -197,7 +207,7 @@ begin
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
+      returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
       select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
@@ -208,12 +218,13 @@ begin
       insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
       select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
     ), freed as (
-      insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select v_now, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
+      insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
+      select j.seq, j.ready_at, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
       from judged as j join holdfast.types as t on t.id = j.type_id where not j.dead and j.pass = 0
     ), back_to_gate as (
       insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-      select j.job_id, v_now - j.priority * a.ageing, v_now, j.type_id, j.lane_id, j.priority, j.attempt + 1, j.concurrency_key
+      select j.job_id, j.ready_at - j.priority * a.ageing, j.ready_at, j.type_id, j.lane_id, j.priority, j.attempt + 1,
+             j.concurrency_key
       from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
     ), arrived as (
       insert into holdfast.arrivals (type_id, concurrency_key)
@@ -224,7 +235,15 @@ begin
       on conflict on constraint tallies_pkey do update set bad = t.bad + excluded.bad
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-      select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
+      select j.job_id, v_now, j.type_id, j.priority, j.attempt, case when known.poison then 'poison' else 'exhausted' end,
+             case when known.poison then j.error || jsonb_build_object('crashes', known.crashes) else j.error end
+      from judged as j
+      cross join lateral (
+        select c.crashes || format('attempt %s: %s', j.attempt, j.error ->> 'message') as crashes,
+               cardinality(c.crashes) + 1 >= p_crashes as poison
+        from holdfast.crashes_before(j.job_id) as c (crashes)
+      ) as known
+      where j.dead
     )
     select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass
     from judged as j join holdfast.types as t on t.id = j.type_id

@@ -1,7 +1,7 @@
 -- What the migrations make, all of them together. Written by npm run schema, run by nobody: it is here for its diff.
 -- The partitions of single days are left out; each is like the partition named _rest.
 
-enum holdfast.outcome (completed, failed, timed_out, lease_expired, snoozed, handed_back, cancelled, discarded)
+enum holdfast.outcome (completed, failed, timed_out, out_of_memory, crashed, lease_expired, snoozed, handed_back, cancelled, discarded)
 
 sequence holdfast.lanes_id_seq
 
@@ -85,7 +85,7 @@ table holdfast.dead_letters partition by RANGE (died_at)
   attempt          smallint not null
   reason           text not null
   error            jsonb
-  constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text])))
+  constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text, 'poison'::text])))
   INDEX dead_letters_by_job ON ONLY holdfast.dead_letters USING btree (job_id)
 
 table holdfast.dead_letters_rest
@@ -96,7 +96,7 @@ table holdfast.dead_letters_rest
   attempt          smallint not null
   reason           text not null
   error            jsonb
-  constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text])))
+  constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text, 'poison'::text])))
   INDEX dead_letters_rest_job_id_idx ON holdfast.dead_letters_rest USING btree (job_id)
 
 table holdfast.depth_limits
@@ -348,7 +348,7 @@ table holdfast.types
   id               integer generated always as identity not null
   name             text not null
   lane_id          smallint not null
-  defined_lane     smallint not null
+  defined_lane     smallint
   priority         smallint default 5 not null
   max_attempts     smallint default 5 not null
   timeout_ms       integer default 300000 not null
@@ -803,6 +803,12 @@ begin
   where type_id = p_type and breaker_opened_at is not null;
 end 
 
+function holdfast.crashes_before(p_job uuid)
+  returns text[], sql, stable, parallel unsafe
+  select coalesce(array_agg(format('attempt %s, %s: %s', h.attempt,
+    to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
+  from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
+
 function holdfast.decide_approval(p_job uuid, p_verdict text, p_by text, p_why text)
   returns TABLE(job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, jit=off
@@ -947,7 +953,7 @@ function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
   )
   select array_agg(job_id) from ended
 
-function holdfast.end_leases(p_leases holdfast.leases[])
+function holdfast.end_leases(p_leases holdfast.leases[], p_crashes integer)
   returns TABLE(job_id uuid, type text, attempt smallint, worker_id integer, dead boolean), plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
@@ -961,7 +967,7 @@ begin
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
+      returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
       select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
@@ -972,12 +978,13 @@ begin
       insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
       select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
     ), freed as (
-      insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select v_now, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
+      insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
+      select j.seq, j.ready_at, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
       from judged as j join holdfast.types as t on t.id = j.type_id where not j.dead and j.pass = 0
     ), back_to_gate as (
       insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-      select j.job_id, v_now - j.priority * a.ageing, v_now, j.type_id, j.lane_id, j.priority, j.attempt + 1, j.concurrency_key
+      select j.job_id, j.ready_at - j.priority * a.ageing, j.ready_at, j.type_id, j.lane_id, j.priority, j.attempt + 1,
+             j.concurrency_key
       from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
     ), arrived as (
       insert into holdfast.arrivals (type_id, concurrency_key)
@@ -988,7 +995,15 @@ begin
       on conflict on constraint tallies_pkey do update set bad = t.bad + excluded.bad
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-      select j.job_id, v_now, j.type_id, j.priority, j.attempt, 'exhausted', j.error from judged as j where j.dead
+      select j.job_id, v_now, j.type_id, j.priority, j.attempt, case when known.poison then 'poison' else 'exhausted' end,
+             case when known.poison then j.error || jsonb_build_object('crashes', known.crashes) else j.error end
+      from judged as j
+      cross join lateral (
+        select c.crashes || format('attempt %s: %s', j.attempt, j.error ->> 'message') as crashes,
+               cardinality(c.crashes) + 1 >= p_crashes as poison
+        from holdfast.crashes_before(j.job_id) as c (crashes)
+      ) as known
+      where j.dead
     )
     select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass
     from judged as j join holdfast.types as t on t.id = j.type_id
@@ -1569,7 +1584,7 @@ end
 
 function holdfast.measure_depths()
   returns double precision, plpgsql, volatile, parallel unsafe
-  set jit=off
+  set jit=off, max_parallel_workers_per_gather=0
 declare
   v_begun timestamptz := clock_timestamp();
   v_last holdfast.depths_measured;
@@ -2202,7 +2217,7 @@ begin
   return query select * from unnest(v_moved);
 end 
 
-function holdfast.rescue_leases(p_limit integer, p_jobs integer)
+function holdfast.rescue_leases(p_limit integer, p_jobs integer, p_crashes integer DEFAULT 2)
   returns TABLE(job_id uuid, type text, attempt smallint, worker_id integer, dead boolean), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
@@ -2224,14 +2239,14 @@ begin
   end if;
 
   begin
-    return query select * from holdfast.end_leases(v_leases);
+    return query select * from holdfast.end_leases(v_leases, p_crashes);
   exception
     when deadlock_detected or serialization_failure then
       raise;
     when others then
       foreach v_lease in array v_leases loop
         begin
-          return query select * from holdfast.end_leases(array[v_lease]);
+          return query select * from holdfast.end_leases(array[v_lease], p_crashes);
         exception when others then
           raise warning 'holdfast: lease % could not be rescued: %', v_lease.id, sqlerrm;
           perform holdfast.take_lease_apart(v_lease);
@@ -2410,7 +2425,7 @@ begin
   on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
 end 
 
-function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_stops text[], p_worker integer, p_closed bigint[])
+function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_closed bigint[], p_stops text[] DEFAULT NULL::text[])
   returns SETOF uuid, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
@@ -2458,8 +2473,8 @@ begin
   ), buried as (
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
-           case e.move when 'die' then 'fatal' else 'exhausted' end, e.error::jsonb
-    from ended as e where e.move in ('die', 'exhaust')
+           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
+    from ended as e where e.move in ('die', 'exhaust', 'poison')
   ), back_to_gate as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
@@ -2472,15 +2487,15 @@ begin
   ), tallied as (
     insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
     select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
-           count(*) filter (where e.outcome in ('failed', 'timed_out'))
-    from ended as e where e.outcome in ('completed', 'failed', 'timed_out') group by e.type_id
+           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
+    from ended as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
   )
   select array_agg(done.job_id), array_agg(done.lease_id),
          array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon),
          array_agg(done.job_id) filter (where done.pass > 0),
          array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
-         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out')), array_agg(distinct done.type_id)
+         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed')), array_agg(distinct done.type_id)
   into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
     select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, false as free,
            coalesce(e.delay < 3000, false) as soon

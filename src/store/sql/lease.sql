@@ -24,7 +24,7 @@ returning id::text as lease
 -- name: rescueLeases
 -- Ends the attempts of at most $1 leases that nobody renewed, stopping once it has $2 jobs, and frees or buries those.
 select job_id::text as id, type, attempt, worker_id as worker, dead
-from holdfast.rescue_leases($1::text::integer, $2::text::integer)
+from holdfast.rescue_leases($1::text::integer, $2::text::integer, $3::text::integer)
 
 -- name: anyLeaseExpired
 -- Whether there is anything to rescue. Reads one index entry and writes nothing, so that asking often is cheap.

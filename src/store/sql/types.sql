@@ -28,6 +28,6 @@ select id, name from holdfast.lanes order by id
 
 -- name: readLanesOfTypes
 -- The lanes these types run in now, and how. Read before claiming, so that a change takes effect within one look.
-select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled
-from holdfast.lanes as l
-where l.id in (select t.lane_id from holdfast.types as t where t.id = any ($1::integer[])) order by l.id
+select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, to_jsonb(array_agg(t.id)) as types
+from holdfast.lanes as l join holdfast.types as t on t.lane_id = l.id where t.id = any ($1::integer[])
+group by l.id order by l.id

@@ -1,0 +1,40 @@
+import { type Command, Option } from 'commander'
+
+export interface WorkOptions {
+  databaseUrl?: string
+  concurrency?: number
+  name?: string
+  drain?: string
+  listen?: boolean
+}
+
+/** `holdfast work ./handlers.js`. What it needs is loaded when it is run. */
+export function addWork(program: Command): void {
+  program
+    .command('work')
+    .summary('run a worker for the job types a file exports')
+    .description(
+      'Runs a worker for the job types a file exports (what defineType returns, by name or in an array).\n' +
+        'SIGTERM and Ctrl-C stop it in good order. TypeScript is taken where Node can or tsx is installed.',
+    )
+    .argument('<file>', 'the file with the handlers, as ./handlers.js')
+    .addOption(new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL'))
+    .addOption(new Option('--concurrency <n>', 'how many inline handlers run at once').argParser(Number))
+    .option('--name <name>', 'what this worker is called in history')
+    .option('--drain <time>', 'how long running handlers may go on after SIGTERM, as 30s')
+    .option('--no-listen', 'do not listen for wake-up calls, as behind a pooler in transaction mode')
+    .action(work)
+}
+
+async function work(file: string, options: WorkOptions): Promise<void> {
+  const { Holdfast } = await import('../../holdfast.js')
+  const { startWorker } = await import('../../worker/start.js')
+  const { databaseUrl, ...rest } = options
+  const holdfast = new Holdfast(databaseUrl === undefined ? {} : { connectionString: databaseUrl })
+  try {
+    await startWorker(holdfast, file, { ...rest, handleSignals: true })
+  } catch (error) {
+    await holdfast.close()
+    throw error
+  }
+}

@@ -1,0 +1,73 @@
+import { HoldfastError } from '../errors.js'
+import { type Duration, toMilliseconds } from './duration.js'
+import { showValue } from './failure.js'
+
+/** Where a handler runs: in the worker itself, in a thread outside of it, or in a process of its own. */
+export type IsolationKind = 'inline' | 'thread' | 'process'
+
+export interface IsolationOptions {
+  /** `inline` (the default) costs nothing and protects from nothing; see docs/isolation.md for what the others do. */
+  isolation?: IsolationKind
+  /** Megabytes the handler and what it loads may use; an isolated attempt that takes more is ended. */
+  memory?: number
+  /** How many run at once in one worker. A type that says so has places of its own beside the worker's `concurrency`. */
+  atOnce?: number
+  /** How long an isolated handler may go on after its signal fired before its thread or process is ended. */
+  grace?: Duration
+  /** When a thread or process is replaced by a fresh one, between two jobs. */
+  recycle?: { jobs?: number; memory?: number }
+}
+
+/** The same, checked. */
+export interface Isolation {
+  readonly kind: IsolationKind
+  /** Null: no cap, as for everything inline. */
+  readonly memoryMb: number | null
+  /** Null: as many as the worker has places (inline) or the machine has cores (isolated). */
+  readonly atOnce: number | null
+  readonly graceMs: number
+  readonly recycle: { readonly jobs: number; readonly memoryMb: number }
+}
+
+export const isolationFields = ['isolation', 'memory', 'atOnce', 'grace', 'recycle']
+const kinds: readonly unknown[] = ['inline', 'thread', 'process']
+const standard = { memoryMb: 256, grace: '2s', jobs: 1_000, recycleShare: 0.75 }
+/** Below this Node does not even start; above, somebody meant kilobytes. */
+const memoryMb = { least: 16, most: 1_048_576 }
+/** Counts only while such a job is quarantined in a process. */
+const inlineGraceMs = 2_000
+const longestGraceMs = 600_000
+
+export function readIsolation(options: IsolationOptions, type: string): Isolation {
+  const kind = options.isolation ?? 'inline'
+  if (!kinds.includes(kind)) throw refused('isolation', `of ${type} is ${showValue(kind)}; it can be inline, thread or process`)
+  const atOnce = options.atOnce === undefined ? null : whole(options.atOnce, 'atOnce', type, 1, 1_000)
+  if (kind === 'inline') {
+    const useless = (['memory', 'grace', 'recycle'] as const).find((field) => options[field] !== undefined)
+    if (useless) throw refused(useless, `of ${type} has no meaning inline; say isolation: 'thread' or 'process'`)
+    return { kind, memoryMb: null, atOnce, graceMs: inlineGraceMs, recycle: { jobs: 1, memoryMb: 0 } }
+  }
+  const memory = whole(options.memory ?? standard.memoryMb, 'memory', type, memoryMb.least, memoryMb.most)
+  const graceMs = toMilliseconds(options.grace ?? standard.grace, 'grace')
+  if (graceMs > longestGraceMs) throw refused('grace', `of ${type} is more than 10 minutes`)
+  const { jobs = standard.jobs, memory: level = Math.ceil(memory * standard.recycleShare) } = options.recycle ?? {}
+  return {
+    kind,
+    memoryMb: memory,
+    atOnce,
+    graceMs,
+    recycle: {
+      jobs: whole(jobs, 'recycle.jobs', type, 1, 1_000_000_000),
+      memoryMb: whole(level, 'recycle.memory', type, 1, memoryMb.most),
+    },
+  }
+}
+
+function whole(value: unknown, field: string, type: string, low: number, high: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high) return value
+  throw refused(field, `of ${type} is ${showValue(value)}; it must be a whole number from ${low} to ${high}`)
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

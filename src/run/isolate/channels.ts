@@ -1,0 +1,105 @@
+import { type Child, startChild } from './child.js'
+import type { Channel, ChannelEvents } from './host.js'
+import type { ChildSettings, FromHost, FromHouse, HostEnd, ToHost, ToHouse } from './messages.js'
+
+/**
+ * What a process may take beside the heap: V8 needs room to collect it, and Buffers count as well. The look at the whole
+ * process allows this much; what the system enforces lies above, so that the reason can still be told.
+ */
+const growMb = (memoryMb: number): number => Math.ceil(memoryMb * 1.25) + 48
+const dataMb = (grow: number): number => Math.ceil(grow * 1.5) + 256
+
+const processEntry = new URL('./process-entry.js', import.meta.url)
+const houseEntry = new URL('./house-entry.js', import.meta.url)
+
+/** A process that runs one job at a time. */
+export function openProcess(module: string, memoryMb: number | null, events: ChannelEvents): Channel {
+  const grow = memoryMb === null ? null : growMb(memoryMb)
+  const settings: ChildSettings = { module, heapMb: memoryMb, growMb: grow, parent: process.pid }
+  const limits = { heapMb: memoryMb, dataMb: grow === null ? null : dataMb(grow) }
+  return startChild<ToHost, FromHost>(processEntry, settings, limits, events)
+}
+
+/** The process that holds the threads of one type. Started with the first thread, ended with the last. */
+export class ThreadHouse {
+  readonly #module: string
+  readonly #memoryMb: number
+  readonly #growMb: number
+  #open = new Map<number, ChannelEvents>()
+  /** Processes that are not gone yet, also those that were told to end. */
+  readonly #alive = new Set<Child<ToHouse>>()
+  #onEmpty: (() => void) | undefined
+  #child: Child<ToHouse> | undefined
+  #lastHost = 0
+
+  constructor(module: string, memoryMb: number, atOnce: number) {
+    this.#module = module
+    this.#memoryMb = memoryMb
+    this.#growMb = growMb(memoryMb) * atOnce
+  }
+
+  open(events: ChannelEvents): Channel {
+    this.#child ??= this.#start()
+    const child = this.#child
+    const host = ++this.#lastHost
+    this.#open.set(host, events)
+    child.send({ kind: 'open', host })
+    return {
+      send: (message) => child.send({ kind: 'tell', host, message }),
+      kill: () => child.send({ kind: 'close', host }),
+    }
+  }
+
+  /** Resolves when no process of it is left. All threads have to be closed before. */
+  async gone(): Promise<void> {
+    if (this.#alive.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onEmpty = resolve
+      })
+    }
+  }
+
+  #start(): Child<ToHouse> {
+    const settings: ChildSettings = {
+      module: this.#module,
+      heapMb: this.#memoryMb,
+      growMb: this.#growMb,
+      parent: process.pid,
+    }
+    const child: Child<ToHouse> = startChild<ToHouse, FromHouse>(
+      houseEntry,
+      settings,
+      { heapMb: null, dataMb: dataMb(this.#growMb) },
+      {
+        message: (message) => this.#hear(message, child),
+        ended: (end) => {
+          this.#alive.delete(child)
+          if (this.#alive.size === 0) this.#onEmpty?.()
+          this.#fall(end, child)
+        },
+      },
+    )
+    this.#alive.add(child)
+    return child
+  }
+
+  #hear(message: FromHouse, child: Child<ToHouse>): void {
+    if (message.kind === 'told') return this.#open.get(message.host)?.message(message.message)
+    const events = this.#open.get(message.host)
+    this.#open.delete(message.host)
+    if (this.#open.size === 0 && this.#child === child) {
+      this.#child = undefined
+      child.kill()
+    }
+    events?.ended(message.end)
+  }
+
+  #fall(end: Exclude<HostEnd, { how: 'house_fell' }>, child: Child<ToHouse>): void {
+    if (this.#child !== child) return
+    this.#child = undefined
+    const inIt = [...this.#open.values()]
+    this.#open = new Map()
+    const shared = inIt.filter((events) => events.busy()).length > 1
+    for (const events of inIt) events.ended(events.busy() && !shared ? end : { how: 'house_fell', end })
+  }
+}

@@ -1,0 +1,154 @@
+import type { Failure } from '../../job/failure.js'
+import type { Outcome } from '../../job/outcome.js'
+import type { FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
+
+/** A way to a thread or process, whichever it is. */
+export interface Channel {
+  send(message: ToHost): void
+  kill(): void
+}
+
+export interface ChannelEvents {
+  message(message: FromHost): void
+  /** It is gone. Comes once. */
+  ended(end: HostEnd): void
+  /** Whether a job runs there now. */
+  busy(): boolean
+}
+
+export type OpenChannel = (events: ChannelEvents) => Channel
+
+/** How a run in a host went: to its end, given up and then returned, or the host died first. */
+export type RunEnd =
+  | { kind: 'ended'; outcome: Outcome; clean: boolean }
+  | { kind: 'returned'; clean: boolean }
+  | { kind: 'died'; end: HostEnd }
+
+/** The host could not load the handlers, or did not start at all. */
+export class HostBroken extends Error {
+  readonly failure: Failure
+  /** The house fell while this host was starting, so it may well be another's fault. */
+  readonly fell: boolean
+
+  constructor(failure: Failure, fell = false) {
+    super(failure.message)
+    this.failure = failure
+    this.fell = fell
+  }
+}
+
+const startWithinMs = 60_000
+
+/** The worker's side of one thread or process that runs one job at a time. */
+export class Host {
+  /** Resolves when the handlers are loaded; rejects with HostBroken. */
+  readonly ready: Promise<void>
+  /** Resolves when it is gone. */
+  readonly gone: Promise<void>
+  jobs = 0
+  memoryMb = 0
+  readonly #channel: Channel
+  #end: HostEnd | undefined
+  #becomeReady!: () => void
+  #break!: (broken: HostBroken) => void
+  #go!: () => void
+  #finish: ((end: RunEnd) => void) | undefined
+  #onExtend: ((ms: number) => Promise<boolean>) | undefined
+
+  constructor(open: OpenChannel) {
+    this.ready = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve
+      this.#break = reject
+    })
+    this.gone = new Promise((resolve) => {
+      this.#go = resolve
+    })
+    this.ready.catch(() => {})
+    this.#channel = open({
+      message: (message) => this.#hear(message),
+      ended: (end) => this.#die(end),
+      busy: () => this.#finish !== undefined,
+    })
+    const late = setTimeout(() => {
+      this.#break(new HostBroken({ name: 'HostFailed', message: `did not start within ${startWithinMs / 1_000} s` }))
+      this.kill()
+    }, startWithinMs)
+    void this.ready.catch(() => {}).finally(() => clearTimeout(late))
+  }
+
+  get alive(): boolean {
+    return this.#end === undefined
+  }
+
+  /** Runs one job. Never rejects: a host that dies is an answer too. */
+  run(job: JobAcross, onExtend: (ms: number) => Promise<boolean>): Promise<RunEnd> {
+    this.jobs += 1
+    if (this.#end) return Promise.resolve({ kind: 'died', end: this.#end })
+    this.#onExtend = onExtend
+    return new Promise((resolve) => {
+      this.#finish = (end) => {
+        this.#finish = undefined
+        resolve(end)
+      }
+      this.#channel.send({ kind: 'run', job })
+    })
+  }
+
+  giveUp(why: GiveUp): void {
+    this.#channel.send({ kind: 'giveUp', why })
+  }
+
+  kill(): void {
+    if (this.alive) this.#channel.kill()
+  }
+
+  #hear(message: FromHost): void {
+    switch (message.kind) {
+      case 'ready':
+        return this.#becomeReady()
+      case 'broken':
+        this.#break(new HostBroken(message.failure))
+        return this.kill()
+      case 'ended':
+        this.memoryMb = message.memoryMb
+        return this.#finish?.({ kind: 'ended', outcome: message.outcome, clean: message.clean })
+      case 'returned':
+        this.memoryMb = message.memoryMb
+        return this.#finish?.({ kind: 'returned', clean: message.clean })
+      case 'extendLease':
+        return void this.#extend(message.ask, message.ms)
+    }
+  }
+
+  async #extend(ask: number, ms: number): Promise<void> {
+    try {
+      this.#channel.send({ kind: 'lease', ask, held: (await this.#onExtend?.(ms)) ?? false })
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#channel.send({ kind: 'lease', ask, held: false, problem })
+    }
+  }
+
+  #die(end: HostEnd): void {
+    this.#end = end
+    this.#break(new HostBroken(failureOf(end), end.how === 'house_fell'))
+    this.#finish?.({ kind: 'died', end })
+    this.#go()
+  }
+}
+
+/** For a host that died before it was ready. */
+function failureOf(end: HostEnd): Failure {
+  switch (end.how) {
+    case 'failed':
+      return end.failure
+    case 'house_fell':
+      return failureOf(end.end)
+    case 'out_of_memory':
+      return { name: 'OutOfMemoryError', message: `out of memory while loading the handlers: ${end.detail}` }
+    case 'exited':
+      return { name: 'HostExited', message: `ended with exit code ${end.code} while loading the handlers` }
+    case 'signalled':
+      return { name: 'HostKilled', message: `was ended by ${end.signal} while loading the handlers` }
+  }
+}

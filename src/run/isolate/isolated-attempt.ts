@@ -1,0 +1,136 @@
+import { monotonicMs } from '../../clock.js'
+import type { ClaimedJob } from '../../job/claimed.js'
+import type { Failure } from '../../job/failure.js'
+import type { Outcome } from '../../job/outcome.js'
+import type { AttemptEvents, RunningAttempt } from '../attempt.js'
+import { outcomeOf, outOfMemory } from './ending.js'
+import { type Host, HostBroken } from './host.js'
+import type { HostPool } from './host-pool.js'
+import type { GiveUp, HostEnd } from './messages.js'
+
+export interface IsolatedSettings {
+  kind: 'thread' | 'process'
+  memoryMb: number | null
+  graceMs: number
+  /** The hosts of this type. */
+  pool: HostPool
+  /** Processes that run one job and end: where a job runs whose neighbour brought their house down, or that is a suspect. */
+  cells: HostPool
+}
+
+/**
+ * One try at one job in a thread or process. It ends when nothing of it runs any more: given up, its signal fires; after
+ * the grace time its host is ended. So its slot is free only when the work has truly stopped.
+ */
+export class IsolatedAttempt implements RunningAttempt {
+  readonly job: ClaimedJob
+  startedAtMs: number | null = null
+  /** Never, until the handler starts: the time a host takes to start is not the handler's. */
+  deadlineMs = Number.POSITIVE_INFINITY
+  readonly #settings: IsolatedSettings
+  readonly #events: AttemptEvents
+  #host: Host | undefined
+  #givenUp: { outcome: Outcome | null } | undefined
+  #ended = false
+  #grace: NodeJS.Timeout | undefined
+
+  constructor(job: ClaimedJob, settings: IsolatedSettings, events: AttemptEvents) {
+    this.job = job
+    this.#settings = settings
+    this.#events = events
+  }
+
+  start(): void {
+    void this.#perform()
+  }
+
+  timeOut(): void {
+    const message = `the attempt took longer than its timeout of ${this.job.type.timeoutMs} ms`
+    this.#giveUp('timed_out', { kind: 'timed_out', failure: { name: 'TimeoutError', message } })
+  }
+
+  handBack(): void {
+    this.#giveUp('handed_back', { kind: 'handed_back' })
+  }
+
+  /** The job has ended as cancelled already; what is left to report is that nothing of it runs any more. */
+  cancel(): void {
+    this.#giveUp('cancelled', { kind: 'handed_back' })
+  }
+
+  loseLease(): void {
+    this.#giveUp('lease_lost', null)
+  }
+
+  async #perform(): Promise<void> {
+    const { pool, cells } = this.#settings
+    const alone = pool === cells
+    // Whoever starts attempts counts on none of them ending before start() is back.
+    await Promise.resolve()
+    if (this.#ended) return
+    // Hosts die one after the other: the job need not wait for that here, another worker may do better.
+    if (pool.restMs > 0) return this.#end({ kind: 'handed_back' })
+    let end = await this.#runIn(pool, alone || this.#settings.kind === 'process')
+    if (end === 'again') end = await this.#runIn(cells, true)
+    clearTimeout(this.#grace)
+    if (this.#ended) return
+    if (this.#givenUp === undefined) return this.#end(end as Outcome)
+    if (this.#givenUp.outcome) this.#end(this.#givenUp.outcome)
+  }
+
+  /** One run. `again`: the house fell while others ran there too, so it must be tried alone to know who did it. */
+  async #runIn(pool: HostPool, alone: boolean): Promise<Outcome | 'again'> {
+    let host: Host
+    try {
+      host = await pool.take()
+    } catch (error) {
+      return { kind: 'failed', failure: this.#notStarted(error), fatal: false }
+    }
+    if (this.#givenUp) {
+      pool.giveBack(host, true)
+      return { kind: 'handed_back' }
+    }
+    this.#host = host
+    this.startedAtMs ??= monotonicMs()
+    this.deadlineMs = monotonicMs() + this.job.type.timeoutMs
+    const { type, claimedAtMs: _, crashes: __, ...job } = this.job
+    const across = { ...job, type: type.type, createdAt: job.createdAt.toISOString() }
+    const run = await host.run(across, (ms) => this.#events.extendLease(this, ms))
+    this.#host = undefined
+    if (run.kind === 'died') return this.#died(run.end, pool, alone)
+    pool.giveBack(host, run.clean)
+    if (run.kind === 'returned') return { kind: 'handed_back' }
+    if (run.outcome.kind !== 'out_of_memory') return run.outcome
+    return { kind: 'out_of_memory', failure: outOfMemory(run.outcome.failure.message, this.#settings.memoryMb) }
+  }
+
+  #died(end: HostEnd, pool: HostPool, alone: boolean): Outcome | 'again' {
+    const kind = alone ? 'process' : this.#settings.kind
+    const outcome = outcomeOf(end, { kind, memoryMb: this.#settings.memoryMb, alone })
+    // Ended by us, for the timeout or the cap: no crash of the host's own.
+    if (this.#givenUp) return outcome
+    if (end.how === 'house_fell') return 'again'
+    if (outcome.kind === 'crashed') pool.crashed(outcome.failure.message)
+    return outcome
+  }
+
+  #notStarted(error: unknown): Failure {
+    const { name, message, ...rest } = error instanceof HostBroken ? error.failure : { name: 'Error', message: String(error) }
+    return { ...rest, name, message: `no ${this.#settings.kind} for ${this.job.type.type} could be started: ${message}` }
+  }
+
+  #giveUp(why: GiveUp, outcome: Outcome | null): void {
+    if (this.#givenUp || this.#ended) return
+    this.#givenUp = { outcome }
+    const host = this.#host
+    // No handler has begun; the host that is on its way serves the next job.
+    if (!host) return outcome ? this.#end(outcome) : undefined
+    host.giveUp(why)
+    this.#grace = setTimeout(() => host.kill(), this.#settings.graceMs)
+  }
+
+  #end(outcome: Outcome): void {
+    this.#ended = true
+    this.#events.ended(this, outcome)
+  }
+}

@@ -1,0 +1,69 @@
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { HoldfastError } from '../../errors.js'
+import { describeFailure } from '../../job/failure.js'
+import { type AnyJobType, isJobType } from '../../job/type.js'
+
+const typescript = /\.[cm]?tsx?$/
+
+/** The file as a URL: it may be given as a URL, the text of one (import.meta.url) or a path from the working directory. */
+export function moduleUrl(module: string | URL): string {
+  if (module instanceof URL) return module.href
+  return module.startsWith('file:') ? module : pathToFileURL(resolve(module)).href
+}
+
+/** Every job type the file exports, by name or in an array. What goes wrong names the file. */
+export async function loadTypes(module: string): Promise<AnyJobType[]> {
+  const file = module.startsWith('file:') ? fileURLToPath(module) : module
+  let exported: Record<string, unknown>
+  try {
+    if (typescript.test(file)) await readTypeScript(module, file)
+    exported = await import(module)
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'invalid_module') throw error
+    const { name, message } = describeFailure(error)
+    throw new HoldfastError('invalid_module', `${file} cannot be loaded: ${name}: ${message}`, { field: 'module', cause: error })
+  }
+  // A CommonJS file shows its exports twice: by name and as the default.
+  const found = new Set(Object.values(exported).flatMap(typesIn))
+  const byName = new Map<string, AnyJobType>()
+  for (const type of found) {
+    if (byName.has(type.type)) throw new HoldfastError('duplicate_handler', `${file} has two handlers for ${type.type}`)
+    byName.set(type.type, type)
+  }
+  if (byName.size === 0) {
+    throw new HoldfastError('missing_handler', `${file} exports no job types; export what defineType returns`, {
+      field: 'module',
+    })
+  }
+  return [...byName.values()]
+}
+
+function typesIn(value: unknown): AnyJobType[] {
+  if (isJobType(value)) return [value]
+  if (Array.isArray(value)) return value.filter(isJobType)
+  return typeof value === 'object' && value !== null ? Object.values(value).filter(isJobType) : []
+}
+
+let tsxRegistered = false
+
+/** Lets Node take TypeScript: by itself where it can, or through tsx where the project has it. For development. */
+async function readTypeScript(module: string, file: string): Promise<void> {
+  if (tsxRegistered || (process.features as { typescript?: unknown }).typescript) return
+  const require = createRequire(module)
+  let manifest: string
+  try {
+    manifest = require.resolve('tsx/package.json')
+  } catch {
+    const message = `${file} is TypeScript, which Node ${process.versions.node} does not run by itself: npm install -D tsx, use Node 22.18 or later, or give the built .js file`
+    throw new HoldfastError('invalid_module', message, { field: 'module' })
+  }
+  // Not `import 'tsx'`, which does nothing in a thread; and not by require.resolve, which finds the wrong one of its builds.
+  for (const kind of ['./cjs/api', './esm/api']) {
+    const path: string = require(manifest).exports[kind].import.default
+    const { register } = await import(new URL(path, pathToFileURL(manifest)).href)
+    register()
+  }
+  tsxRegistered = true
+}

@@ -1,0 +1,69 @@
+import type { Failure } from '../../job/failure.js'
+import type { Outcome } from '../../job/outcome.js'
+
+/** A claimed job on its way to the thread or process that runs it. Plain JSON: the payload stays the text it is stored as. */
+export interface JobAcross {
+  id: string
+  lease: string
+  lane: number
+  type: string
+  priority: number
+  attempt: number
+  maxAttempts: number
+  createdAt: string
+  payload: string | null
+}
+
+export type GiveUp = 'timed_out' | 'handed_back' | 'cancelled' | 'lease_lost'
+
+/** From the worker to a host (a thread or process that runs one job at a time). */
+export type ToHost =
+  | { kind: 'run'; job: JobAcross }
+  /** The attempt is given up: its signal fires. */
+  | { kind: 'giveUp'; why: GiveUp }
+  /** The answer to extendLease. `problem`: the database could not be asked. */
+  | { kind: 'lease'; ask: number; held: boolean; problem?: string }
+
+/** From a host to the worker. */
+export type FromHost =
+  | { kind: 'ready' }
+  /** The module with the handlers could not be loaded; the host is of no use. */
+  | { kind: 'broken'; failure: Failure }
+  /** The attempt has ended. Not `clean`: something of it may still be running, so the host must not be used again. */
+  | { kind: 'ended'; outcome: Outcome; clean: boolean; memoryMb: number }
+  /** The handler of an attempt that was given up came to its end. */
+  | { kind: 'returned'; clean: boolean; memoryMb: number }
+  | { kind: 'extendLease'; ask: number; ms: number }
+
+/** How a host came to its end. */
+export type HostEnd =
+  | { how: 'exited'; code: number }
+  | { how: 'signalled'; signal: string }
+  | { how: 'out_of_memory'; detail: string }
+  | { how: 'failed'; failure: Failure }
+  /** Its house died while several jobs ran there; which of them did it cannot be known from outside. */
+  | { how: 'house_fell'; end: Exclude<HostEnd, { how: 'house_fell' }> }
+
+/** From the worker to a house (a process that holds the threads of one type). */
+export type ToHouse =
+  | { kind: 'open'; host: number }
+  | { kind: 'tell'; host: number; message: ToHost }
+  | { kind: 'close'; host: number }
+
+export type FromHouse = { kind: 'told'; host: number; message: FromHost } | { kind: 'closed'; host: number; end: HostEnd }
+
+/** What a process or house is started with. */
+export interface ChildSettings {
+  module: string
+  /** Heap of each thread of a house; a process has its own as a flag. */
+  heapMb: number | null
+  /** Resident memory the process may grow by after its start; null: any. */
+  growMb: number | null
+  parent: number
+}
+
+/** What a process writes before it ends itself, because nobody could tell its end from a crash. */
+export type LastWords = { kind: 'memory'; usedMb: number }
+
+/** The pipe they go to; 0 to 2 are the usual ones and 3 carries the messages. */
+export const lastWordsFd = 4

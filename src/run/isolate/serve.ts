@@ -1,0 +1,145 @@
+import { getHeapStatistics } from 'node:v8'
+import { HoldfastError } from '../../errors.js'
+import type { ClaimedJob } from '../../job/claimed.js'
+import { describeFailure } from '../../job/failure.js'
+import type { Outcome } from '../../job/outcome.js'
+import type { AnyJobType } from '../../job/type.js'
+import { Attempt, attemptInProgress } from '../attempt.js'
+import { loadTypes } from './load-types.js'
+import type { FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
+import { checkResult } from './result.js'
+
+export interface Port {
+  send(message: FromHost): void
+  listen(hear: (message: ToHost) => void): void
+}
+
+/** Known by name, because the handlers may load another copy of this package. */
+const mark = Symbol.for('holdfast.host')
+
+/** Whether this code runs where isolated handlers run. No worker may start there: it would start hosts of its own. */
+export function insideHost(): boolean {
+  return mark in globalThis
+}
+
+export function enterHost(): void {
+  Object.defineProperty(globalThis, mark, { value: true })
+}
+
+/** What Node calls it when a Buffer asks for memory that the system does not give; there is no code to go by. */
+const noMemory = 'Array buffer allocation failed'
+
+/** The inner side of a thread or process: loads the handlers and runs one attempt after the other, as the worker says. */
+export async function serve(module: string, port: Port): Promise<void> {
+  enterHost()
+  const types = new Map<string, AnyJobType>()
+  try {
+    for (const type of await loadTypes(module)) types.set(type.type, checkingResult(type))
+  } catch (error) {
+    return port.send({ kind: 'broken', failure: describeFailure(error) })
+  }
+  new Host(types, port)
+  port.send({ kind: 'ready' })
+}
+
+class Host {
+  readonly #types: ReadonlyMap<string, AnyJobType>
+  readonly #port: Port
+  readonly #asks = new Map<number, (answer: ToHost & { kind: 'lease' }) => void>()
+  #attempt: Attempt | undefined
+  #givenUp = false
+  #cancelled = false
+  #clean = true
+  #lastAsk = 0
+
+  constructor(types: ReadonlyMap<string, AnyJobType>, port: Port) {
+    this.#types = types
+    this.#port = port
+    port.listen((message) => this.#hear(message))
+    process.on('unhandledRejection', (error) => this.#escaped(error))
+    process.on('uncaughtException', (error) => this.#escaped(error))
+  }
+
+  #hear(message: ToHost): void {
+    switch (message.kind) {
+      case 'run':
+        return this.#run(message.job)
+      case 'giveUp':
+        return this.#giveUp(message.why)
+      case 'lease':
+        this.#asks.get(message.ask)?.(message)
+        this.#asks.delete(message.ask)
+    }
+  }
+
+  #run(across: JobAcross): void {
+    const type = this.#types.get(across.type)
+    if (!type) {
+      const failure = { name: 'HoldfastError', message: `the file has no handler for ${across.type}`, code: 'missing_handler' }
+      return this.#tellEnd({ kind: 'failed', failure, fatal: false })
+    }
+    this.#givenUp = false
+    this.#cancelled = false
+    const job: ClaimedJob = { ...across, type, createdAt: new Date(across.createdAt), claimedAtMs: 0 }
+    this.#attempt = new Attempt(job, {
+      // An attempt the worker gave up is settled there; what matters then is when its handler returns.
+      ended: (_, outcome) => this.#ended(outcome),
+      overran: () => this.#givenUp && this.#tellReturn(),
+      escaped: () => {
+        this.#clean = false
+      },
+      extendLease: (_, ms) => this.#extendLease(ms),
+    })
+    this.#attempt.start()
+  }
+
+  #giveUp(why: GiveUp): void {
+    this.#givenUp = true
+    this.#cancelled = why === 'cancelled'
+    if (why === 'timed_out') this.#attempt?.timeOut()
+    else if (why === 'handed_back') this.#attempt?.handBack()
+    else if (why === 'cancelled') this.#attempt?.cancel()
+    else this.#attempt?.loseLease()
+  }
+
+  /** A cancelled attempt ends with its handler, the others end when they are given up and their handlers come later. */
+  #ended(outcome: Outcome): void {
+    if (!this.#givenUp) this.#tellEnd(outcome)
+    else if (this.#cancelled) this.#tellReturn()
+  }
+
+  #tellReturn(): void {
+    this.#port.send({ kind: 'returned', clean: this.#clean, memoryMb: usedMb() })
+  }
+
+  async #extendLease(ms: number): Promise<boolean> {
+    const ask = ++this.#lastAsk
+    const answered = new Promise<ToHost & { kind: 'lease' }>((resolve) => this.#asks.set(ask, resolve))
+    this.#port.send({ kind: 'extendLease', ask, ms })
+    const { held, problem } = await answered
+    if (problem !== undefined) throw new HoldfastError('database_unavailable', problem)
+    return held
+  }
+
+  /** An error nobody waited for. It ends the attempt it belongs to, and the host after it: who knows what still runs. */
+  #escaped(error: unknown): void {
+    this.#clean = false
+    const attempt = attemptInProgress() ?? this.#attempt
+    attempt?.fail(error)
+  }
+
+  #tellEnd(outcome: Outcome): void {
+    const noRoom = outcome.kind === 'failed' && outcome.failure.message.startsWith(noMemory)
+    const told: Outcome = noRoom ? { kind: 'out_of_memory', failure: outcome.failure } : outcome
+    this.#port.send({ kind: 'ended', outcome: told, clean: this.#clean, memoryMb: usedMb() })
+  }
+}
+
+function checkingResult(type: AnyJobType): AnyJobType {
+  return { ...type, run: async (payload, context) => checkResult(await type.run?.(payload, context)) }
+}
+
+function usedMb(): number {
+  const { used_heap_size: heap, external_memory: external } = getHeapStatistics()
+  return (heap + external) / 1_048_576
+}

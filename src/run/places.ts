@@ -1,0 +1,178 @@
+import { availableParallelism } from 'node:os'
+import type { ClaimedJob } from '../job/claimed.js'
+import type { AnyJobType } from '../job/type.js'
+import { openProcess, ThreadHouse } from './isolate/channels.js'
+import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
+import { IsolatedAttempt } from './isolate/isolated-attempt.js'
+import { Slots, type SlotsEvents } from './slots.js'
+
+export interface PlacesSettings {
+  concurrency: number
+  /** The file with the handlers, for what runs outside of the worker. */
+  module: string | null
+  /** A job whose hosts died this often under it runs alone, in a process of its own. */
+  quarantineAfter: number
+}
+
+export interface PlacesEvents extends SlotsEvents {
+  quarantined(job: ClaimedJob): void
+  hostCrashed(type: string, reason: string, inARow: number, restMs: number): void
+}
+
+/** A quarantined job waits longer for its turn than others: every other worker would have it wait as well. */
+const cellWaitMs = 60_000
+const cellsAtOnce = 1
+
+/**
+ * Where a worker's jobs run. Inline types share the worker's slots; a type that is isolated, or says how many may run at
+ * once, has slots of its own; suspects go through a cell. None of them ever waits for another.
+ */
+export class Places {
+  readonly #shared: Slots
+  readonly #own = new Map<string, Slots>()
+  readonly #quarantine: Slots
+  readonly #pools = new Map<string, HostPool>()
+  readonly #cells = new Map<string, HostPool>()
+  readonly #houses: ThreadHouse[] = []
+  readonly #settings: PlacesSettings
+  readonly #events: PlacesEvents
+
+  constructor(settings: PlacesSettings, types: readonly AnyJobType[], events: PlacesEvents) {
+    this.#settings = settings
+    this.#events = events
+    this.#shared = new Slots({ concurrency: settings.concurrency }, events)
+    for (const type of types.filter(hasOwnPlaces)) this.#own.set(type.type, this.#ownSlots(type))
+    this.#quarantine = new Slots(
+      {
+        concurrency: cellsAtOnce,
+        longestWaitMs: cellWaitMs,
+        begin: (job, attemptEvents) => {
+          const cells = this.#cellsOf(job.type)
+          const { memoryMb, graceMs } = job.type.isolation
+          return new IsolatedAttempt(job, { kind: 'process', memoryMb, graceMs, pool: cells, cells }, attemptEvents)
+        },
+      },
+      events,
+    )
+  }
+
+  get running(): number {
+    return this.#all().reduce((sum, slots) => sum + slots.running, 0)
+  }
+
+  get overrunning(): string[] {
+    return this.#all().flatMap((slots) => slots.overrunning)
+  }
+
+  /** The types whose hosts die one after the other. */
+  get troubles(): (PoolTrouble & { type: string })[] {
+    const found: (PoolTrouble & { type: string })[] = []
+    for (const [type, pool] of this.#pools) if (pool.trouble) found.push({ type, ...pool.trouble })
+    return found
+  }
+
+  get sharedRoom(): number {
+    return this.#shared.room
+  }
+
+  ownRoom(type: string): number {
+    return this.#own.get(type)?.room ?? 0
+  }
+
+  add(jobs: readonly ClaimedJob[]): void {
+    if (this.#own.size === 0 && jobs.every((job) => job.crashes === undefined)) return this.#shared.add(jobs)
+    const byPlace = new Map<Slots, ClaimedJob[]>()
+    for (const job of jobs) {
+      const place = this.#placeOf(job)
+      const there = byPlace.get(place)
+      if (there) there.push(job)
+      else byPlace.set(place, [job])
+    }
+    for (const [place, some] of byPlace) place.add(some)
+  }
+
+  /** How many jobs of one lane are held here. */
+  heldOf(lane: number): number {
+    return this.#all().reduce((sum, slots) => sum + slots.heldOf(lane), 0)
+  }
+
+  cancel(jobs: ReadonlySet<string>): void {
+    for (const slots of this.#all()) slots.cancel(jobs)
+  }
+
+  loseLeases(leases: ReadonlySet<string>): number {
+    return this.#all().reduce((sum, slots) => sum + slots.loseLeases(leases), 0)
+  }
+
+  handBackWaiting(): void {
+    for (const slots of this.#all()) slots.handBackWaiting()
+  }
+
+  handBackRunning(): void {
+    for (const slots of this.#all()) slots.handBackRunning()
+  }
+
+  /** Ends every thread and process. Resolves when they are gone. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#pools.values(), ...this.#cells.values()].map((pool) => pool.stop()))
+    await Promise.all(this.#houses.map((house) => house.gone()))
+  }
+
+  #all(): Slots[] {
+    return [this.#shared, ...this.#own.values(), this.#quarantine]
+  }
+
+  #placeOf(job: ClaimedJob): Slots {
+    // Without a file there is no other process to run it in: it stays where it was, with its attempts as the only limit.
+    if (this.#settings.module !== null && (job.crashes?.length ?? 0) >= this.#settings.quarantineAfter) {
+      this.#events.quarantined(job)
+      return this.#quarantine
+    }
+    return this.#own.get(job.type.type) ?? this.#shared
+  }
+
+  #ownSlots(type: AnyJobType): Slots {
+    const { kind, memoryMb, atOnce, graceMs, recycle } = type.isolation
+    const concurrency = atOnce ?? availableParallelism()
+    if (kind === 'inline') return new Slots({ concurrency }, this.#events)
+    const module = this.#settings.module as string
+    const house = kind === 'thread' ? new ThreadHouse(module, memoryMb as number, concurrency) : undefined
+    if (house) this.#houses.push(house)
+    const pool: HostPool = new HostPool({
+      open: (events) => house?.open(events) ?? openProcess(module, memoryMb, events),
+      recycle,
+      rests: true,
+      onCrash: (reason, inARow, restMs) => this.#events.hostCrashed(type.type, reason, inARow, restMs),
+      onRested: () => this.#events.room(),
+    })
+    this.#pools.set(type.type, pool)
+    return new Slots(
+      {
+        concurrency,
+        open: () => pool.restMs === 0,
+        begin: (job, events) => new IsolatedAttempt(job, { kind, memoryMb, graceMs, pool, cells: this.#cellsOf(type) }, events),
+      },
+      this.#events,
+    )
+  }
+
+  #cellsOf(type: AnyJobType): HostPool {
+    const made = this.#cells.get(type.type)
+    if (made) return made
+    const { memoryMb } = type.isolation
+    const pool = new HostPool({
+      open: (events) => openProcess(this.#settings.module as string, memoryMb, events),
+      recycle: { jobs: 1, memoryMb: 0 },
+      // A crash is what a cell is for.
+      rests: false,
+      onCrash: (reason, inARow, restMs) => this.#events.hostCrashed(type.type, reason, inARow, restMs),
+      onRested: () => {},
+    })
+    this.#cells.set(type.type, pool)
+    return pool
+  }
+}
+
+export function hasOwnPlaces(type: AnyJobType): boolean {
+  return type.isolation.kind !== 'inline' || type.isolation.atOnce !== null
+}

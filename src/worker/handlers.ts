@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url'
+import { HoldfastError } from '../errors.js'
+import type { AnyJobType } from '../job/type.js'
+import { checkModule } from '../run/isolate/check-module.js'
+import { loadTypes, moduleUrl } from '../run/isolate/load-types.js'
+import { insideHost } from '../run/isolate/serve.js'
+import type { WorkerSettings } from './options.js'
+
+export interface Handlers {
+  handlers: ReadonlyMap<string, AnyJobType>
+  /** The file they are in, where it is known. */
+  module: string | null
+}
+
+/** The handlers a worker is to run, from a list or a file. Everything wrong with them is found here, before it starts. */
+export async function collectHandlers(
+  source: readonly AnyJobType[] | URL | string,
+  { module, upkeepOnly }: Pick<WorkerSettings, 'module' | 'upkeepOnly'>,
+): Promise<Handlers> {
+  if (insideHost()) {
+    const message =
+      'a worker was started inside of a thread or process that runs handlers: the file with the handlers must not start a worker when it is imported; move them to a file of their own'
+    throw new HoldfastError('invalid_module', message, { field: 'module' })
+  }
+  if (typeof source === 'string' || source instanceof URL) {
+    const file = moduleUrl(source)
+    return { handlers: byName(await loadTypes(file), ` in ${fileURLToPath(file)}`, false), module: file }
+  }
+  const handlers = byName(source, '', upkeepOnly)
+  const isolated = [...handlers.values()].filter((type) => type.isolation.kind !== 'inline')
+  if (isolated.length === 0) return { handlers, module }
+  const names = isolated.map((type) => type.type)
+  if (module === null) {
+    const message = `${names.join(', ')} cannot run in a thread or process without the file the handlers are in: startWorker(holdfast, types, { module: import.meta.url of that file }) or startWorker(holdfast, './handlers.js')`
+    throw new HoldfastError('invalid_configuration', message, { field: 'module' })
+  }
+  await checkModule(module, names)
+  return { handlers, module }
+}
+
+function byName(types: readonly AnyJobType[], where: string, mayBeNone: boolean): Map<string, AnyJobType> {
+  const handlers = new Map<string, AnyJobType>()
+  for (const type of types) {
+    if (handlers.has(type.type)) throw new HoldfastError('duplicate_handler', `two handlers were given for ${type.type}${where}`)
+    if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function${where}, so no worker can run it`)
+    handlers.set(type.type, type)
+  }
+  if (handlers.size === 0 && !mayBeNone) throw new HoldfastError('missing_handler', 'the worker was given no job types')
+  return handlers
+}

@@ -1,0 +1,217 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Holdfast } from 'holdfast'
+import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import { startWorker, type Worker, type WorkerOptions } from 'holdfast/worker'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+const quiet = { info() {}, warn() {}, error() {} }
+const handlers = new URL('../support/isolation/handlers.mjs', import.meta.url)
+const patient = { timeout: 60_000, interval: 20 }
+
+let scratch: ScratchDatabase
+let holdfast: Holdfast
+let directory: string
+let workers: Worker[] = []
+
+beforeEach(async () => {
+  scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
+  holdfast = new Holdfast({ connectionString: scratch.connectionString })
+  directory = await mkdtemp(join(tmpdir(), 'holdfast-isolation-'))
+})
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()))
+  workers = []
+  await holdfast.close()
+  await scratch.drop()
+  await rm(directory, { recursive: true })
+})
+
+async function work(options: WorkerOptions = {}): Promise<Worker> {
+  const worker = await startWorker(holdfast, handlers, { logger: quiet, ...options })
+  workers.push(worker)
+  return worker
+}
+
+async function reaches(id: string, status: string): Promise<NonNullable<Awaited<ReturnType<Holdfast['job']>>>> {
+  await vi.waitFor(async () => expect((await holdfast.job(id))?.status).toBe(status), patient)
+  return (await holdfast.job(id)) as NonNullable<Awaited<ReturnType<Holdfast['job']>>>
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('across the border', { timeout: 90_000 }, () => {
+  it('a handler sees the same job, wherever it runs, and a thread is not in the process of the worker', async () => {
+    await work()
+    const seen: Record<string, unknown>[] = []
+    for (const type of ['report_inline', 'report_thread', 'report_process']) {
+      const file = join(directory, type)
+      const { id } = await holdfast.enqueue(type, { file, note: 'ünïcode "quoted"' }, { priority: 7, maxAttempts: 3 })
+      const { createdAt } = await reaches(id, 'completed')
+      const line = JSON.parse(linesOf(file)[0] as string)
+      expect(line).toMatchObject({ id, type, priority: 7, attempt: 1, maxAttempts: 3, createdAt: createdAt.toISOString() })
+      expect(line.note).toBe('ünïcode "quoted"')
+      expect(BigInt(line.fence)).toBeGreaterThan(0n)
+      seen.push(line)
+    }
+    expect(seen.map((line) => line.pid === process.pid)).toEqual([true, false, false])
+    expect(seen.map((line) => line.isMainThread)).toEqual([true, false, true])
+  })
+
+  it.each(['thread', 'process'])('a handler in a %s extends its lease, snoozes and hears its signal', async (kind) => {
+    await work()
+    const type = `context_${kind}`
+    const extended = await holdfast.enqueue(type, { ask: 'extend' })
+    await reaches(extended.id, 'completed')
+    const snoozed = await holdfast.enqueue(type, { ask: 'snooze' })
+    await reaches(snoozed.id, 'scheduled')
+    const file = join(directory, 'reason')
+    const timed = await holdfast.enqueue(type, { ask: 'signal', file })
+    expect((await reaches(timed.id, 'dead')).attempts).toMatchObject([{ outcome: 'timed_out' }])
+    expect(linesOf(file)).toEqual(['TimeoutError'])
+  })
+
+  it.each(['thread', 'process'])('errors thrown in a %s mean what they mean inline', async (kind) => {
+    await work()
+    const fatal = await holdfast.enqueue(`bad_${kind}`, { how: 'fatal' })
+    const later = await holdfast.enqueue(`bad_${kind}`, { how: 'retryLater' })
+    expect((await reaches(fatal.id, 'dead')).attempts).toMatchObject([{ error: { name: 'FatalError', message: 'no use' } }])
+    const { dueAt } = await reaches(later.id, 'failed')
+    expect((dueAt as Date).getTime()).toBeGreaterThan(Date.now() + 50 * 60_000)
+  })
+
+  it('a lease that is lost ends the handler in its process', async () => {
+    const worker = await work({ lease: '1s', unsafe: true })
+    const file = join(directory, 'lost')
+    await holdfast.enqueue('report_process', { file, wait: 60_000 })
+    await vi.waitFor(() => expect(linesOf(file)).toHaveLength(1), patient)
+    await holdfast.store.database.query({ name: 'steal', text: 'delete from holdfast.leases' }, [])
+    await vi.waitFor(() => expect(worker.health().running).toBe(0), patient)
+    await worker.stop()
+    expect(isAlive(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)
+  })
+})
+
+describe('one bad job among neighbours', { timeout: 90_000 }, () => {
+  it('brings down the house of its type, and the others run again at once without paying for it', async () => {
+    await work()
+    const file = join(directory, 'gate')
+    await writeFile(file, '')
+    const [bad, one, two] = await holdfast.enqueueMany([
+      { type: 'gate_thread', payload: { file, misdeed: 'kill' } },
+      { type: 'gate_thread', payload: { file } },
+      { type: 'gate_thread', payload: { file } },
+    ])
+    await vi.waitFor(() => expect(linesOf(`${file}.started`)).toHaveLength(3), patient)
+    expect(new Set(linesOf(`${file}.started`)).size).toBe(1)
+    await rm(file)
+    for (const id of [one?.id, two?.id]) {
+      const { attempts } = await reaches(id as string, 'completed')
+      expect(attempts).toMatchObject([{ outcome: 'completed', attempt: 1 }])
+    }
+    const { attempts } = await reaches(bad?.id as string, 'dead')
+    expect(attempts.map((attempt) => attempt.outcome)).toEqual(['crashed', 'crashed'])
+  })
+})
+
+describe('hosts', { timeout: 90_000 }, () => {
+  it('are replaced after so many jobs, between two of them', async () => {
+    await work()
+    const file = join(directory, 'recycled')
+    const enqueued = await holdfast.enqueueMany(Array.from({ length: 15 }, () => ({ type: 'recycled', payload: { file } })))
+    for (const { id } of enqueued) await reaches(id, 'completed')
+    const pids = linesOf(file).map((line) => JSON.parse(line).pid)
+    expect(pids).toHaveLength(15)
+    expect(new Set(pids).size).toBe(3)
+  })
+
+  it('are replaced when they have grown too large', async () => {
+    await work()
+    const file = join(directory, 'growing')
+    const enqueued = await holdfast.enqueueMany(Array.from({ length: 6 }, () => ({ type: 'growing', payload: { file } })))
+    for (const { id } of enqueued) await reaches(id, 'completed')
+    const kept = linesOf(file).map((line) => JSON.parse(line).note)
+    expect(kept).toHaveLength(6)
+    expect(Math.max(...kept)).toBeLessThanOrEqual(3)
+  })
+
+  it('that die one after the other are started ever more slowly, and health says so until one lives', async () => {
+    const worker = await work()
+    const crashes: { inARow: number; restMs: number }[] = []
+    worker.events.on('host.crashed', (event) => crashes.push(event))
+    for (let n = 0; n < 2; n++) {
+      const { id } = await holdfast.enqueue('bad_process', { how: 'exit' })
+      await reaches(id, 'dead')
+    }
+    expect(crashes.map((crash) => crash.inARow)).toEqual([1, 2, 3, 4])
+    expect(crashes.map((crash) => crash.restMs)).toEqual([0, 500, 1_000, 2_000])
+    expect(worker.health()).toMatchObject({ status: 'ok', crashing: [{ type: 'bad_process', inARow: 4 }] })
+    const { id } = await holdfast.enqueue('bad_process', { how: 'nothing' })
+    await reaches(id, 'completed')
+    expect(worker.health().crashing).toBeUndefined()
+  })
+
+  it('are gone when their worker has stopped, and what ran in them was handed back without an attempt', async () => {
+    const worker = await work({ drain: 0 })
+    const files = ['report_thread', 'report_process'].map((type) => ({ type, file: join(directory, type) }))
+    const ids: string[] = []
+    for (const { type, file } of files) ids.push((await holdfast.enqueue(type, { file, wait: 60_000 })).id)
+    await vi.waitFor(() => {
+      for (const { file } of files) expect(linesOf(file)).toHaveLength(1)
+    }, patient)
+    await worker.stop()
+    for (const { file } of files) expect(isAlive(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)
+    for (const id of ids) {
+      expect(await holdfast.job(id)).toMatchObject({ status: 'pending', attempt: 1, attempts: [{ outcome: 'handed_back' }] })
+    }
+  })
+})
+
+describe('work that needs the CPU, in threads', { timeout: 90_000 }, () => {
+  it('does not hold up what runs in the worker', async () => {
+    const worker = await work({ drain: 0 })
+    const timesOf = async (): Promise<number> => {
+      const times: number[] = []
+      const hear = (event: { ms: number }) => times.push(event.ms)
+      worker.events.on('job.completed', hear)
+      await holdfast.enqueueMany(Array.from({ length: 500 }, () => ({ type: 'fine', payload: 0 })))
+      await vi.waitFor(() => expect(times).toHaveLength(500), patient)
+      worker.events.off('job.completed', hear)
+      return times.sort((a, b) => a - b)[494] as number
+    }
+    await timesOf()
+    const before = await timesOf()
+    const file = join(directory, 'spin')
+    await holdfast.enqueueMany([1, 2].map(() => ({ type: 'spin_thread', payload: { file } })))
+    await vi.waitFor(() => expect(linesOf(file)).toHaveLength(2), patient)
+    // In the worker's own loop each no-op would wait for ever. The floor is what a busy machine's scheduler may add.
+    expect(await timesOf()).toBeLessThan(Math.max(2 * before, 50))
+    await worker.stop()
+  })
+})
+
+describe('an inline handler that ignores its signal', { timeout: 60_000 }, () => {
+  it('frees its slot, and is reported by type as overrunning', async () => {
+    const worker = await work({ concurrency: 1 })
+    const told: string[] = []
+    worker.events.on('job.overrunning', (event) => told.push(event.type))
+    const stuck = await holdfast.enqueue('bad_inline', { how: 'never' }, { maxAttempts: 1 })
+    expect((await reaches(stuck.id, 'dead')).attempts).toMatchObject([{ outcome: 'timed_out' }])
+    const next = await holdfast.enqueue('fine', 0)
+    await reaches(next.id, 'completed')
+    await vi.waitFor(() => expect(told).toEqual(['bad_inline']), patient)
+    expect(worker.health()).toMatchObject({ status: 'ok', running: 0, overrunning: { bad_inline: 1 } })
+  })
+})
