@@ -31,6 +31,8 @@ const poison = defineType({
   type: 'demo_poison',
   timeout: '10s',
   maxAttempts: 2,
+  // It fails every time; with its breaker there would soon be no more to see of it.
+  limits: { breaker: false },
   backoff: { base: '2s', cap: '2s', jitter: '500ms' },
   async run(_payload, { signal }) {
     await work(200, signal)

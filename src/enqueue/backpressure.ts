@@ -3,6 +3,7 @@ import { HoldfastError } from '../errors.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import type { Depth } from '../store/rows.js'
 import type { NewJob } from '../store/store.js'
+import type { Queryable } from '../store/transaction.js'
 import { refusal } from './pressure.js'
 
 const freshForMs = 1_000
@@ -35,14 +36,17 @@ export class Backpressure {
     this.#store = store
   }
 
-  /** Throws when one of the jobs may not be added; then none is. */
-  async admit(jobs: readonly NewJob[]): Promise<AdmissionEnd> {
+  /**
+   * Throws when one of the jobs may not be added; then none is. In the caller's transaction everything is asked on its own
+   * connection: there may be no other, and a pool whose every connection waits for another one would wait for ever.
+   */
+  async admit(jobs: readonly NewJob[], tx?: Queryable): Promise<AdmissionEnd> {
     const types = [...new Set(jobs.map((job) => job.type))].sort()
-    const lowest = Math.min(...jobs.map((job) => job.priority ?? defaultPriority))
-    let snapshot = await this.#snapshot(types)
+    const lowest = jobs.reduce((least, job) => Math.min(least, job.priority ?? defaultPriority), 9)
+    let snapshot = await this.#snapshot(types, tx)
     if (refusal(withAdded(snapshot), lowest, jobs.length)) {
       // What was counted a moment ago may have drained since.
-      snapshot = await this.#refresh(types)
+      if (!tx) snapshot = await this.#refresh(types)
       const refused = refusal(withAdded(snapshot), lowest, jobs.length)
       if (refused) {
         const { why, retryAfterMs, upTo } = refused
@@ -58,10 +62,11 @@ export class Backpressure {
     }
   }
 
-  async #snapshot(types: string[]): Promise<Snapshot> {
+  async #snapshot(types: string[], tx: Queryable | undefined): Promise<Snapshot> {
     const known = this.#snapshots.get(types.join('\n'))
-    if (!known) return this.#read(types, Number.POSITIVE_INFINITY)
-    if (monotonicMs() - known.takenAt > freshForMs) this.#refresh(types).catch(keepTheOldOne)
+    const stale = !known || monotonicMs() - known.takenAt > freshForMs
+    if (!known || (stale && tx)) return this.#read(types, Number.POSITIVE_INFINITY, tx)
+    if (stale) this.#refresh(types).catch(keepTheOldOne)
     return known
   }
 
@@ -78,10 +83,10 @@ export class Backpressure {
     return refresh
   }
 
-  async #read(types: string[], countedAgoMs: number): Promise<Snapshot> {
+  async #read(types: string[], countedAgoMs: number, tx?: Queryable): Promise<Snapshot> {
     const key = types.join('\n')
     const countedAt = monotonicMs() - countedAgoMs
-    const depths = await this.#store.depthsUnderLimit(types)
+    const depths = await this.#store.depthsUnderLimit(types, tx)
     // What was added since the count is not in it.
     const before = this.#snapshots.get(key)
     const added = (before?.added ?? []).filter((add) => add.at >= countedAt)

@@ -66,7 +66,7 @@ async function storeIn(
 ): Promise<Map<number, Stands>> {
   const queryable = asQueryable(tx)
   await registry.ensure(types, queryable)
-  const ended = await backpressure.admit(jobs)
+  const ended = await backpressure.admit(jobs, queryable)
   try {
     const standing = await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought))
     ended(true)

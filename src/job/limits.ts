@@ -18,8 +18,11 @@ export interface Limits {
   ratePerKey?: Rate | null
   /** Keys take turns, however many jobs each of them has. */
   fair?: boolean
-  /** When the breaker opens: share of failed attempts within a window of at least so many; and how often it is probed. */
-  breaker?: { share?: number; minimum?: number; window?: Duration; probe?: Duration }
+  /**
+   * When the breaker opens: above this share of failed attempts within a window, if there were at least so many; and how often
+   * it is probed. False: it never opens by itself.
+   */
+  breaker?: { share?: number; minimum?: number; window?: Duration; probe?: Duration } | false
 }
 
 const most = 1_000_000
@@ -50,6 +53,8 @@ export function encodeLimits(limits: Limits): string {
   rate(limits.rate, 'rate', 'rate')
   rate(limits.ratePerKey, 'ratePerKey', 'key_rate')
   if (fair !== undefined) fields.fair = fair
+  // More than all of them cannot fail.
+  if (breaker === false) fields.breaker_share = 1
   if (breaker) {
     refuseUnknown(breaker, ['share', 'minimum', 'window', 'probe'], 'breaker.')
     const { share, minimum, window, probe } = breaker

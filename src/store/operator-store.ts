@@ -1,6 +1,7 @@
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 import type { Depth, DepthRow } from './rows.js'
+import type { Queryable } from './transaction.js'
 
 /** Who does something, and why. */
 export interface Named {
@@ -30,8 +31,9 @@ export class OperatorStore {
   }
 
   /** The limits these types fall under, with how much waits there. */
-  async depthsUnderLimit(types: readonly string[]): Promise<Depth[]> {
-    const rows = await this.#database.query<DepthRow>(statement('depthsUnderLimit'), [types])
+  async depthsUnderLimit(types: readonly string[], tx?: Queryable): Promise<Depth[]> {
+    const ask = statement('depthsUnderLimit')
+    const rows = tx ? await tx.query<DepthRow>(ask.text, [types]) : await this.#database.query<DepthRow>(ask, [types])
     return rows.map(({ age, oldest, ...row }) => ({ ...row, ageMs: toNumber(age), oldestMs: toNumber(oldest) }))
   }
 

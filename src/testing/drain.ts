@@ -80,10 +80,11 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
       await holdfast.store.moveClock({ to: nextDue })
       nextDue = await untilNothingIsOpen()
     }
-    return report(await readStories(holdfast.store.inspect, [...ids]))
   } finally {
     await worker.stop()
   }
+  // What ended is told when it has been written, a moment later than the database shows it; a worker that stopped has told all.
+  return report(await readStories(holdfast.store.inspect, [...ids]))
 }
 
 /** The jobs whose attempts ended, in that order, and what kept the worker from working. */

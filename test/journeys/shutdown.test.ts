@@ -137,7 +137,7 @@ test('two workers in one process are both drained before it ends', async () => {
   await eventually(() => queue.ledger.starts(id).length === 1)
   program.signal('SIGTERM')
   // The idle one is done; the process stays for the other.
-  await eventually(() => program.complaints().includes('worker stopped'))
+  await eventually(async () => (await queue.sql('select from holdfast.workers where stopped_at is not null')).length === 1)
   queue.ledger.open('go')
   expect(await program.exited).toEqual({ code: 0, signal: null })
   expect((await completed(queue, id)).attempts).toMatchObject([{ attempt: 1, outcome: 'completed' }])

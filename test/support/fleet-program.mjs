@@ -19,6 +19,7 @@ const gate = (name) => open.has(name) || new Promise((resolve) => waiting.set(re
 const work = defineType({
   type: 'work',
   backoff: { base: '1s', factor: 1, cap: '1s', jitter: 0 },
+  limits: { breaker: false },
   async run(payload, { job }) {
     process.send({ said: 'started', job: job.id, attempt: job.attempt })
     if (payload.gate) await gate(payload.gate)

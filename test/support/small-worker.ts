@@ -7,7 +7,7 @@ export const quiet = { info() {}, warn() {}, error() {} }
 /** A type called `work` that does what it is told. */
 // biome-ignore lint/suspicious/noExplicitAny: what the payload is, each test knows
 export function work(run: (payload: any, context: RunContext) => unknown = () => {}, options: object = {}): AnyJobType {
-  return defineType({ type: 'work', run, ...options })
+  return defineType({ type: 'work', limits: { breaker: false }, run, ...options })
 }
 
 /** Where the server of this run is. */

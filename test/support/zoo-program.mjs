@@ -90,7 +90,13 @@ const acts = {
 }
 const snoozed = new Map()
 
-const zoo = defineType({ type: 'zoo', maxAttempts: 1, timeout, run: (payload, context) => acts[payload.act](payload, context) })
+const zoo = defineType({
+  type: 'zoo',
+  maxAttempts: 1,
+  timeout,
+  limits: { breaker: false },
+  run: (payload, context) => acts[payload.act](payload, context),
+})
 const holdfast = new Holdfast({ connectionString: database })
 const worker = await startWorker(holdfast, [zoo], {
   concurrency: 4,

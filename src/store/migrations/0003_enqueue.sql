@@ -19,7 +19,7 @@ declare
   v_known text;
   v_unique boolean;
 begin
-  select min(asked.name) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
+  select min(coalesce(asked.name, '')) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return coalesce(v_unique, false);

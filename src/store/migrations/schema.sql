@@ -193,7 +193,7 @@ table holdfast.gates
   constraint rate_has_both CHECK (((rate_count IS NULL) = (rate_per IS NULL)))
   constraint rate_is_positive CHECK (((rate_count >= 1) AND (rate_count <= 1000000)))
   constraint rate_per_is_positive CHECK ((rate_per > '00:00:00'::interval))
-  constraint share_is_a_share CHECK (((breaker_share > (0)::double precision) AND (breaker_share < (1)::double precision)))
+  constraint share_is_a_share CHECK (((breaker_share > (0)::double precision) AND (breaker_share <= (1)::double precision)))
   constraint window_is_positive CHECK ((breaker_window > '00:00:00'::interval))
 
 table holdfast.held
@@ -664,7 +664,7 @@ declare
   v_known text;
   v_unique boolean;
 begin
-  select min(asked.name) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
+  select min(coalesce(asked.name, '')) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return coalesce(v_unique, false);
@@ -1311,7 +1311,8 @@ begin
     with freed as (
       delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
     )
-    select array_agg(distinct f.lane_id) into v_lanes from freed as f;
+    select array_agg(distinct f.lane_id) into v_lanes from freed as f
+    where exists (select from holdfast.queue as q where q.lane_id = f.lane_id and q.lease_id is null);
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
   if p_passed is null then

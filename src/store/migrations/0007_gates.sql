@@ -23,7 +23,7 @@ create table holdfast.gates (
   paused_by        text,
   paused_why       text,
   stopped_until    timestamptz,
-  breaker_share    double precision not null default 0.8 constraint share_is_a_share check (breaker_share > 0 and breaker_share < 1),
+  breaker_share    double precision not null default 0.8 constraint share_is_a_share check (breaker_share > 0 and breaker_share <= 1),
   breaker_window   interval not null default '5 minutes' constraint window_is_positive check (breaker_window > interval '0'),
   breaker_minimum  integer not null default 10 constraint minimum_is_positive check (breaker_minimum >= 1),
   breaker_probe    interval not null default '60 seconds' constraint probe_is_positive check (breaker_probe > interval '0'),

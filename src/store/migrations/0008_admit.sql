@@ -242,7 +242,8 @@ begin
     with freed as (
       delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
     )
-    select array_agg(distinct f.lane_id) into v_lanes from freed as f;
+    select array_agg(distinct f.lane_id) into v_lanes from freed as f
+    where exists (select from holdfast.queue as q where q.lane_id = f.lane_id and q.lease_id is null);
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
   if p_passed is null then
