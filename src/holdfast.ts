@@ -8,11 +8,10 @@ import type { By } from './flow/by.js'
 import { type Explanation, explain } from './flow/explain.js'
 import type { JobFilter } from './flow/filter.js'
 import { Flow } from './flow/flow.js'
-import { type Moved, type MovedMany, Moves, type NewTime } from './flow/moves.js'
-import { type JobStory, readStory } from './history/story.js'
+import { checkJobId, type Moved, type MovedMany, Moves, type NewTime } from './flow/moves.js'
+import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
-import { isJobId } from './job/id.js'
-import type { JobOptions, JobRequest, JobType } from './job/type.js'
+import { type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
 import { type AppliedMigration, migrate } from './store/migrate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
@@ -82,13 +81,21 @@ export class Holdfast {
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */
   async job(id: string): Promise<JobStory | undefined> {
-    if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+    checkJobId(id)
     return readStory(this.store.inspect, id)
+  }
+
+  /** What a job's handler logged: at most 1,000 lines after the one with that id, first to last. */
+  async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
+    checkJobId(id)
+    const { after = '0', limit = 1_000 } = options
+    if (!/^\d{1,18}$/.test(after)) throw new HoldfastError('invalid_option', 'after must be the id of a line', { field: 'after' })
+    return readLog(this.store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
   }
 
   /** Why a job is not running now: the gates that are shut, and what would open them. */
   async explain(id: string): Promise<Explanation | undefined> {
-    if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+    checkJobId(id)
     const facts = await this.store.inspect.explainFacts(id)
     return facts && explain(facts)
   }

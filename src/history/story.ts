@@ -21,10 +21,28 @@ export interface JobStory {
   startedAt: Date | null
   finishedAt: Date | null
   attempts: Attempt[]
+  /** How far its handler said it is; undefined where it never said. */
+  progress: StoryProgress | undefined
   /** What was changed about it by whom. */
   changes: Change[]
   /** Undefined where it needed none. */
   approval: StoryApproval | undefined
+}
+
+export interface StoryProgress {
+  attempt: number
+  /** From 0 to 1. */
+  fraction: number
+  note: string | null
+  at: Date
+}
+
+/** One line a handler logged. Ids only grow. */
+export interface LogLine {
+  id: string
+  attempt: number
+  at: Date
+  line: string
 }
 
 export interface Change {
@@ -56,8 +74,28 @@ export async function readStory(store: InspectStore, id: string): Promise<JobSto
   try {
     const job = await store.job(id)
     if (!job) return undefined
-    const [attempts, changes, approvals] = await Promise.all([store.attempts(id), store.movesOf(id), store.approvalOf(id)])
-    return { ...describeJob(job), attempts: attempts.map(attempt), changes: changes.map(change), approval: approval(approvals) }
+    const [attempts, said, changes, approvals] = await Promise.all([
+      store.attempts(id),
+      store.progressOf(id),
+      store.movesOf(id),
+      store.approvalOf(id),
+    ])
+    return {
+      ...describeJob(job),
+      attempts: attempts.map(attempt),
+      progress: said && { ...said, at: new Date(said.at) },
+      changes: changes.map(change),
+      approval: approval(approvals),
+    }
+  } catch (error) {
+    throw explained(error)
+  }
+}
+
+/** At most `limit` lines of a job's log after the one with that id, first to last. */
+export async function readLog(store: InspectStore, id: string, after: string, limit: number): Promise<LogLine[]> {
+  try {
+    return (await store.logLines(id, after, limit)).map((row) => ({ ...row, at: new Date(row.at) }))
   } catch (error) {
     throw explained(error)
   }
@@ -74,7 +112,7 @@ export async function readStories(
 }
 
 /** A job as it stands, without what happened to it. */
-export type JobSummary = Omit<JobStory, 'attempts' | 'changes' | 'approval'>
+export type JobSummary = Omit<JobStory, 'attempts' | 'progress' | 'changes' | 'approval'>
 
 export function describeJob(job: JobRow): JobSummary {
   return {

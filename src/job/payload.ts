@@ -18,8 +18,8 @@ const simple = /^[ !#-[\]-~]*$/
  * The text is written during the check and every property is read once. JSON.stringify after a check would read again,
  * and a getter or Proxy could then answer something that was never checked. The price is about half its speed.
  */
-export function encodePayload(value: unknown): string {
-  const writer = new Writer()
+export function encodePayload(value: unknown, name = 'payload'): string {
+  const writer = new Writer(name)
   let text: string
   try {
     text = writer.write(value)
@@ -32,7 +32,7 @@ export function encodePayload(value: unknown): string {
   // A UTF-16 unit takes at most three bytes, so most payloads need not be measured.
   if (text.length * 3 > maxPayloadBytes) {
     const bytes = Buffer.byteLength(text)
-    if (bytes > maxPayloadBytes) throw tooLarge(`is ${bytes} bytes`)
+    if (bytes > maxPayloadBytes) throw tooLarge(name, `is ${bytes} bytes`)
   }
   return text
 }
@@ -43,12 +43,17 @@ export function decodePayload(text: string): unknown {
 }
 
 class Writer {
+  private readonly name: string
   refusal: HoldfastError | undefined
   /** The containers being written, outermost first, and the key each of them is at. */
   private readonly open: object[] = []
   private readonly keys: (string | number)[] = []
   private values = 0
   private length = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
 
   write(value: unknown): string {
     if (++this.values > giveUp.values) throw this.tooMany()
@@ -78,7 +83,7 @@ class Writer {
       if (typeof key === 'number') return `[${key}]`
       return /^[A-Za-z_$][\w$]{0,99}$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`
     })
-    return `payload${steps.join('')}`
+    return `${this.name}${steps.join('')}`
   }
 
   private array(array: readonly unknown[]): string {
@@ -127,7 +132,7 @@ class Writer {
 
   private quote(text: string): string {
     this.length += text.length
-    if (this.length > giveUp.bytes) throw this.remember(tooLarge(`is more than ${giveUp.bytes} bytes`))
+    if (this.length > giveUp.bytes) throw this.remember(tooLarge(this.name, `is more than ${giveUp.bytes} bytes`))
     if (text.length < 100 && simple.test(text)) return `"${text}"`
     if (unstorable.test(text)) {
       const what = text.includes('\0') ? 'the character NUL (\\u0000)' : 'half of a surrogate pair'
@@ -142,7 +147,7 @@ class Writer {
   }
 
   private tooMany(): HoldfastError {
-    return this.remember(tooLarge(`holds more than ${giveUp.values} values`))
+    return this.remember(tooLarge(this.name, `holds more than ${giveUp.values} values`))
   }
 
   private remember(error: HoldfastError): HoldfastError {
@@ -151,7 +156,7 @@ class Writer {
   }
 }
 
-function tooLarge(size: string): HoldfastError {
-  const sentence = `payload ${size}; at most ${maxPayloadBytes} bytes of JSON are allowed: store the data elsewhere and pass a reference`
-  return new HoldfastError('payload_too_large', sentence, { field: 'payload' })
+function tooLarge(name: string, size: string): HoldfastError {
+  const sentence = `${name} ${size}; at most ${maxPayloadBytes} bytes of JSON are allowed: store the data elsewhere and pass a reference`
+  return new HoldfastError('payload_too_large', sentence, { field: name })
 }

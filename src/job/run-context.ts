@@ -30,6 +30,17 @@ export abstract class RunContext {
    * Rejects with LeaseLostError when another worker may have the job already.
    */
   abstract get extendLease(): (duration: Duration) => Promise<void>
+  /** Says how far the handler is, from 0 to 1, and what it is at. People see the latest, within a second. */
+  abstract get progress(): (fraction: number, note?: string) => void
+  /** Adds a line to the job's log: at most 4,000 characters, at most 10,000 lines an attempt. */
+  abstract get log(): (line: string) => void
+  /**
+   * Keeps where the next attempt is to go on, should this one fail: anything JSON can hold, at most 64 KB. Durable once it
+   * resolves; rejects with LeaseLostError when another worker may have the job already.
+   */
+  abstract get checkpoint(): (value: unknown) => Promise<void>
+  /** What the last checkpoint of any attempt at this job kept; undefined: there is none, begin at the beginning. */
+  abstract get lastCheckpoint(): () => Promise<unknown>
   /** `return ctx.snooze('10m')` ends the attempt without spending it; the job is due again after that time. */
   abstract get snooze(): (duration: Duration) => Snooze
   /**

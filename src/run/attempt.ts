@@ -8,6 +8,7 @@ import { describeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { Snooze } from '../job/run-context.js'
+import type { Saying } from '../job/saying.js'
 import { AttemptContext } from './context.js'
 
 /** One try at one job, wherever it runs. */
@@ -32,6 +33,9 @@ export interface AttemptEvents {
   /** Something the handler started has failed after its attempt had ended. */
   escaped(attempt: RunningAttempt, failure: Failure): void
   extendLease(attempt: RunningAttempt, ms: number): Promise<boolean>
+  said(attempt: RunningAttempt, saying: Saying): void
+  saveCheckpoint(attempt: RunningAttempt, json: string): Promise<boolean>
+  readCheckpoint(attempt: RunningAttempt): Promise<string | null>
 }
 
 /** Which attempt the code that is running belongs to, through every await and timer it starts. */
@@ -67,6 +71,19 @@ export class Attempt implements RunningAttempt {
   async extendLease(ms: number): Promise<void> {
     if (this.#cancelled) throw new JobCancelledError(this.job.id)
     if (this.#ended || !(await this.#events.extendLease(this, ms))) throw new LeaseLostError(this.job.id)
+  }
+
+  say(saying: Saying): void {
+    if (!this.#ended) this.#events.said(this, saying)
+  }
+
+  async saveCheckpoint(json: string): Promise<void> {
+    if (this.#cancelled) throw new JobCancelledError(this.job.id)
+    if (this.#ended || !(await this.#events.saveCheckpoint(this, json))) throw new LeaseLostError(this.job.id)
+  }
+
+  readCheckpoint(): Promise<string | null> {
+    return this.#events.readCheckpoint(this)
   }
 
   /** Begins the handler. Never throws: whatever goes wrong is an outcome. */

@@ -18,9 +18,11 @@ const job: ClaimedJob = {
   claimedAtMs: 0,
 }
 
+const unused = { say: () => {}, saveCheckpoint: async () => {}, readCheckpoint: async () => null }
+
 function contextOf(over: { extendLease?: (ms: number) => Promise<void> } = {}): RunContext {
   const controller = new AbortController()
-  return new AttemptContext({ job, signal: controller.signal, extendLease: async () => {}, ...over })
+  return new AttemptContext({ job, signal: controller.signal, extendLease: async () => {}, ...unused, ...over })
 }
 
 describe('what a handler is given', () => {

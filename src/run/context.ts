@@ -1,6 +1,8 @@
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
+import { decodePayload, encodePayload } from '../job/payload.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
+import { logLine, progress, type Saying } from '../job/saying.js'
 
 /** The attempt, as far as its handler may reach into it. */
 export interface Reachable {
@@ -8,6 +10,10 @@ export interface Reachable {
   readonly signal: AbortSignal
   /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
   extendLease(ms: number): Promise<void>
+  say(saying: Saying): void
+  /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
+  saveCheckpoint(json: string): Promise<void>
+  readCheckpoint(): Promise<string | null>
 }
 
 /**
@@ -36,6 +42,25 @@ export class AttemptContext implements RunContext {
 
   get extendLease(): RunContext['extendLease'] {
     return async (duration) => this.#attempt.extendLease(toMilliseconds(duration, 'the duration given to extendLease'))
+  }
+
+  get progress(): RunContext['progress'] {
+    return (fraction, note) => this.#attempt.say(progress(fraction, note))
+  }
+
+  get log(): RunContext['log'] {
+    return (line) => this.#attempt.say(logLine(line))
+  }
+
+  get checkpoint(): RunContext['checkpoint'] {
+    return async (value) => this.#attempt.saveCheckpoint(encodePayload(value, 'checkpoint'))
+  }
+
+  get lastCheckpoint(): RunContext['lastCheckpoint'] {
+    return async () => {
+      const json = await this.#attempt.readCheckpoint()
+      return json === null ? undefined : decodePayload(json)
+    }
   }
 
   get snooze(): RunContext['snooze'] {

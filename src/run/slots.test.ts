@@ -29,6 +29,9 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
       overrunning: () => {},
       escaped: () => {},
       extendLease: async () => true,
+      said: () => {},
+      saveCheckpoint: async () => true,
+      readCheckpoint: async () => null,
       room: () => {},
     },
   )

@@ -2,6 +2,7 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
+import type { Saying } from '../job/saying.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
 import { Overruns } from './overruns.js'
@@ -13,6 +14,9 @@ export interface SlotsEvents {
   overrunning(job: ClaimedJob): void
   escaped(job: ClaimedJob, failure: Failure): void
   extendLease(lease: string, ms: number): Promise<boolean>
+  said(job: ClaimedJob, saying: Saying): void
+  saveCheckpoint(job: ClaimedJob, json: string): Promise<boolean>
+  readCheckpoint(job: ClaimedJob): Promise<string | null>
   /** There is room for another claim. */
   room(): void
 }
@@ -61,6 +65,9 @@ export class Slots {
       },
       escaped: (attempt, failure) => events.escaped(attempt.job, failure),
       extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
+      said: (attempt, saying) => events.said(attempt.job, saying),
+      saveCheckpoint: (attempt, json) => events.saveCheckpoint(attempt.job, json),
+      readCheckpoint: (attempt) => events.readCheckpoint(attempt.job),
     }
   }
 

@@ -1,6 +1,17 @@
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { ApprovalRow, AttemptRow, CappedCount, ExplainFacts, JobRow, MoveRow, NewestJobRow, StatusCount } from './rows.js'
+import type {
+  ApprovalRow,
+  AttemptRow,
+  CappedCount,
+  ExplainFacts,
+  JobRow,
+  LogLineRow,
+  MoveRow,
+  NewestJobRow,
+  ProgressRow,
+  StatusCount,
+} from './rows.js'
 
 const pingTimeoutMs = 2_000
 
@@ -50,6 +61,15 @@ export class InspectStore {
   async now(): Promise<Date> {
     const rows = await this.#database.query<{ now: number }>(statement('readClock'), [])
     return new Date((rows[0] as { now: number }).now)
+  }
+
+  async progressOf(id: string): Promise<ProgressRow | undefined> {
+    return (await this.#database.query<ProgressRow>(statement('progressOfJob'), [id]))[0]
+  }
+
+  /** Lines of a job's log that came after the one with that id, first to last. */
+  async logLines(id: string, after: string, limit: number): Promise<LogLineRow[]> {
+    return this.#database.query(statement('logLinesOfJob'), [id, after, limit])
   }
 
   async movesOf(id: string): Promise<MoveRow[]> {

@@ -201,3 +201,17 @@ export interface ApprovalRow {
   comment: string | null
   at: number
 }
+
+export interface ProgressRow {
+  attempt: number
+  fraction: number
+  note: string | null
+  at: number
+}
+
+export interface LogLineRow {
+  id: string
+  attempt: number
+  at: number
+  line: string
+}

@@ -87,6 +87,10 @@ export class Report {
     this.#log.error({ job, error: textOf(error) }, 'a result cannot be written')
   }
 
+  sayingsFailed(error: unknown): void {
+    this.#log.warn({ error: textOf(error) }, 'progress and log lines cannot be written; they are tried again')
+  }
+
   choreFailed(chore: string, error: unknown): void {
     this.#log.warn({ chore, error: textOf(error) }, 'a chore failed and will come again')
   }

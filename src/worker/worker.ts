@@ -10,6 +10,7 @@ import type { AnyJobType } from '../job/type.js'
 import { Places } from '../run/places.js'
 import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
+import { Scribe } from '../settle/scribe.js'
 import { Settler, type Settling } from '../settle/settler.js'
 import { Listener } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
@@ -46,6 +47,7 @@ export class Worker {
   readonly #pulse: Pulse
   readonly #report: Report
   readonly #places: Places
+  readonly #scribe: Scribe
   readonly #settler: Settler
   readonly #leases: LeaseKeeper
   readonly #loop: ClaimLoop
@@ -75,6 +77,7 @@ export class Worker {
     this.#report = new Report(log, this.#pulse)
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
+    this.#scribe = new Scribe(store, (error) => this.#report.sayingsFailed(error))
     this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => {
@@ -89,6 +92,9 @@ export class Worker {
         this.#report.tell('job.quarantined', { job, type: type.type, attempt, crashes: crashes?.length ?? 0 }),
       hostCrashed: (type, reason, inARow, restMs) => this.#report.tell('host.crashed', { type, reason, inARow, restMs }),
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
+      said: (job, saying) => this.#scribe.note(job, saying),
+      saveCheckpoint: (job, json) => store.saveCheckpoint(job.id, job.lease, json),
+      readCheckpoint: (job) => store.checkpoint(job.id),
       room: () => this.#loop.wake.signal(),
     })
     const { leaseMs } = settings
@@ -192,7 +198,7 @@ export class Worker {
     await this.#places.stop()
     const written = await this.#settler.finish(writeRestWithinMs)
     if (!written) this.#log.error({ worker: this.id }, 'the database is away; the leases of the unwritten results will run out')
-    await Promise.all([this.#leases.stop(), this.#listener?.stop()])
+    await Promise.all([this.#scribe.stop(writeRestWithinMs), this.#leases.stop(), this.#listener?.stop()])
     await Promise.race([this.#signOff(), sleep(writeRestWithinMs, { unref: true })])
     this.#releaseProcess()
     this.#releaseSignals()

@@ -56,7 +56,7 @@ test('a job that kills its process at every attempt ends dead after its last one
     [3, 'lease_expired'],
   ])
   expect(story?.payload).toEqual({ killUntil: 20 })
-  expect(await queue.sql('select reason, attempt from holdfast.dead_letters')).toEqual([{ reason: 'exhausted', attempt: 3 }])
+  expect(await queue.sql('select reason, attempt from holdfast.dead_letters')).toEqual([{ reason: 'poison', attempt: 3 }])
   expect(queue.ledger.starts(poison.id)).toHaveLength(3)
   for (const { id } of others) await eventually(async () => (await queue.holdfast.job(id))?.status === 'completed')
 }, 120_000)

@@ -1,6 +1,7 @@
 import type { Failure } from '../../job/failure.js'
 import type { Outcome } from '../../job/outcome.js'
-import type { FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
+import type { Saying } from '../../job/saying.js'
+import type { Asked, FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
 
 /** A way to a thread or process, whichever it is. */
 export interface Channel {
@@ -17,6 +18,12 @@ export interface ChannelEvents {
 }
 
 export type OpenChannel = (events: ChannelEvents) => Channel
+
+/** What the worker does for the handler that runs in a host. */
+export interface Helper {
+  answer(asked: Asked): Promise<boolean | string | null>
+  hear(saying: Saying): void
+}
 
 /** How a run in a host went: to its end, given up and then returned, or the host died first. */
 export type RunEnd =
@@ -53,7 +60,7 @@ export class Host {
   #break!: (broken: HostBroken) => void
   #go!: () => void
   #finish: ((end: RunEnd) => void) | undefined
-  #onExtend: ((ms: number) => Promise<boolean>) | undefined
+  #helper: Helper | undefined
 
   constructor(open: OpenChannel) {
     this.ready = new Promise((resolve, reject) => {
@@ -81,10 +88,10 @@ export class Host {
   }
 
   /** Runs one job. Never rejects: a host that dies is an answer too. */
-  run(job: JobAcross, onExtend: (ms: number) => Promise<boolean>): Promise<RunEnd> {
+  run(job: JobAcross, helper: Helper): Promise<RunEnd> {
     this.jobs += 1
     if (this.#end) return Promise.resolve({ kind: 'died', end: this.#end })
-    this.#onExtend = onExtend
+    this.#helper = helper
     return new Promise((resolve) => {
       this.#finish = (end) => {
         this.#finish = undefined
@@ -115,17 +122,19 @@ export class Host {
       case 'returned':
         this.memoryMb = message.memoryMb
         return this.#finish?.({ kind: 'returned', clean: message.clean })
-      case 'extendLease':
-        return void this.#extend(message.ask, message.ms)
+      case 'said':
+        return this.#helper?.hear(message.saying)
+      case 'ask':
+        return void this.#answer(message.ask, message.asked)
     }
   }
 
-  async #extend(ask: number, ms: number): Promise<void> {
+  async #answer(ask: number, asked: Asked): Promise<void> {
     try {
-      this.#channel.send({ kind: 'lease', ask, held: (await this.#onExtend?.(ms)) ?? false })
+      this.#channel.send({ kind: 'answer', ask, value: (await this.#helper?.answer(asked)) ?? null })
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error)
-      this.#channel.send({ kind: 'lease', ask, held: false, problem })
+      this.#channel.send({ kind: 'answer', ask, value: null, problem })
     }
   }
 

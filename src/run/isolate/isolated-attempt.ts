@@ -6,7 +6,7 @@ import type { AttemptEvents, RunningAttempt } from '../attempt.js'
 import { outcomeOf, outOfMemory } from './ending.js'
 import { type Host, HostBroken } from './host.js'
 import type { HostPool } from './host-pool.js'
-import type { GiveUp, HostEnd } from './messages.js'
+import type { Asked, GiveUp, HostEnd } from './messages.js'
 
 export interface IsolatedSettings {
   kind: 'thread' | 'process'
@@ -95,13 +95,27 @@ export class IsolatedAttempt implements RunningAttempt {
     this.deadlineMs = monotonicMs() + this.job.type.timeoutMs
     const { type, claimedAtMs: _, crashes: __, ...job } = this.job
     const across = { ...job, type: type.type, createdAt: job.createdAt.toISOString() }
-    const run = await host.run(across, (ms) => this.#events.extendLease(this, ms))
+    const run = await host.run(across, {
+      answer: (asked) => this.#answer(asked),
+      hear: (saying) => this.#events.said(this, saying),
+    })
     this.#host = undefined
     if (run.kind === 'died') return this.#died(run.end, pool, alone)
     pool.giveBack(host, run.clean)
     if (run.kind === 'returned') return { kind: 'handed_back' }
     if (run.outcome.kind !== 'out_of_memory') return run.outcome
     return { kind: 'out_of_memory', failure: outOfMemory(run.outcome.failure.message, this.#settings.memoryMb) }
+  }
+
+  #answer(asked: Asked): Promise<boolean | string | null> {
+    switch (asked.what) {
+      case 'extendLease':
+        return this.#events.extendLease(this, asked.ms)
+      case 'saveCheckpoint':
+        return this.#events.saveCheckpoint(this, asked.json)
+      case 'readCheckpoint':
+        return this.#events.readCheckpoint(this)
+    }
   }
 
   #died(end: HostEnd, pool: HostPool, alone: boolean): Outcome | 'again' {

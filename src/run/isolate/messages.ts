@@ -1,5 +1,6 @@
 import type { Failure } from '../../job/failure.js'
 import type { Outcome } from '../../job/outcome.js'
+import type { Saying } from '../../job/saying.js'
 
 /** A claimed job on its way to the thread or process that runs it. Plain JSON: the payload stays the text it is stored as. */
 export interface JobAcross {
@@ -21,8 +22,8 @@ export type ToHost =
   | { kind: 'run'; job: JobAcross }
   /** The attempt is given up: its signal fires. */
   | { kind: 'giveUp'; why: GiveUp }
-  /** The answer to extendLease. `problem`: the database could not be asked. */
-  | { kind: 'lease'; ask: number; held: boolean; problem?: string }
+  /** The answer to what the handler asked. `problem`: the database could not be asked. */
+  | { kind: 'answer'; ask: number; value: boolean | string | null; problem?: string }
 
 /** From a host to the worker. */
 export type FromHost =
@@ -33,7 +34,11 @@ export type FromHost =
   | { kind: 'ended'; outcome: Outcome; clean: boolean; memoryMb: number }
   /** The handler of an attempt that was given up came to its end. */
   | { kind: 'returned'; clean: boolean; memoryMb: number }
-  | { kind: 'extendLease'; ask: number; ms: number }
+  | { kind: 'ask'; ask: number; asked: Asked }
+  | { kind: 'said'; saying: Saying }
+
+/** What only the worker can do for a handler. */
+export type Asked = { what: 'extendLease'; ms: number } | { what: 'saveCheckpoint'; json: string } | { what: 'readCheckpoint' }
 
 /** How a host came to its end. */
 export type HostEnd =

@@ -6,8 +6,10 @@ import type { Outcome } from '../../job/outcome.js'
 import type { AnyJobType } from '../../job/type.js'
 import { Attempt, attemptInProgress } from '../attempt.js'
 import { loadTypes } from './load-types.js'
-import type { FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
+import type { Asked, FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
 import { checkResult } from './result.js'
+
+type Answer = ToHost & { kind: 'answer' }
 
 export interface Port {
   send(message: FromHost): void
@@ -45,7 +47,7 @@ export async function serve(module: string, port: Port): Promise<void> {
 class Host {
   readonly #types: ReadonlyMap<string, AnyJobType>
   readonly #port: Port
-  readonly #asks = new Map<number, (answer: ToHost & { kind: 'lease' }) => void>()
+  readonly #asks = new Map<number, (answer: Answer) => void>()
   #attempt: Attempt | undefined
   #givenUp = false
   #cancelled = false
@@ -66,7 +68,7 @@ class Host {
         return this.#run(message.job)
       case 'giveUp':
         return this.#giveUp(message.why)
-      case 'lease':
+      case 'answer':
         this.#asks.get(message.ask)?.(message)
         this.#asks.delete(message.ask)
     }
@@ -88,7 +90,10 @@ class Host {
       escaped: () => {
         this.#clean = false
       },
-      extendLease: (_, ms) => this.#extendLease(ms),
+      extendLease: async (_, ms) => (await this.#ask({ what: 'extendLease', ms })) === true,
+      said: (_, saying) => this.#port.send({ kind: 'said', saying }),
+      saveCheckpoint: async (_, json) => (await this.#ask({ what: 'saveCheckpoint', json })) === true,
+      readCheckpoint: async () => (await this.#ask({ what: 'readCheckpoint' })) as string | null,
     })
     this.#attempt.start()
   }
@@ -112,13 +117,13 @@ class Host {
     this.#port.send({ kind: 'returned', clean: this.#clean, memoryMb: usedMb() })
   }
 
-  async #extendLease(ms: number): Promise<boolean> {
+  async #ask(asked: Asked): Promise<Answer['value']> {
     const ask = ++this.#lastAsk
-    const answered = new Promise<ToHost & { kind: 'lease' }>((resolve) => this.#asks.set(ask, resolve))
-    this.#port.send({ kind: 'extendLease', ask, ms })
-    const { held, problem } = await answered
+    const answered = new Promise<Answer>((resolve) => this.#asks.set(ask, resolve))
+    this.#port.send({ kind: 'ask', ask, asked })
+    const { value, problem } = await answered
     if (problem !== undefined) throw new HoldfastError('database_unavailable', problem)
-    return held
+    return value
   }
 
   /** An error nobody waited for. It ends the attempt it belongs to, and the host after it: who knows what still runs. */

@@ -1,4 +1,4 @@
--- Why: bodies, history and dead letters live in one partition a day, so that old days are dropped and never deleted
+-- Why: bodies, history, dead letters and log lines live in one partition a day, so that old days are dropped and never deleted
 -- row by row. Each family has a default partition as a net: an enqueue must not fail because nobody made the day.
 -- Lock: none that matters on an empty schema. Cost: milliseconds.
 -- Old workers: none. Back: drop schema holdfast cascade.
@@ -23,7 +23,8 @@ $$;
 create function holdfast.missing_days(p_ahead integer default 3) returns table (family text, day date)
 language sql stable as $$
   select f.family, d.day
-  from unnest(array['bodies', 'history', 'dead_letters']) as f (family)
+  from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
+  join pg_class as c on c.oid = to_regclass('holdfast.' || f.family)
   cross join (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as d
   where to_regclass('holdfast.' || f.family || '_' || to_char(d.day, 'YYYYMMDD')) is null
   order by d.day, f.family
@@ -41,7 +42,7 @@ as $$
 declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
-  v_column text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' else 'died_at' end;
+  v_column text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' when 'log_lines' then 'at' else 'died_at' end;
   v_name text := p_family || '_' || to_char(p_day, 'YYYYMMDD');
   v_low text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
   v_high text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);
@@ -49,7 +50,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
     return false;
   end if;
-  execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, p_family);
+  execute format('create table holdfast.%I (like holdfast.%I including all excluding identity)', v_name, p_family);
   execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
                   insert into holdfast.%I select * from moved',
                  p_family || '_rest', v_column, v_low, v_column, v_high, v_name);

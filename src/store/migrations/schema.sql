@@ -7,6 +7,8 @@ sequence holdfast.lanes_id_seq
 
 sequence holdfast.lease_seq
 
+sequence holdfast.log_lines_id_seq
+
 sequence holdfast.queue_seq
 
 sequence holdfast.types_id_seq
@@ -76,6 +78,15 @@ table holdfast.cancellations
   constraint cancellations_pkey PRIMARY KEY (job_id)
   INDEX cancellations_of_lease ON holdfast.cancellations USING btree (lease_id)
   with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
+
+table holdfast.checkpoints
+  job_id           uuid not null
+  attempt          smallint not null
+  value            json not null
+  at               timestamp with time zone not null
+  constraint checkpoint_is_at_most_64_kb CHECK ((octet_length((value)::text) <= 65536))
+  constraint checkpoints_pkey PRIMARY KEY (job_id)
+  with fillfactor=60
 
 table holdfast.dead_letters partition by RANGE (died_at)
   job_id           uuid not null
@@ -290,6 +301,24 @@ table holdfast.leases
   INDEX leases_lost_first ON holdfast.leases USING btree (expires_at)
   with autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
+table holdfast.log_lines partition by RANGE (at)
+  id               bigint generated always as identity not null
+  job_id           uuid not null
+  attempt          smallint not null
+  at               timestamp with time zone not null
+  line             text not null
+  constraint line_is_at_most_4000_characters CHECK ((length(line) <= 4000))
+  INDEX log_lines_by_job ON ONLY holdfast.log_lines USING btree (job_id, id)
+
+table holdfast.log_lines_rest
+  id               bigint generated always as identity not null
+  job_id           uuid not null
+  attempt          smallint not null
+  at               timestamp with time zone not null
+  line             text not null
+  constraint line_is_at_most_4000_characters CHECK ((length(line) <= 4000))
+  INDEX log_lines_rest_job_id_id_idx ON holdfast.log_lines_rest USING btree (job_id, id)
+
 table holdfast.migrations
   number           integer not null
   name             text not null
@@ -307,6 +336,17 @@ table holdfast.moves
   after            jsonb not null
   constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text])))
   INDEX moves_of_job ON holdfast.moves USING btree (job_id, at)
+
+table holdfast.progress
+  job_id           uuid not null
+  attempt          smallint not null
+  fraction         real not null
+  note             text
+  at               timestamp with time zone not null
+  constraint note_is_at_most_500_characters CHECK ((length(note) <= 500))
+  constraint progress_is_0_to_1 CHECK (((fraction >= (0)::double precision) AND (fraction <= (1)::double precision)))
+  constraint progress_pkey PRIMARY KEY (job_id)
+  with fillfactor=60, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000
 
 table holdfast.queue
   seq              bigint default nextval('holdfast.queue_seq'::regclass) not null
@@ -911,7 +951,8 @@ declare
 begin
   for v_family, v_name, v_day in
     select f.family, c.relname, d.day
-    from (values ('dead_letters', 1, p_dead), ('history', 2, p_completed), ('bodies', 3, p_completed)) as f (family, turn, age)
+    from (values ('dead_letters', 1, p_dead), ('history', 2, p_completed), ('bodies', 3, p_completed),
+                 ('log_lines', 4, p_completed)) as f (family, turn, age)
     join pg_inherits as i on i.inhparent = ('holdfast.' || f.family)::regclass
     join pg_class as c on c.oid = i.inhrelid
     cross join lateral (select case when c.relname ~ '_\d{8}$' then to_date(right(c.relname, 8), 'YYYYMMDD') end as day) as d
@@ -920,7 +961,7 @@ begin
   loop
     -- An attempt can only belong to a job that was made before its day ended; a body has its own day's id.
     v_from := case v_family when 'bodies' then holdfast.first_id_at(v_day::timestamp at time zone 'UTC') else v_lowest end;
-    v_to := case v_family when 'dead_letters' then v_lowest
+    v_to := case when v_family in ('dead_letters', 'log_lines') then v_lowest
                           else holdfast.first_id_at((v_day + 1)::timestamp at time zone 'UTC') end;
     for v_check in 1..2 loop
       -- For history the jobs that ended lately matter too: their earlier attempts may stand in this day.
@@ -935,7 +976,7 @@ begin
     end loop;
     continue when cardinality(v_needed) > p_carry;
     execute format('alter table holdfast.%I detach partition holdfast.%I', v_family, v_name);
-    if v_family <> 'dead_letters' then
+    if v_family not in ('dead_letters', 'log_lines') then
       execute format('insert into holdfast.%I select * from holdfast.%I where %I = any ($1)',
                      v_family, v_name, case v_family when 'bodies' then 'id' else 'job_id' end) using v_needed;
     end if;
@@ -1514,7 +1555,7 @@ function holdfast.make_day(p_family text, p_day date)
 declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
-  v_column text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' else 'died_at' end;
+  v_column text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' when 'log_lines' then 'at' else 'died_at' end;
   v_name text := p_family || '_' || to_char(p_day, 'YYYYMMDD');
   v_low text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
   v_high text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);
@@ -1522,7 +1563,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
     return false;
   end if;
-  execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, p_family);
+  execute format('create table holdfast.%I (like holdfast.%I including all excluding identity)', v_name, p_family);
   execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
                   insert into holdfast.%I select * from moved',
                  p_family || '_rest', v_column, v_low, v_column, v_high, v_name);
@@ -1727,7 +1768,8 @@ end
 function holdfast.missing_days(p_ahead integer DEFAULT 3)
   returns TABLE(family text, day date), sql, stable, parallel unsafe
   select f.family, d.day
-  from unnest(array['bodies', 'history', 'dead_letters']) as f (family)
+  from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
+  join pg_class as c on c.oid = to_regclass('holdfast.' || f.family)
   cross join (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as d
   where to_regclass('holdfast.' || f.family || '_' || to_char(d.day, 'YYYYMMDD')) is null
   order by d.day, f.family
@@ -1796,6 +1838,22 @@ function holdfast.not_live(p_job uuid)
     when 'dead' then 'it is dead; it can be replayed or discarded'
     when 'discarded' then 'it was already discarded' end
   from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
+
+function holdfast.note_sayings(p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[])
+  returns void, sql, volatile, parallel unsafe
+  with said as materialized (
+    select s.job_id, s.attempt, s.fraction, s.note, s.line, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
+    from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms) with ordinality
+      as s (job_id, attempt, fraction, note, line, age, place)
+  ), lines as (
+    insert into holdfast.log_lines (job_id, attempt, at, line)
+    select s.job_id, s.attempt, s.at, s.line from said as s where s.line is not null order by s.place
+  )
+  insert into holdfast.progress as p (job_id, attempt, fraction, note, at)
+  select distinct on (s.job_id) s.job_id, s.attempt, s.fraction, s.note, s.at
+  from said as s where s.fraction is not null order by s.job_id, s.attempt desc, s.place desc
+  on conflict (job_id) do update set attempt = excluded.attempt, fraction = excluded.fraction, note = excluded.note, at = excluded.at
+    where p.attempt <= excluded.attempt
 
 function holdfast.now()
   returns timestamp with time zone, sql, volatile, parallel safe
@@ -2330,6 +2388,20 @@ begin
   return query select * from unnest(v_moved);
 end 
 
+function holdfast.save_checkpoint(p_job uuid, p_lease bigint, p_value text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_attempt smallint;
+begin
+  select q.attempt into v_attempt from holdfast.queue as q where q.job_id = p_job and q.lease_id = p_lease for update;
+  if not found then
+    return false;
+  end if;
+  insert into holdfast.checkpoints (job_id, attempt, value, at) values (p_job, v_attempt, p_value::json, holdfast.now())
+  on conflict (job_id) do update set attempt = excluded.attempt, value = excluded.value, at = excluded.at;
+  return true;
+end 
+
 function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -2657,6 +2729,15 @@ begin
     limit p_limit));
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
+
+  delete from holdfast.log_lines_rest where ctid = any (array(
+    select l.ctid from holdfast.log_lines_rest as l where l.at < v_now - p_completed limit p_limit));
+  delete from holdfast.progress where ctid = any (array(
+    select p.ctid from holdfast.progress as p
+    where p.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = p.job_id) limit p_limit));
+  delete from holdfast.checkpoints where ctid = any (array(
+    select c.ctid from holdfast.checkpoints as c
+    where c.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = c.job_id) limit p_limit));
 
   delete from holdfast.tallies
   where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));

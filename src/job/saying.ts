@@ -1,0 +1,26 @@
+import { HoldfastError } from '../errors.js'
+
+/** What a handler says while it runs. */
+export type Saying = { kind: 'progress'; fraction: number; note: string | null } | { kind: 'line'; line: string }
+
+const longestNote = 500
+const longestLine = 4_000
+
+/** Checks what was given to `progress`. A wrong number is the handler's mistake and is thrown at it. */
+export function progress(fraction: number, note?: string): Saying {
+  if (!(typeof fraction === 'number' && fraction >= 0 && fraction <= 1)) {
+    const problem = `progress is ${String(fraction)}; it must be a number from 0 to 1, such as done / total`
+    throw new HoldfastError('invalid_option', problem, { field: 'progress' })
+  }
+  return { kind: 'progress', fraction, note: note === undefined ? null : kept(String(note), longestNote) }
+}
+
+export function logLine(text: string): Saying {
+  return { kind: 'line', line: kept(String(text), longestLine) }
+}
+
+/** As the database can keep it: no U+0000, whole characters, and not without end. */
+function kept(text: string, longest: number): string {
+  const cut = text.length > longest ? `${text.slice(0, longest - 1)}…` : text
+  return cut.replace(/[\0\p{Surrogate}]/gu, '\uFFFD')
+}

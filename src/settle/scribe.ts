@@ -1,0 +1,94 @@
+import { monotonicMs, sleep } from '../clock.js'
+import type { ClaimedJob } from '../job/claimed.js'
+import type { Saying } from '../job/saying.js'
+import type { SaidRow, Store } from '../store/store.js'
+
+const writeEveryMs = 250
+const mostAtOnce = 1_000
+/** What is kept here through an outage. Beyond that lines are lost, and a line says how many. */
+const mostKept = 20_000
+/** A handler that logs in an endless loop must not fill the disk. */
+const mostLines = 10_000
+const pauseMs = { first: 250, most: 5_000 }
+
+interface Said extends SaidRow {
+  saidAtMs: number
+}
+
+/**
+ * Writes what handlers say while they run: progress and log lines, a few times a second, many at once. Unlike a result it
+ * is worth no retry without end: what the database cannot take for long is dropped, and that is said.
+ */
+export class Scribe {
+  readonly #store: Store
+  readonly #onTrouble: (error: unknown) => void
+  readonly #lines = new WeakMap<ClaimedJob, number>()
+  #waiting: Said[] = []
+  #dropped = 0
+  #writing: Promise<void> | undefined
+  #stopped = false
+
+  constructor(store: Store, onTrouble: (error: unknown) => void) {
+    this.#store = store
+    this.#onTrouble = onTrouble
+  }
+
+  note(job: ClaimedJob, saying: Saying): void {
+    if (saying.kind === 'line' && !this.#mayLog(job, saying)) return
+    const [fraction, note] = saying.kind === 'progress' ? [saying.fraction, saying.note] : [null, null]
+    const line = saying.kind === 'line' ? saying.line : null
+    this.#waiting.push({ jobId: job.id, attempt: job.attempt, fraction, note, line, saidAtMs: monotonicMs() })
+    if (this.#waiting.length > mostKept) {
+      this.#waiting.shift()
+      this.#dropped += 1
+    }
+    if (!this.#stopped) this.#writing ??= this.#write()
+  }
+
+  /** Resolves when everything that was said is written, or after that time. */
+  async stop(withinMs: number): Promise<void> {
+    this.#stopped = true
+    await Promise.race([this.#writing ?? this.#writeAll(), sleep(withinMs, { unref: true })])
+  }
+
+  #mayLog(job: ClaimedJob, saying: Saying & { kind: 'line' }): boolean {
+    const lines = (this.#lines.get(job) ?? 0) + 1
+    this.#lines.set(job, lines)
+    if (lines === mostLines) saying.line = `this attempt has logged ${mostLines} lines; the rest of them is not kept`
+    return lines <= mostLines
+  }
+
+  async #write(): Promise<void> {
+    let pause = pauseMs.first
+    do {
+      if (!this.#stopped) await sleep(writeEveryMs, { unref: true })
+      try {
+        await this.#writeAll()
+        pause = pauseMs.first
+      } catch (error) {
+        this.#onTrouble(error)
+        if (this.#stopped) break
+        await sleep(pause, { unref: true })
+        pause = Math.min(pause * 2, pauseMs.most)
+      }
+    } while (this.#waiting.length > 0)
+    this.#writing = undefined
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, mostAtOnce)
+      const now = monotonicMs()
+      await this.#store.noteSayings(batch.map(({ saidAtMs, ...said }) => ({ ...said, agoMs: now - saidAtMs })))
+      this.#waiting.splice(0, batch.length)
+      this.#tellDropped(batch.at(-1) as Said)
+    }
+  }
+
+  #tellDropped({ jobId, attempt }: Said): void {
+    if (this.#dropped === 0) return
+    const line = `${this.#dropped} lines of this worker's jobs were lost while the database was away`
+    this.#dropped = 0
+    this.#waiting.push({ jobId, attempt, fraction: null, note: null, line, saidAtMs: monotonicMs() })
+  }
+}

@@ -1,0 +1,68 @@
+-- Why: what handlers say while they run: how far they are, lines of a log, and where a retry is to go on.
+-- Lock: none that matters, everything is new. Cost: milliseconds. Old workers: none. Back: drop the tables.
+
+-- The latest of each job. Kept as long as the job is.
+create table holdfast.progress (
+  job_id    uuid primary key,
+  attempt   smallint not null,
+  fraction  real not null constraint progress_is_0_to_1 check (fraction between 0 and 1),
+  note      text constraint note_is_at_most_500_characters check (length(note) <= 500),
+  at        timestamptz not null
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+-- Ids only grow, so whoever has read up to one can ask for what came after.
+create table holdfast.log_lines (
+  id       bigint generated always as identity,
+  job_id   uuid not null,
+  attempt  smallint not null,
+  at       timestamptz not null,
+  line     text not null constraint line_is_at_most_4000_characters check (length(line) <= 4000)
+) partition by range (at);
+create index log_lines_by_job on holdfast.log_lines (job_id, id);
+create table holdfast.log_lines_rest partition of holdfast.log_lines default;
+
+-- Where the next attempt is to go on.
+create table holdfast.checkpoints (
+  job_id    uuid primary key,
+  attempt   smallint not null,
+  value     json not null constraint checkpoint_is_at_most_64_kb check (octet_length(value::text) <= 65536),
+  at        timestamptz not null
+) with (fillfactor = 60);
+
+-- Keeps the progress and the lines of many attempts. Ages are milliseconds before now, by the worker's monotonic clock.
+-- Nothing an earlier attempt says late takes the place of what a later one said.
+create function holdfast.note_sayings(
+  p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[]
+) returns void
+language sql volatile as $$
+  with said as materialized (
+    select s.job_id, s.attempt, s.fraction, s.note, s.line, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
+    from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms) with ordinality
+      as s (job_id, attempt, fraction, note, line, age, place)
+  ), lines as (
+    insert into holdfast.log_lines (job_id, attempt, at, line)
+    select s.job_id, s.attempt, s.at, s.line from said as s where s.line is not null order by s.place
+  )
+  insert into holdfast.progress as p (job_id, attempt, fraction, note, at)
+  select distinct on (s.job_id) s.job_id, s.attempt, s.fraction, s.note, s.at
+  from said as s where s.fraction is not null order by s.job_id, s.attempt desc, s.place desc
+  on conflict (job_id) do update set attempt = excluded.attempt, fraction = excluded.fraction, note = excluded.note, at = excluded.at
+    where p.attempt <= excluded.attempt
+$$;
+
+-- Keeps a checkpoint, if that very attempt still holds its lease. False: it does not, and nothing was kept.
+create function holdfast.save_checkpoint(p_job uuid, p_lease bigint, p_value text) returns boolean
+language plpgsql as $$
+declare
+  v_attempt smallint;
+begin
+  select q.attempt into v_attempt from holdfast.queue as q where q.job_id = p_job and q.lease_id = p_lease for update;
+  if not found then
+    return false;
+  end if;
+  insert into holdfast.checkpoints (job_id, attempt, value, at) values (p_job, v_attempt, p_value::json, holdfast.now())
+  on conflict (job_id) do update set attempt = excluded.attempt, value = excluded.value, at = excluded.at;
+  return true;
+end $$;
+
+select holdfast.make_day(family, day) from holdfast.missing_days();
