@@ -56,6 +56,8 @@ create table holdfast.types (
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 
+create index types_gated on holdfast.types (id) where gated;
+
 -- One row per worker process start: an id is never used again, so nobody can inherit a dead worker's leases.
 create table holdfast.workers (
   id          integer generated always as identity primary key,

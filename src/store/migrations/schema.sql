@@ -403,6 +403,7 @@ table holdfast.types
   constraint types_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES holdfast.lanes(id)
   constraint types_name UNIQUE (name)
   constraint types_pkey PRIMARY KEY (id)
+  INDEX types_gated ON holdfast.types USING btree (id) WHERE gated
 
 table holdfast.uniques
   type_id          integer not null
