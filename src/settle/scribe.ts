@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Saying } from '../job/saying.js'
-import type { SaidRow, Store } from '../store/store.js'
+import type { SaidRow, SayingsStore } from '../store/sayings-store.js'
 
 const writeEveryMs = 250
 const mostAtOnce = 1_000
@@ -20,7 +20,7 @@ interface Said extends SaidRow {
  * is worth no retry without end: what the database cannot take for long is dropped, and that is said.
  */
 export class Scribe {
-  readonly #store: Store
+  readonly #store: SayingsStore
   readonly #onTrouble: (error: unknown) => void
   readonly #lines = new WeakMap<ClaimedJob, number>()
   #waiting: Said[] = []
@@ -28,7 +28,7 @@ export class Scribe {
   #writing: Promise<void> | undefined
   #stopped = false
 
-  constructor(store: Store, onTrouble: (error: unknown) => void) {
+  constructor(store: SayingsStore, onTrouble: (error: unknown) => void) {
     this.#store = store
     this.#onTrouble = onTrouble
   }
@@ -79,7 +79,7 @@ export class Scribe {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, mostAtOnce)
       const now = monotonicMs()
-      await this.#store.noteSayings(batch.map(({ saidAtMs, ...said }) => ({ ...said, agoMs: now - saidAtMs })))
+      await this.#store.note(batch.map(({ saidAtMs, ...said }) => ({ ...said, agoMs: now - saidAtMs })))
       this.#waiting.splice(0, batch.length)
       this.#tellDropped(batch.at(-1) as Said)
     }

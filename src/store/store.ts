@@ -7,6 +7,7 @@ import { MoveStore } from './move-store.js'
 import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
 import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import { SayingsStore } from './sayings-store.js'
 import type { Queryable } from './transaction.js'
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
@@ -45,15 +46,6 @@ export interface RegisteredType {
 }
 
 /** Which jobs are meant; null does not matter. */
-/** What a handler said: how far it is, or one line. */
-export interface SaidRow {
-  jobId: string
-  attempt: number
-  fraction: number | null
-  note: string | null
-  line: string | null
-}
-
 /** One ended attempt on its way to history. */
 export interface EndedAttempt {
   jobId: string
@@ -74,12 +66,14 @@ export class Store {
   readonly inspect: InspectStore
   readonly operate: OperatorStore
   readonly move: MoveStore
+  readonly sayings: SayingsStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
     this.inspect = new InspectStore(this.database)
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
+    this.sayings = new SayingsStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -226,29 +220,6 @@ export class Store {
   /** Holds one lease for at least that long from now. False: it is lost. */
   async extendLease(worker: number, lease: string, ms: number): Promise<boolean> {
     return (await this.database.query(statement('extendLease'), [lease, worker, ms])).length > 0
-  }
-
-  /** Keeps what handlers said while they run. */
-  async noteSayings(said: readonly (SaidRow & { agoMs: number })[]): Promise<void> {
-    await this.database.query(statement('noteSayings'), [
-      said.map((s) => s.jobId),
-      said.map((s) => s.attempt),
-      said.map((s) => s.fraction),
-      said.map((s) => s.note),
-      said.map((s) => s.line),
-      said.map((s) => s.agoMs),
-    ])
-  }
-
-  /** Keeps where a retry is to go on. False: the lease is lost, and nothing was kept. */
-  async saveCheckpoint(job: string, lease: string, value: string): Promise<boolean> {
-    const rows = await this.database.query<{ saved: boolean }>(statement('saveCheckpoint'), [job, lease, value])
-    return rows[0]?.saved === true
-  }
-
-  /** Where the next attempt is to go on, as JSON; null: at the beginning. */
-  async checkpoint(job: string): Promise<string | null> {
-    return (await this.database.query<{ value: string }>(statement('checkpointOfJob'), [job]))[0]?.value ?? null
   }
 
   /** Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed. */

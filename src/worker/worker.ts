@@ -77,7 +77,7 @@ export class Worker {
     this.#report = new Report(log, this.#pulse)
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
-    this.#scribe = new Scribe(store, (error) => this.#report.sayingsFailed(error))
+    this.#scribe = new Scribe(store.sayings, (error) => this.#report.sayingsFailed(error))
     this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => {
@@ -93,8 +93,8 @@ export class Worker {
       hostCrashed: (type, reason, inARow, restMs) => this.#report.tell('host.crashed', { type, reason, inARow, restMs }),
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
       said: (job, saying) => this.#scribe.note(job, saying),
-      saveCheckpoint: (job, json) => store.saveCheckpoint(job.id, job.lease, json),
-      readCheckpoint: (job) => store.checkpoint(job.id),
+      saveCheckpoint: (job, json) => store.sayings.saveCheckpoint(job.id, job.lease, json),
+      readCheckpoint: (job) => store.sayings.checkpoint(job.id),
       room: () => this.#loop.wake.signal(),
     })
     const { leaseMs } = settings

@@ -41,7 +41,7 @@ const steps: Step[] = [
       const { rows } = await client.query('select id, jobs from holdfast.leases where worker_id = 1 order by id limit 1')
       const { id, jobs } = rows[0] as { id: string; jobs: string[] }
       const each = (value: unknown) => jobs.map(() => value)
-      return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id]]
+      return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], []]
     },
   },
   { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z'] },
@@ -59,7 +59,7 @@ const steps: Step[] = [
     index: 'leases_lost_first',
     async values(client) {
       await client.query(`update holdfast.leases set expires_at = '2000-01-01' where worker_id = 1`)
-      return [5, 1000]
+      return [5, 1000, 2]
     },
   },
 ]
@@ -69,6 +69,8 @@ async function idsOfTypes(client: pg.Client): Promise<number[]> {
 }
 
 async function fillEverything(): Promise<void> {
+  // Here everything fails, and goes on being claimed.
+  await queue.client.query(`select holdfast.operate_breaker('bare', 'hold_closed', 'the test', null)`)
   await queue.fill(many)
   await queue.client.query(
     `

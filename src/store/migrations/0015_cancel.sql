@@ -124,6 +124,11 @@ begin
   return query select * from unnest(v_moved);
 end $$;
 
+-- The jobs under a lease that were cancelled and whose end has not been reported yet. By index, whatever the statistics say.
+create function holdfast.cancelled_under(p_lease bigint) returns uuid[] language sql stable
+set enable_seqscan = off set jit = off
+as $$ select array(select c.job_id from holdfast.cancellations as c where c.lease_id = p_lease) $$;
+
 -- Called for settled attempts of which some found nothing to settle. Those that were cancelled have now truly ended, and
 -- their slots may be given back: returns them.
 create function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[]) returns uuid[] language sql volatile as $$

@@ -676,6 +676,11 @@ begin
   return query select * from unnest(v_moved);
 end 
 
+function holdfast.cancelled_under(p_lease bigint)
+  returns uuid[], sql, stable, parallel unsafe
+  set enable_seqscan=off, jit=off
+ select array(select c.job_id from holdfast.cancellations as c where c.lease_id = p_lease) 
+
 function holdfast.check_leader()
   returns trigger, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, jit=off

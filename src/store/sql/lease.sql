@@ -12,7 +12,7 @@ with seen as (
   update holdfast.leases as l set expires_at = greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')
   from free as f where l.id = f.id
 )
-select l.id::text as lease, to_jsonb(array(select c.job_id from holdfast.cancellations as c where c.lease_id = l.id)) as cancelled
+select l.id::text as lease, to_jsonb(holdfast.cancelled_under(l.id)) as cancelled
 from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
 
 -- name: extendLease
