@@ -1,4 +1,5 @@
 import { decodePayload } from '../job/payload.js'
+import type { LogLevel } from '../job/saying.js'
 import type { InspectStore } from '../store/inspect-store.js'
 import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
@@ -42,6 +43,7 @@ export interface LogLine {
   id: string
   attempt: number
   at: Date
+  level: LogLevel
   line: string
 }
 

@@ -32,8 +32,8 @@ export abstract class RunContext {
   abstract get extendLease(): (duration: Duration) => Promise<void>
   /** Says how far the handler is, from 0 to 1, and what it is at. People see the latest, within a second. */
   abstract get progress(): (fraction: number, note?: string) => void
-  /** Adds a line to the job's log: at most 4,000 characters, at most 10,000 lines an attempt. */
-  abstract get log(): (line: string) => void
+  /** Adds a line to the job's log: at most 4,000 characters, at most 10,000 lines an attempt. `log.warn`, `log.error` too. */
+  abstract get log(): JobLog
   /**
    * Keeps where the next attempt is to go on, should this one fail: anything JSON can hold, at most 64 KB. Durable once it
    * resolves; rejects with LeaseLostError when another worker may have the job already.
@@ -48,6 +48,14 @@ export abstract class RunContext {
    * key, or of its whole type, wait that long. No attempt is spent.
    */
   abstract get stop(): (duration: Duration, what: 'type' | 'key') => Snooze
+}
+
+/** `log(line)` is `log.info(line)`. */
+export interface JobLog {
+  (line: string): void
+  info(line: string): void
+  warn(line: string): void
+  error(line: string): void
 }
 
 /** The answer of a handler that wants to be called again later. */

@@ -1,7 +1,9 @@
 import { HoldfastError } from '../errors.js'
 
+export type LogLevel = 'info' | 'warn' | 'error'
+
 /** What a handler says while it runs. */
-export type Saying = { kind: 'progress'; fraction: number; note: string | null } | { kind: 'line'; line: string }
+export type Saying = { kind: 'progress'; fraction: number; note: string | null } | { kind: 'line'; level: LogLevel; line: string }
 
 const longestNote = 500
 const longestLine = 4_000
@@ -15,8 +17,8 @@ export function progress(fraction: number, note?: string): Saying {
   return { kind: 'progress', fraction, note: note === undefined ? null : kept(String(note), longestNote) }
 }
 
-export function logLine(text: string): Saying {
-  return { kind: 'line', line: kept(String(text), longestLine) }
+export function logLine(text: string, level: LogLevel): Saying {
+  return { kind: 'line', level, line: kept(String(text), longestLine) }
 }
 
 /** As the database can keep it: no U+0000, whole characters, and not without end. */

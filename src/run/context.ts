@@ -2,7 +2,7 @@ import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
-import { logLine, progress, type Saying } from '../job/saying.js'
+import { type LogLevel, logLine, progress, type Saying } from '../job/saying.js'
 
 /** The attempt, as far as its handler may reach into it. */
 export interface Reachable {
@@ -49,7 +49,8 @@ export class AttemptContext implements RunContext {
   }
 
   get log(): RunContext['log'] {
-    return (line) => this.#attempt.say(logLine(line))
+    const at = (level: LogLevel) => (line: string) => this.#attempt.say(logLine(line, level))
+    return Object.assign(at('info'), { info: at('info'), warn: at('warn'), error: at('error') })
   }
 
   get checkpoint(): RunContext['checkpoint'] {

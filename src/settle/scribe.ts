@@ -36,8 +36,8 @@ export class Scribe {
   note(job: ClaimedJob, saying: Saying): void {
     if (saying.kind === 'line' && !this.#mayLog(job, saying)) return
     const [fraction, note] = saying.kind === 'progress' ? [saying.fraction, saying.note] : [null, null]
-    const line = saying.kind === 'line' ? saying.line : null
-    this.#waiting.push({ jobId: job.id, attempt: job.attempt, fraction, note, line, saidAtMs: monotonicMs() })
+    const [line, level] = saying.kind === 'line' ? [saying.line, saying.level] : [null, null]
+    this.#waiting.push({ jobId: job.id, attempt: job.attempt, fraction, note, line, level, saidAtMs: monotonicMs() })
     if (this.#waiting.length > mostKept) {
       this.#waiting.shift()
       this.#dropped += 1
@@ -89,6 +89,6 @@ export class Scribe {
     if (this.#dropped === 0) return
     const line = `${this.#dropped} lines of this worker's jobs were lost while the database was away`
     this.#dropped = 0
-    this.#waiting.push({ jobId, attempt, fraction: null, note: null, line, saidAtMs: monotonicMs() })
+    this.#waiting.push({ jobId, attempt, fraction: null, note: null, line, level: 'warn', saidAtMs: monotonicMs() })
   }
 }

@@ -1,3 +1,4 @@
+import type { LogLevel } from '../job/saying.js'
 /** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
 export interface TypeRow {
   name: string
@@ -213,5 +214,6 @@ export interface LogLineRow {
   id: string
   attempt: number
   at: number
+  level: LogLevel
   line: string
 }

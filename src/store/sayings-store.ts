@@ -1,3 +1,4 @@
+import type { LogLevel } from '../job/saying.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 
@@ -8,6 +9,7 @@ export interface SaidRow {
   fraction: number | null
   note: string | null
   line: string | null
+  level: LogLevel | null
 }
 
 /** What handlers say while they run, and where a retry goes on. */
@@ -27,6 +29,7 @@ export class SayingsStore {
       said.map((s) => s.note),
       said.map((s) => s.line),
       said.map((s) => s.agoMs),
+      said.map((s) => s.level),
     ])
   }
 

@@ -64,7 +64,7 @@ describe('what a handler says', () => {
       maxAttempts: 1,
       run(payload, { log, progress }) {
         log(`nul \0 and half a pair \ud800 and ${'x'.repeat(10_000)}`)
-        log(undefined as never)
+        log.error(undefined as never)
         progress(payload as number)
       },
     })
@@ -77,7 +77,7 @@ describe('what a handler says', () => {
     })
     expect(long?.line).toHaveLength(4_000)
     expect(long?.line.startsWith('nul \uFFFD and half a pair \uFFFD and xxx')).toBe(true)
-    expect(nothing?.line).toBe('undefined')
+    expect(nothing).toMatchObject({ level: 'error', line: 'undefined' })
     const story = await queue.holdfast.job(id)
     expect(story?.attempts[0]?.error).toMatchObject({
       message: 'progress is 1.5; it must be a number from 0 to 1, such as done / total',

@@ -16,6 +16,7 @@ create table holdfast.log_lines (
   job_id   uuid not null,
   attempt  smallint not null,
   at       timestamptz not null,
+  level    text not null default 'info' constraint level_is_known check (level in ('info', 'warn', 'error')),
   line     text not null constraint line_is_at_most_4000_characters check (length(line) <= 4000)
 ) partition by range (at);
 create index log_lines_by_job on holdfast.log_lines (job_id, id);
@@ -32,16 +33,17 @@ create table holdfast.checkpoints (
 -- Keeps the progress and the lines of many attempts. Ages are milliseconds before now, by the worker's monotonic clock.
 -- Nothing an earlier attempt says late takes the place of what a later one said.
 create function holdfast.note_sayings(
-  p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[]
+  p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[],
+  p_levels text[] default null
 ) returns void
 language sql volatile as $$
   with said as materialized (
-    select s.job_id, s.attempt, s.fraction, s.note, s.line, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
-    from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms) with ordinality
-      as s (job_id, attempt, fraction, note, line, age, place)
+    select s.job_id, s.attempt, s.fraction, s.note, s.line, coalesce(s.level, 'info') as level, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
+    from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms, p_levels) with ordinality
+      as s (job_id, attempt, fraction, note, line, age, level, place)
   ), lines as (
-    insert into holdfast.log_lines (job_id, attempt, at, line)
-    select s.job_id, s.attempt, s.at, s.line from said as s where s.line is not null order by s.place
+    insert into holdfast.log_lines (job_id, attempt, at, level, line)
+    select s.job_id, s.attempt, s.at, s.level, s.line from said as s where s.line is not null order by s.place
   )
   insert into holdfast.progress as p (job_id, attempt, fraction, note, at)
   select distinct on (s.job_id) s.job_id, s.attempt, s.fraction, s.note, s.at

@@ -306,7 +306,9 @@ table holdfast.log_lines partition by RANGE (at)
   job_id           uuid not null
   attempt          smallint not null
   at               timestamp with time zone not null
+  level            text default 'info'::text not null
   line             text not null
+  constraint level_is_known CHECK ((level = ANY (ARRAY['info'::text, 'warn'::text, 'error'::text])))
   constraint line_is_at_most_4000_characters CHECK ((length(line) <= 4000))
   INDEX log_lines_by_job ON ONLY holdfast.log_lines USING btree (job_id, id)
 
@@ -315,7 +317,9 @@ table holdfast.log_lines_rest
   job_id           uuid not null
   attempt          smallint not null
   at               timestamp with time zone not null
+  level            text default 'info'::text not null
   line             text not null
+  constraint level_is_known CHECK ((level = ANY (ARRAY['info'::text, 'warn'::text, 'error'::text])))
   constraint line_is_at_most_4000_characters CHECK ((length(line) <= 4000))
   INDEX log_lines_rest_job_id_id_idx ON holdfast.log_lines_rest USING btree (job_id, id)
 
@@ -1845,15 +1849,15 @@ function holdfast.not_live(p_job uuid)
     when 'discarded' then 'it was already discarded' end
   from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
 
-function holdfast.note_sayings(p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[])
+function holdfast.note_sayings(p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[], p_levels text[] DEFAULT NULL::text[])
   returns void, sql, volatile, parallel unsafe
   with said as materialized (
-    select s.job_id, s.attempt, s.fraction, s.note, s.line, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
-    from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms) with ordinality
-      as s (job_id, attempt, fraction, note, line, age, place)
+    select s.job_id, s.attempt, s.fraction, s.note, s.line, coalesce(s.level, 'info') as level, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
+    from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms, p_levels) with ordinality
+      as s (job_id, attempt, fraction, note, line, age, level, place)
   ), lines as (
-    insert into holdfast.log_lines (job_id, attempt, at, line)
-    select s.job_id, s.attempt, s.at, s.line from said as s where s.line is not null order by s.place
+    insert into holdfast.log_lines (job_id, attempt, at, level, line)
+    select s.job_id, s.attempt, s.at, s.level, s.line from said as s where s.line is not null order by s.place
   )
   insert into holdfast.progress as p (job_id, attempt, fraction, note, at)
   select distinct on (s.job_id) s.job_id, s.attempt, s.fraction, s.note, s.at

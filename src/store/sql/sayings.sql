@@ -1,6 +1,6 @@
 -- name: noteSayings
 -- Keeps what handlers said: progress (the latest counts) and lines.
-select holdfast.note_sayings($1::uuid[], $2::smallint[], $3::real[], $4::text[], $5::text[], $6::float8[])::text as done
+select holdfast.note_sayings($1::uuid[], $2::smallint[], $3::real[], $4::text[], $5::text[], $6::float8[], $7::text[])::text as done
 
 -- name: saveCheckpoint
 -- Keeps where a retry is to go on. False: the attempt no longer holds its lease.
@@ -16,5 +16,5 @@ select attempt, fraction::float8 as fraction, note, date_part('epoch', at) * 100
 
 -- name: logLinesOfJob
 -- At most $3 lines of a job's log after the one with id $2, first to last.
-select id, attempt, date_part('epoch', at) * 1000 as at, line
+select id, attempt, date_part('epoch', at) * 1000 as at, level, line
 from holdfast.log_lines where job_id = $1::text::uuid and id > $2::text::bigint order by id limit $3::text::integer
