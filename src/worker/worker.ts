@@ -16,6 +16,7 @@ import type { Store } from '../store/store.js'
 import { daysChore } from '../upkeep/days.js'
 import { rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
+import { straysChore } from '../upkeep/strays.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import { type Health, Pulse } from './health.js'
 import type { Logger } from './logger.js'
@@ -132,6 +133,7 @@ export class Worker {
           }
         }),
         sleepersChore(store),
+        straysChore(store),
         daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
       ],
       (chore, error) => this.#report.choreFailed(chore, error),

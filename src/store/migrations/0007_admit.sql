@@ -43,6 +43,11 @@ begin
     if v_gate.breaker_probe_at > v_now then
       return v_gate.breaker_probe_at;
     end if;
+    -- A probe that nobody has claimed yet, since its lane is full or no worker there, is still to come.
+    if exists (select from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+               where h.type_id = p_type and h.lease_id is null and q.pass = 2) then
+      return null;
+    end if;
     v_probe := true;
   end if;
 
@@ -152,9 +157,12 @@ begin
   insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
   select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
   on conflict (type_id, concurrency_key) do update
-    set active = true, full_now = false, turn = case when k.active then k.turn else greatest(k.turn, excluded.turn) end
+    set active = true, full_now = false,
+        turn = case when k.active and not k.full_now then k.turn else greatest(k.turn, excluded.turn) end
     where not k.active or k.full_now;
-  update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
+  -- Time at rest earns no turns: a key would come back with a right to run alone until it has caught up.
+  update holdfast.keys as k set rests_until = null, turn = greatest(k.turn, p_gate.turn)
+  where k.type_id = p_gate.type_id and k.rests_until <= v_now;
 
   while admitted < p_limit loop
     select * into v_key from holdfast.keys as k
@@ -253,40 +261,8 @@ begin
   with freed as (
     delete from holdfast.held as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
   )
-  update holdfast.keys as k set full_now = false from (select distinct type_id, concurrency_key from freed) as f
+  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
+  from (select distinct type_id, concurrency_key from freed) as f join holdfast.gates as g on g.type_id = f.type_id
   where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
   perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
-end $$;
-
--- Of these queue rows, all locked by the caller, moves those to their gate whose type is gated and that did not come
--- through it, or whose gate has closed since. Returns the rows that may be claimed.
-create function holdfast.move_aside(p_rows tid[], p_gated integer[]) returns tid[]
-language plpgsql as $$
-declare
-  v_shut integer[] := array(
-    select g.type_id from holdfast.gates as g
-    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open'
-       or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'));
-  v_moved tid[];
-begin
-  with aside as (
-    delete from holdfast.queue as q
-    where q.ctid = any (p_rows) and q.type_id = any (p_gated) and (q.pass = 0 or (q.pass = 1 and q.type_id = any (v_shut)))
-    returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
-  ), given_up as (
-    delete from holdfast.held as h using aside as a where h.job_id = a.job_id
-  ), gated as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
-           coalesce(b.concurrency_key, '')
-    from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
-  )
-  select array_agg(a.ctid) into v_moved from aside as a;
-  if v_moved is null then
-    return p_rows;
-  end if;
-  return array(select r from unnest(p_rows) as r where not r = any (v_moved));
 end $$;
