@@ -14,6 +14,8 @@ export interface ClaimLoopSettings {
 export interface ClaimLoopEvents {
   /** How many jobs can be taken now, in all or from one lane. */
   room(lane?: Lane): number
+  /** How many of them could start at once. */
+  startable(): number
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
   claimed(rows: readonly ClaimedRow[], lane: Lane): void
@@ -165,7 +167,9 @@ export class ClaimLoop {
       const limit = Math.min(mostPerClaim, this.#events.room(lane))
       if (limit === 0) continue
       this.#unheard = true
-      const rows = await lane.reader.claim(this.#settings.worker, limit, lane.leaseMs)
+      // One even where every slot is taken: those are of handlers so short that it starts in a moment.
+      const gated = Math.max(1, this.#events.startable())
+      const rows = await lane.reader.claim(this.#settings.worker, { limit, gated }, lane.leaseMs)
       this.#unheard = false
       if (rows.length > 0) this.#events.claimed(rows, lane)
       claimed += rows.length

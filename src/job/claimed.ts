@@ -11,5 +11,7 @@ export interface ClaimedJob {
   readonly maxAttempts: number
   readonly createdAt: Date
   readonly payload: string | null
+  /** It came through a gate, and its start is counted. */
+  readonly gated?: boolean
   readonly claimedAtMs: number
 }

@@ -40,11 +40,21 @@ export class OperatorStore {
   }
 
   async flowLanes(): Promise<LaneRow[]> {
-    return this.#database.query(statement('readFlowLanes'), [])
+    const rows = await this.#database.query<LaneRow>(statement('readFlowLanes'), [])
+    return rows.map((row) => ({ ...row, changed_at: toDate(row.changed_at) }))
   }
 
   async gate(type: string): Promise<GateRow | undefined> {
-    return (await this.#database.query<GateRow>(statement('readGate'), [type]))[0]
+    const [row] = await this.#database.query<GateRow>(statement('readGate'), [type])
+    if (!row) return undefined
+    const { paused_at, stopped_until, breaker_opened_at, breaker_probe_at } = row
+    return {
+      ...row,
+      paused_at: toDate(paused_at),
+      stopped_until: toDate(stopped_until),
+      breaker_opened_at: toDate(breaker_opened_at),
+      breaker_probe_at: toDate(breaker_probe_at),
+    }
   }
 
   async setLane(lane: string, fields: string, who: Named, create: boolean): Promise<void> {
@@ -89,6 +99,11 @@ export class OperatorStore {
   async operateBreaker(type: string, action: string, who: Named): Promise<void> {
     await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why])
   }
+}
+
+/** A time leaves the database as milliseconds since 1970. */
+function toDate(ms: Date | number | null): Date | null {
+  return ms === null ? null : new Date(ms)
 }
 
 /** A numeric column comes as text. */

@@ -16,6 +16,7 @@ export interface ClaimedRow {
   max: number | null
   created: number | null
   payload: string | null
+  gated: boolean
 }
 
 export interface RescuedRow {
@@ -97,7 +98,7 @@ export interface LaneRow {
   poll_ms: number
   lease_ms: number | null
   enabled: boolean
-  ageing_ms: string
+  ageing_ms: number
   changed_by: string | null
   changed_why: string | null
   changed_at: Date | null
@@ -111,9 +112,9 @@ export interface GateRow {
   max_running: number | null
   key_max_running: number | null
   rate_count: number | null
-  rate_per_ms: string | null
+  rate_per_ms: number | null
   key_rate_count: number | null
-  key_rate_per_ms: string | null
+  key_rate_per_ms: number | null
   fair: boolean
   paused_at: Date | null
   paused_by: string | null
@@ -125,8 +126,8 @@ export interface GateRow {
   breaker_probe_at: Date | null
   breaker_share: number
   breaker_minimum: number
-  breaker_window_ms: string
-  breaker_probe_ms: string
+  breaker_window_ms: number
+  breaker_probe_ms: number
   held: number
 }
 

@@ -172,10 +172,12 @@ export class Store {
     lane: number
     types: readonly number[] | null
     limit: number
+    /** How many of them may have come through a gate. */
+    gated: number
     leaseMs: number
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
-    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after]
+    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.gated]
     return this.database.queryShort(statement('claimJobs'), values)
   }
 

@@ -110,6 +110,7 @@ export class Worker {
       { worker: id, pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs } },
       {
         room: (lane) => this.#room(lane),
+        startable: () => settings.concurrency - this.#slots.running,
         listening: () => this.#listener?.listening ?? false,
         claimed: (rows, lane) => this.#take(rows, lane),
         unheard: () => store.handBackUnheard(id, this.#leases.known),
@@ -214,6 +215,7 @@ export class Worker {
         maxAttempts: row.max ?? row.attempt,
         createdAt: new Date(row.created ?? 0),
         payload: row.payload,
+        gated: row.gated,
         claimedAtMs,
       })),
     )

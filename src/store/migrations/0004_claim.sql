@@ -10,12 +10,15 @@
 -- p_types: only these types; null where the worker runs every type of the lane.
 -- A lane with a limit of slots is claimed from by one worker at a time, under its row; a lane without pays nothing.
 -- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
+-- p_gated: at most so many of them that came through a gate; null: no matter. Their start is counted here, so a worker takes
+-- only those that it can start at once.
 -- The settings pin the plan to queue_claim, whatever the statistics say.
 create function holdfast.claim_jobs(
-  p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[]
+  p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
+  p_gated integer default null
 ) returns table (
   lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint,
-  max_attempts smallint, created_at timestamptz, payload json
+  max_attempts smallint, created_at timestamptz, payload json, gated boolean
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -100,6 +103,12 @@ begin
     if v_gated <> '{}' then
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
+      v_rows := array(
+        select r.place from (
+          select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+          from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+        ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated order by r.n);
+      p_gated := p_gated - (select count(*) from holdfast.queue as q where q.ctid = any (v_rows) and q.pass > 0);
     end if;
     v_all := v_all || v_rows[1 : v_left];
     v_left := v_left - least(v_left, cardinality(v_rows));
@@ -137,7 +146,8 @@ begin
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
       from claimed as c
     )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
+    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
+           c.pass > 0
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 

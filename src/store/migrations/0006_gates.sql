@@ -50,8 +50,9 @@ create table holdfast.gated (
   attempt          smallint not null,
   concurrency_key  text not null default ''
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index gated_next_of_type on holdfast.gated (type_id, rank);
-create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank);
+-- The id is the order inside one enqueue, whose jobs have one rank.
+create index gated_next_of_type on holdfast.gated (type_id, rank, job_id);
+create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank, job_id);
 
 -- A job that was admitted and has not ended: it holds a slot of its type and of its key. lease_id is null until it runs.
 create table holdfast.held (

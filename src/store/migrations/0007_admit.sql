@@ -5,6 +5,11 @@
 -- that a pause, a new limit or another key's turn takes effect at once.
 create function holdfast.admit_ahead() returns integer language sql immutable as 'select 200';
 
+-- How long a start counts against a rate: a twentieth longer than the rate says, 100 ms at most. Between the claim, which is
+-- when a start is counted, and the handler lies a moment that is not always the same; whoever is called sees only the latter.
+create function holdfast.rate_window(p_per interval) returns interval language sql immutable parallel safe
+as $$ select p_per + least(p_per / 20, interval '100 milliseconds') $$;
+
 -- Admits jobs of one type as far as its gate is open, under the lock of its row: whatever is counted under it cannot be
 -- exceeded. Returns the next moment at which looking again is worth while because of the clock; null where there is none.
 -- p_wait: wait for somebody who is admitting right now, instead of leaving it to them.
@@ -53,8 +58,8 @@ begin
 
   -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
   select count(*), count(*) filter (where h.lease_id is null),
-         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per),
-         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per)
+         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
+         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
   into v_running, v_ahead, v_started, v_first
   from holdfast.held as h where h.type_id = p_type;
 
@@ -62,9 +67,9 @@ begin
   v_want := least(v_want, v_gate.max_running - v_running);
   if v_gate.rate_count is not null then
     v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
-    v_next := v_first + v_gate.rate_per;
+    v_next := v_first + holdfast.rate_window(v_gate.rate_per);
   end if;
-  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
+  delete from holdfast.starts where type_id = p_type and at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
   if v_want <= 0 then
     return v_next;
   end if;
@@ -107,7 +112,7 @@ language plpgsql as $$
 declare
   v_jobs uuid[];
 begin
-  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank limit p_limit for update skip locked);
+  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank, g.job_id limit p_limit for update skip locked);
   perform holdfast.let_through(v_jobs, p_pass);
   return cardinality(v_jobs);
 end $$;
@@ -129,7 +134,7 @@ begin
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
     select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
-    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank
+    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank, m.job_id
     returning lane_id
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
@@ -173,10 +178,10 @@ begin
     -- The empty key stands for jobs without one: no limit per key is meant for them.
     if v_key.concurrency_key <> '' then
       select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
-                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
                        + count(*) filter (where h.lease_id is null),
              (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
-                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
       into v_running, v_started, v_first
       from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
       if v_running >= p_gate.key_max_running then
@@ -185,14 +190,14 @@ begin
         continue;
       elsif v_started >= p_gate.key_rate_count then
         -- Without a start to wait for, the rate is taken up by jobs that are about to start.
-        update holdfast.keys set rests_until = coalesce(v_first + p_gate.key_rate_per, v_now + interval '200 milliseconds')
+        update holdfast.keys set rests_until = coalesce(v_first + holdfast.rate_window(p_gate.key_rate_per), v_now + interval '200 milliseconds')
         where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
         continue;
       end if;
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank, g.job_id limit 1 for update skip locked;
     if not found then
       -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
       update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end

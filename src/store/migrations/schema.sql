@@ -150,8 +150,8 @@ table holdfast.gated
   attempt          smallint not null
   concurrency_key  text default ''::text not null
   constraint gated_by_job PRIMARY KEY (job_id)
-  INDEX gated_next_of_key ON holdfast.gated USING btree (type_id, concurrency_key, rank)
-  INDEX gated_next_of_type ON holdfast.gated USING btree (type_id, rank)
+  INDEX gated_next_of_key ON holdfast.gated USING btree (type_id, concurrency_key, rank, job_id)
+  INDEX gated_next_of_type ON holdfast.gated USING btree (type_id, rank, job_id)
   with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.gates
@@ -441,10 +441,10 @@ begin
     -- The empty key stands for jobs without one: no limit per key is meant for them.
     if v_key.concurrency_key <> '' then
       select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
-                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
                        + count(*) filter (where h.lease_id is null),
              (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
-                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
       into v_running, v_started, v_first
       from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
       if v_running >= p_gate.key_max_running then
@@ -453,14 +453,14 @@ begin
         continue;
       elsif v_started >= p_gate.key_rate_count then
         -- Without a start to wait for, the rate is taken up by jobs that are about to start.
-        update holdfast.keys set rests_until = coalesce(v_first + p_gate.key_rate_per, v_now + interval '200 milliseconds')
+        update holdfast.keys set rests_until = coalesce(v_first + holdfast.rate_window(p_gate.key_rate_per), v_now + interval '200 milliseconds')
         where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
         continue;
       end if;
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank, g.job_id limit 1 for update skip locked;
     if not found then
       -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
       update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
@@ -488,7 +488,7 @@ function holdfast.admit_in_order(p_type integer, p_limit integer, p_pass integer
 declare
   v_jobs uuid[];
 begin
-  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank limit p_limit for update skip locked);
+  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank, g.job_id limit p_limit for update skip locked);
   perform holdfast.let_through(v_jobs, p_pass);
   return cardinality(v_jobs);
 end 
@@ -537,8 +537,8 @@ begin
 
   -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
   select count(*), count(*) filter (where h.lease_id is null),
-         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per),
-         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per)
+         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
+         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
   into v_running, v_ahead, v_started, v_first
   from holdfast.held as h where h.type_id = p_type;
 
@@ -546,9 +546,9 @@ begin
   v_want := least(v_want, v_gate.max_running - v_running);
   if v_gate.rate_count is not null then
     v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
-    v_next := v_first + v_gate.rate_per;
+    v_next := v_first + holdfast.rate_window(v_gate.rate_per);
   end if;
-  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
+  delete from holdfast.starts where type_id = p_type and at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
   if v_want <= 0 then
     return v_next;
   end if;
@@ -705,8 +705,8 @@ begin
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
 end 
 
-function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[])
-  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json), plpgsql, volatile, parallel unsafe
+function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[], p_gated integer DEFAULT NULL::integer)
+  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_now timestamptz := holdfast.now();
@@ -787,6 +787,12 @@ begin
     if v_gated <> '{}' then
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
+      v_rows := array(
+        select r.place from (
+          select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+          from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+        ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated order by r.n);
+      p_gated := p_gated - (select count(*) from holdfast.queue as q where q.ctid = any (v_rows) and q.pass > 0);
     end if;
     v_all := v_all || v_rows[1 : v_left];
     v_left := v_left - least(v_left, cardinality(v_rows));
@@ -824,7 +830,8 @@ begin
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
       from claimed as c
     )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
+    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
+           c.pass > 0
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
@@ -1337,9 +1344,9 @@ begin
       'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
          select job_id from holdfast.held where type_id = v_type.id limit 5) as h),
       'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
-      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - v_gate.rate_per),
+      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
       'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
-         where s.type_id = v_type.id and s.at > v_now - v_gate.rate_per) + v_gate.rate_per - v_now) * 1000,
+         where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)) + holdfast.rate_window(v_gate.rate_per) - v_now) * 1000,
       'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
       'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
       'key_max_running', v_gate.key_max_running,
@@ -1526,7 +1533,7 @@ begin
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
     select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
-    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank
+    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank, m.job_id
     returning lane_id
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
@@ -2008,6 +2015,10 @@ begin
   select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, g.concurrency_key
   from pulled as p join given_up as g on g.job_id = p.job_id join holdfast.lanes as l on l.id = p.lane_id;
 end 
+
+function holdfast.rate_window(p_per interval)
+  returns interval, sql, immutable, parallel safe
+ select p_per + least(p_per / 20, interval '100 milliseconds') 
 
 function holdfast.read_approval(p_asked jsonb)
   returns jsonb, plpgsql, immutable, parallel unsafe

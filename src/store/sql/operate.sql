@@ -48,18 +48,20 @@ select holdfast.bring_strays($1::text::integer) as moved
 
 -- name: readFlowLanes
 -- Every lane with its settings and how full it is.
-select l.name, l.slots, l.worker_slots, l.poll_ms, l.lease_ms, l.enabled, extract(epoch from l.ageing) * 1000 as ageing_ms,
-       l.changed_by, l.changed_why, l.changed_at,
+select l.name, l.slots, l.worker_slots, l.poll_ms, l.lease_ms, l.enabled, date_part('epoch', l.ageing) * 1000 as ageing_ms,
+       l.changed_by, l.changed_why, date_part('epoch', l.changed_at) * 1000 as changed_at,
        (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)::integer as in_use,
-       (select array_agg(t.name order by t.name) from holdfast.types as t where t.lane_id = l.id) as types
+       (select jsonb_agg(t.name order by t.name) from holdfast.types as t where t.lane_id = l.id) as types
 from holdfast.lanes as l order by l.id
 
 -- name: readGate
 -- The gate of one type with its settings and state. No row: the type never had one.
-select t.name as type, t.gated, g.max_running, g.key_max_running, g.rate_count, extract(epoch from g.rate_per) * 1000 as rate_per_ms,
-       g.key_rate_count, extract(epoch from g.key_rate_per) * 1000 as key_rate_per_ms, g.fair, g.paused_at, g.paused_by, g.paused_why,
-       case when g.stopped_until > holdfast.now() then g.stopped_until end as stopped_until,
-       g.breaker_hold, g.breaker_opened_at, g.breaker_reason, g.breaker_probe_at, g.breaker_share, g.breaker_minimum,
-       extract(epoch from g.breaker_window) * 1000 as breaker_window_ms, extract(epoch from g.breaker_probe) * 1000 as breaker_probe_ms,
+select t.name as type, t.gated, g.max_running, g.key_max_running, g.rate_count, date_part('epoch', g.rate_per) * 1000 as rate_per_ms,
+       g.key_rate_count, date_part('epoch', g.key_rate_per) * 1000 as key_rate_per_ms, g.fair,
+       date_part('epoch', g.paused_at) * 1000 as paused_at, g.paused_by, g.paused_why,
+       case when g.stopped_until > holdfast.now() then date_part('epoch', g.stopped_until) * 1000 end as stopped_until,
+       g.breaker_hold, date_part('epoch', g.breaker_opened_at) * 1000 as breaker_opened_at, g.breaker_reason,
+       date_part('epoch', g.breaker_probe_at) * 1000 as breaker_probe_at, g.breaker_share, g.breaker_minimum,
+       date_part('epoch', g.breaker_window) * 1000 as breaker_window_ms, date_part('epoch', g.breaker_probe) * 1000 as breaker_probe_ms,
        (select count(*) from holdfast.held as h where h.type_id = g.type_id)::integer as held
 from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = $1::text
