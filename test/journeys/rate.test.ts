@@ -118,8 +118,8 @@ test('stopping a key takes back those of its jobs that were admitted and do not 
   const queue = await limited({ fair: true })
   await startWorkers(queue, 1, { worker: { concurrency: 1 } })
   const stop = { for: '1h', what: 'key', once: queue.ledger.beside('asked') }
-  const jobs = [{ stop }, ...Array.from({ length: 100 }, () => ({}))].map((payload) => work.job(payload, { concurrencyKey: 'a' }))
-  const [asking] = await queue.holdfast.enqueueMany(jobs)
+  const others = Array.from({ length: 100 }, () => work.job({}, { concurrencyKey: 'a' }))
+  const [asking] = await queue.holdfast.enqueueMany([work.job({ stop }, { concurrencyKey: 'a', priority: 9 }), ...others])
   await eventually(() => queue.ledger.finishes(asking?.id).length === 1)
   const { id } = await queue.holdfast.enqueue(work, {}, { concurrencyKey: 'b' })
   await eventually(() => queue.ledger.finishes(id).length === 1)
