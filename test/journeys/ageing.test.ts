@@ -50,7 +50,9 @@ test('a flood of 9s at 120 % of capacity delays a 0 by nine ageing steps beyond 
     const rows = await queue.sql(`select b.id, b.priority, extract(epoch from b.created_at) * 1000 as ready,
         extract(epoch from h.started_at) * 1000 as started
       from holdfast.bodies as b join holdfast.history as h on h.job_id = b.id`)
-    return rows.some((row) => row.id === id) && rows.map((row) => ({ ...row, ready: Number(row.ready), started: Number(row.started) }))
+    return (
+      rows.some((row) => row.id === id) && rows.map((row) => ({ ...row, ready: Number(row.ready), started: Number(row.started) }))
+    )
   })
   const zero = stories.find((row) => 'id' in row && row.id === id) as { ready: number; started: number }
   const waited = zero.started - zero.ready
@@ -58,7 +60,6 @@ test('a flood of 9s at 120 % of capacity delays a 0 by nine ageing steps beyond 
   const laterThanNineSteps = nines.filter(({ ready }) => ready > zero.ready + overtakenForMs)
   const latest = nines.sort((a, b) => a.started - b.started).at(-1) as { ready: number; started: number }
   const lateness = latest.started - latest.ready
-  if (process.env.HOLDFAST_FIGURES) console.log({ waited, lateness, later: laterThanNineSteps.length, nines: nines.length })
   expect(waited).toBeGreaterThan(overtakenForMs * 0.9)
   expect(waited).toBeLessThan(overtakenForMs + lateness + 1_000)
   // Other slots may have claimed in the same moment.

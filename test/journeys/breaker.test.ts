@@ -35,7 +35,9 @@ async function completed(queue: Queue, count: number): Promise<void> {
 }
 
 async function ended(queue: Queue, count: number): Promise<void> {
-  await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.history'))[0]?.n === count, { every: 50 })
+  await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.history'))[0]?.n === count, {
+    every: 50,
+  })
 }
 
 test('it opens when more than 80 % of at least ten attempts have failed, and not before', async () => {
@@ -50,14 +52,17 @@ test('it opens when more than 80 % of at least ten attempts have failed, and not
   await ended(queue, 12)
   await once(1, {})
   await ended(queue, 13)
-  for (const [failed, all] of [[16, 20], [17, 21]] as const) {
+  for (const [failed, all] of [
+    [16, 20],
+    [17, 21],
+  ] as const) {
     const before = (await queue.sql("select count(*)::int as n from holdfast.history where outcome = 'failed'"))[0]?.n
     await once(failed - before, { failUntil: 20 })
     await ended(queue, all)
     // Whoever wrote the last of them has judged in the same transaction.
     expect(await isOpen(queue), `${failed} of ${all}`).toBe(failed === 17)
   }
-  const [{ id }] = (await once(1, {})) as [{ id: string }]
+  const id = (await once(1, {}))[0]?.id as string
   expect(await gateOf(queue)).toMatchObject({ breaker_reason: '17 of 21 attempts failed', breaker_hold: 'auto' })
   const probeAt = (await gateOf(queue))?.breaker_probe_at as Date
   expect(probeAt.getTime() - Date.now()).toBeGreaterThan(3_000_000)
@@ -70,7 +75,7 @@ test('while it is open jobs wait unharmed, one probe an interval goes through in
   const queue = await broken('1s', 3, { concurrency: 2 })
   await calls(queue, 100, { ms: 20 })
   await open(queue)
-  const openedAt = ((await gateOf(queue))?.breaker_opened_at as Date).getTime()
+  const openedAt = Number((await gateOf(queue))?.breaker_opened_at)
   // Those that were running or on their way when it opened.
   await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.leases'))[0]?.n === 0)
   const before = queue.ledger.starts().length
@@ -124,18 +129,20 @@ test('a probe that nobody can take stays the only one', async () => {
   await queue.holdfast.flow.drainLane('default', by)
   await queue.holdfast.flow.breaker('call', 'open', by)
   await calls(queue, 20)
-  const admitted = "select count(*)::int as n from holdfast.queue where pass = 2"
+  const admitted = 'select count(*)::int as n from holdfast.queue where pass = 2'
   await eventually(async () => (await queue.sql(admitted))[0]?.n === 1)
   // Ten intervals later, by the clock that decides.
   const [{ at }] = (await queue.sql('select holdfast.now() as at')) as [{ at: Date }]
-  await eventually(async () => (await queue.sql("select holdfast.now() > $1::timestamptz + interval '1 second' as later", [at]))[0]?.later)
+  await eventually(
+    async () => (await queue.sql("select holdfast.now() > $1::timestamptz + interval '1 second' as later", [at]))[0]?.later,
+  )
   expect((await queue.sql(admitted))[0]?.n).toBe(1)
 })
 
 test('operators open it, hold it open, hold it closed, release and close it, and who did is told', async () => {
   const queue = await broken('100ms', 1)
   await queue.holdfast.flow.breaker('call', 'hold_open', { by: 'ada', why: 'they asked us' })
-  const [{ id }] = (await calls(queue, 1)) as [{ id: string }]
+  const id = (await calls(queue, 1))[0]?.id as string
   expect(await gateOf(queue)).toMatchObject({ breaker_hold: 'open', breaker_reason: 'held open by ada: they asked us' })
   const why = (await queue.holdfast.explain(id))?.gates[0]?.why
   expect(why).toContain('held open by ada')

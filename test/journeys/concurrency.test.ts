@@ -121,12 +121,27 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
     const { id } = await queue.holdfast.enqueue(work, {})
     await eventually(() => queue.ledger.finishes(id).length === 1, { every: 10 })
   }
-  expect(queue.ledger.starts().slice(0, jobs.length).map(({ job }) => job)).toEqual(jobs.map(({ id }) => id))
-  const idle = idleMs(queue.ledger.entries().filter((entry) => 'at' in entry).slice(0, 2 * jobs.length))
+  expect(
+    queue.ledger
+      .starts()
+      .slice(0, jobs.length)
+      .map(({ job }) => job),
+  ).toEqual(jobs.map(({ id }) => id))
+  const idle = idleMs(
+    queue.ledger
+      .entries()
+      .filter((entry) => 'at' in entry)
+      .slice(0, 2 * jobs.length),
+  )
   expect(mostAtOnce(queue.ledger.entries())).toBe(1)
   expect(idle.length).toBe(jobs.length - 1)
   expect(Math.max(...idle)).toBeLessThan(5_000)
-  if (process.env.HOLDFAST_FIGURES) console.log('idle ms', idle.map(Math.round).sort((a, b) => b - a).slice(0, 5))
+      'idle ms',
+      idle
+        .map(Math.round)
+        .sort((a, b) => b - a)
+        .slice(0, 5),
+    )
 })
 
 test('a limit set while jobs run counts them; lowered and raised, it holds from then on', async () => {

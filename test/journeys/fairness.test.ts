@@ -43,7 +43,6 @@ test("one key's 100,000 jobs do not starve the next key's one", async () => {
   const { id } = await queue.holdfast.enqueue(work, { key: 'cold' }, { concurrencyKey: 'cold' })
   await eventually(() => queue.ledger.starts(id).length === 1)
   const ahead = queue.ledger.starts().findIndex(({ job }) => job === id) - before
-  if (process.env.HOLDFAST_FIGURES) console.log({ ahead })
   // What had been admitted before it came, and what three workers claim while it is enqueued.
   expect(ahead).toBeLessThan(1_000)
 })
@@ -54,28 +53,31 @@ test('weights hold: a key of weight 3 starts three times as often as one of weig
   await addJobs(client, 2_000, (n) => `case when ${n} % 2 = 0 then 'heavy' else 'light' end`)
   await startWorkers(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 400)
-  const counted = queue.ledger.starts().slice(0, 400).filter(({ key }) => key === 'heavy').length
-  if (process.env.HOLDFAST_FIGURES) console.log({ heavy: counted })
+  const counted = queue.ledger
+    .starts()
+    .slice(0, 400)
+    .filter(({ key }) => key === 'heavy').length
   expect(counted).toBeGreaterThan(270)
   expect(counted).toBeLessThan(330)
 })
 
 test('a key that was paused for a long time comes back without a claim to the turns it missed', async () => {
   const { queue, client } = await fairQueue({ maxRunning: 2 })
-  await addJobs(client, 3_000, (n) => `case when ${n} % 2 = 0 then 'away' else 'here' end`)
+  await addJobs(client, 1_000, (n) => `case when ${n} % 2 = 0 then 'away' else 'here' end`)
   await queue.holdfast.flow.pauseKey('work', 'away', { by: 'ada' })
   await startWorkers(queue, 2)
-  await eventually(() => queue.ledger.starts().length >= 300)
+  await eventually(() => queue.ledger.starts().length >= 100)
   await queue.holdfast.flow.resumeKey('work', 'away')
-  await eventually(() => queue.ledger.starts().filter(({ key }) => key === 'away').length >= 150)
+  await eventually(() => queue.ledger.starts().filter(({ key }) => key === 'away').length >= 60)
   const since = queue.ledger.starts()
-  const back = since.slice(since.findIndex(({ key }) => key === 'away')).slice(0, 150)
-  expect(back.filter(({ key }) => key === 'here').length).toBeGreaterThan(50)
+  const back = since.slice(since.findIndex(({ key }) => key === 'away')).slice(0, 60)
+  expect(back.filter(({ key }) => key === 'here').length).toBeGreaterThan(20)
 })
 
 /** Pages looked at to claim one job and admit the next, on average: a claim, and what a settle of it does. */
 async function pagesPerJob(client: pg.Client, jobs: number): Promise<number> {
-  const claim = 'select lease_id, job_id from holdfast.claim_jobs(1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[], 1)'
+  const claim =
+    'select lease_id, job_id from holdfast.claim_jobs(1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[], 1)'
   let pages = 0
   for (let n = 0; n < jobs; n++) {
     await client.query('begin')
@@ -101,6 +103,5 @@ test('a claim and its admission cost no more than three times as much with a hot
   await client.query('select holdfast.admit_waiting()')
   await pagesPerJob(client, 5)
   const full = await pagesPerJob(client, 20)
-  if (process.env.HOLDFAST_FIGURES) console.log({ empty, full })
   expect(full).toBeLessThan(3 * empty)
 })

@@ -80,7 +80,9 @@ test('slots of one worker, the lease and whether a lane is open change in runnin
   const took = Date.now() - asked
   expect(took).toBeLessThan(5_000)
   expect(mostAtOnce(queue.ledger.entries(), ({ pid }) => String(pid))).toBe(3)
-  const leases = await queue.sql('select extract(epoch from expires_at - holdfast.now()) as left from holdfast.leases order by id')
+  const leases = await queue.sql(
+    'select extract(epoch from expires_at - holdfast.now()) as left from holdfast.leases order by id',
+  )
   expect(leases.filter(({ left }) => Number(left) > 30).length).toBeGreaterThan(0)
 
   await queue.holdfast.flow.drainLane('bulk', by)
@@ -157,7 +159,11 @@ test('lanes can be set by environment variables, and a variable that makes no se
     const settings = { database: queue.url, ledger: queue.ledger.path, types, worker: {} }
     return runProgram('worker-program', settings, { env })
   }
-  const worker = start({ HOLDFAST_LANE_BULK_SLOTS: '4', HOLDFAST_LANE_BULK_WORKER_SLOTS: '2', HOLDFAST_LANE_NIGHT_ENABLED: 'false' })
+  const worker = start({
+    HOLDFAST_LANE_BULK_SLOTS: '4',
+    HOLDFAST_LANE_BULK_WORKER_SLOTS: '2',
+    HOLDFAST_LANE_NIGHT_ENABLED: 'false',
+  })
   await worker.heard('ready')
   const lanes = await queue.holdfast.flow.lanes()
   expect(lanes.find(({ name }) => name === 'bulk')).toMatchObject({ slots: 4, worker_slots: 2, changed_by: 'the environment' })

@@ -80,7 +80,12 @@ test('a rate that is set while hundreds of jobs stand in line holds from then on
   const starts = await watchStarts(queue)
   await startWorkers(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 15)
-  expect(mostWithin((await starts()).map(({ at }) => at), 1_000)).toBe(5)
+  expect(
+    mostWithin(
+      (await starts()).map(({ at }) => at),
+      1_000,
+    ),
+  ).toBe(5)
 })
 
 for (const what of ['type', 'key'] as const) {

@@ -31,7 +31,11 @@ export interface Program {
 }
 
 /** Starts test/support/<name>.mjs with these settings. */
-export function runProgram(name: string, settings: object, options: { args?: string[]; env?: Record<string, string> } = {}): Program {
+export function runProgram(
+  name: string,
+  settings: object,
+  options: { args?: string[]; env?: Record<string, string> } = {},
+): Program {
   const file = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
   const child: ChildProcess = spawn(process.execPath, [...(options.args ?? []), file, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -26,7 +26,14 @@ const say = (event, fields = {}) => process.stdout.write(`${JSON.stringify({ eve
 
 async function run(payload, context) {
   const { job, fence, signal } = context
-  const execution = { job: job.id, type: job.type, key: payload.key, attempt: job.attempt, fence: String(fence), pid: process.pid }
+  const execution = {
+    job: job.id,
+    type: job.type,
+    key: payload.key,
+    attempt: job.attempt,
+    fence: String(fence),
+    pid: process.pid,
+  }
   note({ kind: 'start', ...execution, at: now() })
   signal.addEventListener('abort', () => note({ kind: 'aborted', ...execution, reason: signal.reason?.name }), { once: true })
   let answer
