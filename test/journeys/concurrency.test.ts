@@ -136,12 +136,6 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
   expect(mostAtOnce(queue.ledger.entries())).toBe(1)
   expect(idle.length).toBe(jobs.length - 1)
   expect(Math.max(...idle)).toBeLessThan(5_000)
-      'idle ms',
-      idle
-        .map(Math.round)
-        .sort((a, b) => b - a)
-        .slice(0, 5),
-    )
 })
 
 test('a limit set while jobs run counts them; lowered and raised, it holds from then on', async () => {

@@ -99,7 +99,6 @@ test('100,000 jobs that stood in the queue when their type was paused are out of
   await addMails(client, 100_000)
   await queue.holdfast.flow.pauseType('mail', by)
   const { id } = await queue.holdfast.enqueue(other, {})
-  const began = performance.now()
   await startWorkers(queue, 2, { types })
   await eventually(() => queue.ledger.finishes(id).length === 1)
   await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.gated'))[0]?.n === 100_000)
