@@ -12,11 +12,11 @@ import { makeQueue, type Queue, work } from '../support/queue.js'
 
 const keys = ['a', 'b', 'c', 'd', 'e']
 
-function enqueueKeyed(queue: Queue, count: number, payload: object) {
+function enqueueKeyed(queue: Queue, count: number, payload: (key: string) => object) {
   return queue.holdfast.enqueueMany(
     Array.from({ length: count }, (_, n) => {
       const key = keys[n % keys.length] as string
-      return work.job({ ...payload, key }, { concurrencyKey: key, maxAttempts: 20 })
+      return work.job({ ...payload(key), key }, { concurrencyKey: key, maxAttempts: 20 })
     }),
   )
 }
@@ -45,7 +45,8 @@ test('three processes under load, one of them killed, never run more than the li
   await queue.holdfast.types.ensure([work])
   await queue.holdfast.flow.limit('work', { maxRunning: 3, maxRunningPerKey: 1 })
   const [first] = await startWorkers(queue, 3)
-  const jobs = await enqueueKeyed(queue, 150, { ms: 20 })
+  // The first key takes its time, so that its turn comes again while it is still at work.
+  const jobs = await enqueueKeyed(queue, 150, (key) => ({ ms: key === 'a' ? 80 : 10 }))
   await eventually(() => queue.ledger.starts().some(({ pid }) => pid === first?.pid) && queue.ledger.starts().length > 30)
   if (first) await killAndNote(queue, first)
   await queue.worker()
@@ -115,7 +116,7 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
   await queue.holdfast.flow.limit('work', { maxRunning: 1 })
   await startWorkers(queue, 3)
   // Some wait from the start, and some come one by one when the fleet may just be falling asleep.
-  const jobs = await enqueueKeyed(queue, 60, { ms: 5 })
+  const jobs = await enqueueKeyed(queue, 60, () => ({ ms: 5 }))
   await completed(queue, jobs.length)
   for (let n = 0; n < 10; n++) {
     const { id } = await queue.holdfast.enqueue(work, {})

@@ -787,12 +787,11 @@ begin
     if v_gated <> '{}' then
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      v_rows := array(
-        select r.place from (
-          select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
-          from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
-        ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated order by r.n);
-      p_gated := p_gated - (select count(*) from holdfast.queue as q where q.ctid = any (v_rows) and q.pass > 0);
+      select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
+      from (
+        select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+        from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+      ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated;
     end if;
     v_all := v_all || v_rows[1 : v_left];
     v_left := v_left - least(v_left, cardinality(v_rows));
