@@ -26,11 +26,11 @@ export class LaneReader {
     this.types = types
   }
 
-  async claim(worker: number, limit: number, leaseMs: number): Promise<ClaimedRow[]> {
+  async claim(worker: number, room: { limit: number; gated: number }, leaseMs: number): Promise<ClaimedRow[]> {
     const begun = monotonicMs()
     const fromHead = begun >= this.#headReadAllowedAt
     const after = fromHead ? head : this.#after
-    const rows = await this.#store.claim({ worker, lane: this.lane, types: this.types, limit, leaseMs, after })
+    const rows = await this.#store.claim({ worker, lane: this.lane, types: this.types, ...room, leaseMs, after })
     this.#readFromHead = fromHead
     for (const { priority, seq } of rows) {
       const place = BigInt(seq)

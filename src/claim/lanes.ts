@@ -7,6 +7,8 @@ import { LaneReader } from './lane-reader.js'
 export interface TypeGroup {
   readonly types: readonly number[]
   room(): number
+  /** How many of them could start at once. */
+  startable(): number
 }
 
 /** One lane as this worker uses it now, for one group of types. */

@@ -166,7 +166,9 @@ export class ClaimLoop {
       const limit = Math.min(mostPerClaim, this.#events.room(lane))
       if (limit === 0) continue
       this.#unheard = true
-      const rows = await lane.reader.claim(this.#settings.worker, limit, lane.leaseMs)
+      // One even where every slot is taken: those are of handlers so short that it starts in a moment.
+      const gated = Math.max(1, lane.group.startable())
+      const rows = await lane.reader.claim(this.#settings.worker, { limit, gated }, lane.leaseMs)
       this.#unheard = false
       if (rows.length > 0) await this.#events.claimed(rows, lane)
       claimed += rows.length

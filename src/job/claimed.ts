@@ -12,6 +12,8 @@ export interface ClaimedJob {
   readonly maxAttempts: number
   readonly createdAt: Date
   readonly payload: string | null
+  /** It came through a gate, and its start is counted. */
+  readonly gated?: boolean
   readonly claimedAtMs: number
   /** Every time a host died under it; left out where none did. */
   readonly crashes?: readonly Crash[]

@@ -19,6 +19,12 @@ export class Line<Thing> {
     this.#front = 0
   }
 
+  /** Before all that wait. */
+  jump(things: readonly Thing[]): void {
+    this.#places = things.concat(this.#places.slice(this.#front))
+    this.#front = 0
+  }
+
   takeFirst(): Thing | undefined {
     return this.length === 0 ? undefined : this.#places[this.#front++]
   }

@@ -75,6 +75,14 @@ export class Places {
     return this.#shared.room
   }
 
+  get sharedFree(): number {
+    return this.#shared.free
+  }
+
+  ownFree(type: string): number {
+    return this.#own.get(type)?.free ?? 0
+  }
+
   ownRoom(type: string): number {
     return this.#own.get(type)?.room ?? 0
   }

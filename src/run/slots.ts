@@ -75,6 +75,11 @@ export class Slots {
     return this.#running.size
   }
 
+  /** How many more could start at once. */
+  get free(): number {
+    return Math.max(0, this.#settings.concurrency - this.#running.size)
+  }
+
   get waiting(): number {
     return this.#line.length
   }
@@ -100,7 +105,9 @@ export class Slots {
   }
 
   add(jobs: readonly ClaimedJob[]): void {
-    this.#line.join(jobs)
+    const gated = jobs.filter((job) => job.gated)
+    this.#line.join(gated.length === 0 ? jobs : jobs.filter((job) => !job.gated))
+    if (gated.length > 0) this.#line.jump(gated)
     for (const job of jobs) this.#count(job, 1)
     this.#fill()
   }
@@ -133,8 +140,8 @@ export class Slots {
   }
 
   /** Gives back what waits in line; no attempt was begun. */
-  handBackWaiting(): void {
-    for (const job of this.#line.takeOut()) {
+  handBackWaiting(which?: (job: ClaimedJob) => boolean): void {
+    for (const job of this.#line.takeOut(which)) {
       this.#count(job, -1)
       this.#events.ended(job, { kind: 'handed_back' }, null)
     }
@@ -188,7 +195,10 @@ export class Slots {
       const now = monotonicMs()
       for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
       const { first } = this.#line
-      if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
+      if (first?.gated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? claimAheadMs)) {
+        // A rate counts it as started and others wait for it: it starts now or another time.
+        this.handBackWaiting((job) => job.gated === true)
+      } else if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
         // What was measured no longer holds; claiming ahead again would only hold up the same jobs again.
         this.#averageMs = longestWaitMs
         this.handBackWaiting()

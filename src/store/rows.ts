@@ -17,6 +17,7 @@ export interface ClaimedRow {
   max: number | null
   created: number | null
   payload: string | null
+  gated: boolean
 }
 
 export interface RescuedRow {

@@ -175,10 +175,12 @@ export class Store {
     lane: number
     types: readonly number[] | null
     limit: number
+    /** How many of them may have come through a gate. */
+    gated: number
     leaseMs: number
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
-    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after]
+    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.gated]
     return this.database.queryShort(statement('claimJobs'), values)
   }
 
@@ -210,6 +212,12 @@ export class Store {
 
   async stayAwake(worker: number): Promise<void> {
     await this.database.queryShort(statement('stayAwake'), [worker])
+  }
+
+  /** Brings jobs into the lane their type has moved to. Answers how many; zero: all that can be seen are there. */
+  async bringStrays(limit: number): Promise<number> {
+    const rows = await this.database.query<{ moved: number }>(statement('bringStrays'), [limit])
+    return rows[0]?.moved ?? 0
   }
 
   /** Stops the calls to workers that died asleep. */

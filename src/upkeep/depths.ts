@@ -4,8 +4,8 @@ import type { Chore } from './upkeep.js'
 const everyMs = 15_000
 
 /**
- * Counts what waits, also where nobody enqueues, so that a drained queue is seen to be one; and moves jobs that were put
- * into a lane their type had just left. The database sees to it that a fleet counts once and that counting stays cheap.
+ * Counts what waits, also where nobody enqueues, so that a drained queue is seen to be one. The database sees to it that a
+ * fleet counts once and that counting stays cheap.
  */
 export function depthsChore(store: OperatorStore): Chore {
   return {

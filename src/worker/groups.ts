@@ -7,7 +7,13 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, places: Places)
   const all = [...types]
   const shared = all.filter(([, type]) => !hasOwnPlaces(type)).map(([id]) => id)
   const own = all.filter(([, type]) => hasOwnPlaces(type))
-  const groups = own.map(([id, { type }]): TypeGroup => ({ types: [id], room: () => places.ownRoom(type) }))
-  if (shared.length > 0) groups.unshift({ types: shared, room: () => places.sharedRoom })
+  const groups = own.map(
+    ([id, { type }]): TypeGroup => ({
+      types: [id],
+      room: () => places.ownRoom(type),
+      startable: () => places.ownFree(type),
+    }),
+  )
+  if (shared.length > 0) groups.unshift({ types: shared, room: () => places.sharedRoom, startable: () => places.sharedFree })
   return groups
 }

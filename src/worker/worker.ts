@@ -19,6 +19,7 @@ import { daysChore } from '../upkeep/days.js'
 import { depthsChore } from '../upkeep/depths.js'
 import { rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
+import { straysChore } from '../upkeep/strays.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import { groupsOf } from './groups.js'
 import { countEach, type Health, Pulse } from './health.js'
@@ -148,6 +149,7 @@ export class Worker {
         }),
         sleepersChore(store),
         depthsChore(store.operate),
+        straysChore(store),
         daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
       ],
       (chore, error) => this.#report.choreFailed(chore, error),
@@ -236,6 +238,7 @@ export class Worker {
         maxAttempts: row.max ?? row.attempt,
         createdAt: new Date(row.created ?? 0),
         payload: row.payload,
+        gated: row.gated,
         claimedAtMs,
       }),
     )

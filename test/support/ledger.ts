@@ -20,6 +20,11 @@ export interface Execution {
   attempt: number
   fence: string
   pid: number
+  type: string
+  /** What its payload names as its key. */
+  key?: string
+  /** Milliseconds, by the clock of the machine. */
+  at: number
 }
 
 /** What happened, kept in a file outside of the database under test: the database cannot be its own witness. */

@@ -31,12 +31,16 @@ export interface Program {
 }
 
 /** Starts test/support/<name>.mjs with these settings. */
-export function runProgram(name: string, settings: object, options: { args?: string[] } = {}): Program {
+export function runProgram(
+  name: string,
+  settings: object,
+  options: { args?: string[]; env?: Record<string, string> } = {},
+): Program {
   const file = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
   const child: ChildProcess = spawn(process.execPath, [...(options.args ?? []), file, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Node's own defaults, not vitest's.
-    env: { ...process.env, NODE_OPTIONS: '', HOLDFAST_LOG_LEVEL: 'info' },
+    env: { ...process.env, NODE_OPTIONS: '', HOLDFAST_LOG_LEVEL: 'info', ...options.env },
   })
   const said: Said[] = []
   let complained = ''

@@ -8,9 +8,11 @@
  *   busyMs n      blocks the event loop; busyUntil n does so only up to that attempt
  *   failUntil n   throws at attempts up to n
  *   fatal text    throws a FatalError
+ *   failWhile path  throws while that file exists
+ *   stop {for, what, once}  asks for its type or key to be stopped that long, unless the file `once` says that it was asked
  * Events of the worker go to standard output, one JSON line each.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineType, FatalError, Holdfast } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
@@ -18,23 +20,34 @@ import { openLedgerFile } from './ledger-writer.mjs'
 
 const { database, ledger, types = [{ type: 'work' }], workers = 1, worker: options = {} } = JSON.parse(process.argv[2])
 const note = openLedgerFile(ledger)
+/** One clock for all processes of a machine. */
+const now = () => performance.timeOrigin + performance.now()
 const say = (event, fields = {}) => process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`)
 
 async function run(payload, context) {
   const { job, fence, signal } = context
-  const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
-  note({ kind: 'start', ...execution })
+  const execution = {
+    job: job.id,
+    type: job.type,
+    key: payload.key,
+    attempt: job.attempt,
+    fence: String(fence),
+    pid: process.pid,
+  }
+  note({ kind: 'start', ...execution, at: now() })
   signal.addEventListener('abort', () => note({ kind: 'aborted', ...execution, reason: signal.reason?.name }), { once: true })
+  let answer
   try {
-    await perform(payload, context)
+    answer = await perform(payload, context)
   } catch (error) {
-    note({ kind: 'threw', ...execution })
+    note({ kind: 'threw', ...execution, at: now() })
     throw error
   }
-  note({ kind: 'finish', ...execution })
+  note({ kind: 'finish', ...execution, at: now() })
+  return answer
 }
 
-async function perform(payload, { job, signal, extendLease }) {
+async function perform(payload, { job, signal, extendLease, stop }) {
   if (job.attempt <= (payload.killUntil ?? 0)) process.kill(process.pid, 'SIGKILL')
   if (payload.extend) await extendLease(payload.extend)
   while (payload.hold && job.attempt >= (payload.holdFrom ?? 1) && !existsSync(payload.hold)) {
@@ -47,7 +60,13 @@ async function perform(payload, { job, signal, extendLease }) {
     while (performance.now() < end);
   }
   if (job.attempt <= (payload.failUntil ?? 0)) throw new Error(`attempt ${job.attempt} fails as told`)
+  if (payload.failWhile && existsSync(payload.failWhile)) throw new Error('fails as told')
   if (payload.fatal) throw new FatalError(payload.fatal)
+  if (payload.stop && !existsSync(payload.stop.once)) {
+    writeFileSync(payload.stop.once, '')
+    return stop(payload.stop.for, payload.stop.what)
+  }
+  return undefined
 }
 
 const holdfast = new Holdfast({ connectionString: database })

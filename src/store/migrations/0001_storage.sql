@@ -49,6 +49,10 @@ create table holdfast.types (
   -- Which of its jobs are one and the same, where an enqueue does not say; the form is that of enqueue's option "unique".
   uniqueness     jsonb,
   registered_at  timestamptz not null default holdfast.now(),
+  -- Lanes it was in before, where jobs of it may still turn up: since when, and the transaction that moved it.
+  left_lanes     smallint[] not null default '{}',
+  left_at        timestamptz,
+  left_in        xid8,
   -- True while jobs of the type must pass a gate (a limit, a pause, a breaker) before they may stand in the queue.
   gated          boolean not null default false,
   -- Set where jobs of the type must be approved before they run: {"quorum", "on_deadline", "deadline_ms"}.
@@ -57,6 +61,11 @@ create table holdfast.types (
 );
 
 create index types_gated on holdfast.types (id) where gated;
+
+-- The lanes a type has left when it goes from one to another.
+create function holdfast.lanes_left(p_left smallint[], p_from smallint, p_to smallint) returns smallint[]
+language sql immutable parallel safe
+as $$ select array_remove(array_remove(p_left, p_from) || p_from, p_to) $$;
 
 -- One row per worker process start: an id is never used again, so nobody can inherit a dead worker's leases.
 create table holdfast.workers (

@@ -10,12 +10,15 @@
 -- p_types: only these types; null where the worker runs every type of the lane.
 -- A lane with a limit of slots is claimed from by one worker at a time, under its row; a lane without pays nothing.
 -- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
+-- p_gated: at most so many of them that came through a gate; null: no matter. Their start is counted here, so a worker takes
+-- only those that it can start at once.
 -- The settings pin the plan to queue_claim, whatever the statistics say.
 create function holdfast.claim_jobs(
-  p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[]
+  p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
+  p_gated integer default null
 ) returns table (
   lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint,
-  max_attempts smallint, created_at timestamptz, payload json
+  max_attempts smallint, created_at timestamptz, payload json, gated boolean
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -26,7 +29,7 @@ declare
   v_after bigint[] := p_after;
   v_lane holdfast.lanes;
   v_step interval;
-  v_gated integer[] := array(select t.id from holdfast.types as t where t.gated);
+  v_gated integer[];
   v_aside integer := 0;
   v_ranks timestamptz[];
   v_best integer;
@@ -38,13 +41,19 @@ declare
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
+  -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
+  perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
+  v_gated := array(select t.id from holdfast.types as t where t.gated);
   select * into v_lane from holdfast.lanes as l where l.id = p_lane;
+  if v_lane.slots is not null then
+    -- Read again: whoever had the row may have changed it.
+    select * into v_lane from holdfast.lanes as l where l.id = p_lane for update;
+  end if;
   if not v_lane.enabled then
     return;
   end if;
   v_step := v_lane.ageing;
   if v_lane.slots is not null then
-    perform from holdfast.lanes as l where l.id = p_lane for update;
     v_left := least(v_left, v_lane.slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
 
@@ -73,8 +82,9 @@ begin
     end loop;
     exit when v_best is null;
 
-    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked.
-    v_chunk := case when v_lead < v_step then (v_left + 1) / 2 else v_left end;
+    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
+    -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
+    v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
     select array_agg(free.ctid), max(free.seq) into v_rows, v_last
     from (
       select q.ctid, q.seq from holdfast.queue as q
@@ -93,15 +103,23 @@ begin
     if v_gated <> '{}' then
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      exit when v_aside > 2000;
+      select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
+      from (
+        select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+        from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+      ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated;
     end if;
-    v_all := v_all || v_rows;
-    v_left := v_left - cardinality(v_rows);
-    exit when v_left <= 0;
+    v_all := v_all || v_rows[1 : v_left];
+    v_left := v_left - least(v_left, cardinality(v_rows));
+    exit when v_left <= 0 or v_aside > 2000;
     v_ranks[v_best + 1] := case when v_found < v_chunk then null
       else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
   end loop;
 
+  if v_aside > 2000 then
+    -- It stopped in the middle, and there may be jobs to claim behind: to be looked at again at once, not after a rest.
+    perform holdfast.wake_lanes(array[p_lane], true);
+  end if;
   if v_all = '{}' then
     return;
   end if;
@@ -119,14 +137,16 @@ begin
       returning h.type_id, h.concurrency_key
     ), counted as (
       insert into holdfast.starts (type_id, concurrency_key, at)
-      select s.type_id, s.concurrency_key, v_now from started as s join holdfast.gates as g on g.type_id = s.type_id
+      -- The clock is read here and not above: the claim may have waited for its lane meanwhile, and starts now.
+      select s.type_id, s.concurrency_key, holdfast.now() from started as s join holdfast.gates as g on g.type_id = s.type_id
       where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
       from claimed as c
     )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
+    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
+           c.pass > 0
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
@@ -203,7 +223,7 @@ begin
     ), arrived as (
       insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
     )
-    select array_agg(distinct m.lane_id) into v_lanes from moved as m;
+    select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
   perform holdfast.end_orphaned();

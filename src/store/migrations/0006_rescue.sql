@@ -65,10 +65,12 @@ language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
   v_pass smallint;
+  v_type integer;
+  v_types integer[];
   v_lost uuid[];
   v_passed uuid[];
 begin
-  for job_id, type, attempt, worker_id, dead, v_pass in
+  for job_id, type, attempt, worker_id, dead, v_pass, v_type in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
@@ -112,16 +114,20 @@ begin
       ) as known
       where j.dead
     )
-    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass, j.type_id
     from judged as j join holdfast.types as t on t.id = j.type_id
   loop
     v_lost := v_lost || job_id;
+    v_types := v_types || v_type;
     if v_pass > 0 then
       v_passed := v_passed || job_id;
     end if;
     return next;
   end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
+  -- A type that kills its workers never reports a failure; its breaker has to hear of it here.
+  perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+  perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   perform holdfast.free_slots(v_lost, v_passed);
   perform holdfast.start_followers(v_lost);
 end $$;

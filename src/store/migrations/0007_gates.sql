@@ -50,8 +50,9 @@ create table holdfast.gated (
   attempt          smallint not null,
   concurrency_key  text not null default ''
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index gated_next_of_type on holdfast.gated (type_id, rank);
-create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank);
+-- The id is the order inside one enqueue, whose jobs have one rank.
+create index gated_next_of_type on holdfast.gated (type_id, rank, job_id);
+create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank, job_id);
 
 -- A job that was admitted and has not ended: it holds a slot of its type and of its key. lease_id is null until it runs.
 create table holdfast.held (
@@ -117,3 +118,89 @@ create table holdfast.tallies (
   bad        integer not null,
   primary key (type_id, at, worker_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- Of these queue rows, all locked by the caller, moves those to their gate whose type is gated and that did not come
+-- through it, or whose gate has closed since. A probe may pass an open breaker and nothing else. Returns the rows that may be
+-- claimed.
+create function holdfast.move_aside(p_rows tid[], p_gated integer[]) returns tid[]
+language plpgsql as $$
+declare
+  v_shut integer[] := array(
+    select g.type_id from holdfast.gates as g
+    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open');
+  v_broken integer[] := array(
+    select g.type_id from holdfast.gates as g where g.breaker_opened_at is not null and g.breaker_hold = 'auto');
+  v_moved tid[];
+begin
+  with aside as (
+    delete from holdfast.queue as q
+    where q.ctid = any (p_rows) and q.type_id = any (p_gated)
+      and (q.pass = 0 or q.type_id = any (v_shut) or (q.pass = 1 and q.type_id = any (v_broken)))
+    returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using aside as a where h.job_id = a.job_id
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
+           coalesce(b.concurrency_key, '')
+    from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+  )
+  select array_agg(a.ctid) into v_moved from aside as a;
+  if v_moved is null then
+    return p_rows;
+  end if;
+  return array(select r from unnest(p_rows) as r where not r = any (v_moved));
+end $$;
+
+-- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key. Runs under the
+-- gate's lock. One that is being claimed at this moment is passed over: it starts.
+create function holdfast.pull_back(p_type integer, p_key text) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  with admitted as materialized (
+    select q.ctid as place from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+    where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+      and q.lease_id is null and q.pass = 1
+    for update of q skip locked
+  ), pulled as (
+    delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
+    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id returning h.job_id, h.concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct p_type, g.concurrency_key from given_up as g
+  )
+  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, g.concurrency_key
+  from pulled as p join given_up as g on g.job_id = p.job_id join holdfast.lanes as l on l.id = p.lane_id;
+end $$;
+
+-- Held shared by every claim while it runs, and alone by whoever makes a rule that claims under way do not know of.
+create function holdfast.claims_lock() returns bigint language sql immutable parallel safe
+as $$ select hashtextextended('holdfast.claims', 0) $$;
+
+-- Gives jobs of a type that run already, and came in freely, the slots they take: a limit set now counts them too. Runs
+-- under the gate's lock and while no claim is under way. One that is locked is just ending.
+create function holdfast.count_running(p_type integer) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  with running as materialized (
+    select q.ctid as place from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
+    where q.type_id = p_type and q.pass = 0 for update of q skip locked
+  ), counted as (
+    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
+    returning q.job_id, q.lease_id
+  )
+  insert into holdfast.held (job_id, type_id, concurrency_key, lease_id)
+  select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
+  from counted as c left join holdfast.bodies as b on b.id = c.job_id
+  on conflict (job_id) do nothing;
+end $$;

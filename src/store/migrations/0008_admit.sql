@@ -5,6 +5,11 @@
 -- that a pause, a new limit or another key's turn takes effect at once.
 create function holdfast.admit_ahead() returns integer language sql immutable as 'select 200';
 
+-- How long a start counts against a rate: a twentieth longer than the rate says, 100 ms at most. Between the claim, which is
+-- when a start is counted, and the handler lies a moment that is not always the same; whoever is called sees only the latter.
+create function holdfast.rate_window(p_per interval) returns interval language sql immutable parallel safe
+as $$ select p_per + least(p_per / 20, interval '100 milliseconds') $$;
+
 -- Admits jobs of one type as far as its gate is open, under the lock of its row: whatever is counted under it cannot be
 -- exceeded. Returns the next moment at which looking again is worth while because of the clock; null where there is none.
 -- p_wait: wait for somebody who is admitting right now, instead of leaving it to them.
@@ -43,13 +48,18 @@ begin
     if v_gate.breaker_probe_at > v_now then
       return v_gate.breaker_probe_at;
     end if;
+    -- A probe that nobody has claimed yet, since its lane is full or no worker there, is still to come.
+    if exists (select from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+               where h.type_id = p_type and h.lease_id is null and q.pass = 2) then
+      return null;
+    end if;
     v_probe := true;
   end if;
 
   -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
   select count(*), count(*) filter (where h.lease_id is null),
-         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per),
-         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per)
+         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
+         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
   into v_running, v_ahead, v_started, v_first
   from holdfast.held as h where h.type_id = p_type;
 
@@ -57,9 +67,9 @@ begin
   v_want := least(v_want, v_gate.max_running - v_running);
   if v_gate.rate_count is not null then
     v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
-    v_next := v_first + v_gate.rate_per;
+    v_next := v_first + holdfast.rate_window(v_gate.rate_per);
   end if;
-  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
+  delete from holdfast.starts where type_id = p_type and at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
   if v_want <= 0 then
     return v_next;
   end if;
@@ -102,7 +112,7 @@ language plpgsql as $$
 declare
   v_jobs uuid[];
 begin
-  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank limit p_limit for update skip locked);
+  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank, g.job_id limit p_limit for update skip locked);
   perform holdfast.let_through(v_jobs, p_pass);
   return cardinality(v_jobs);
 end $$;
@@ -124,7 +134,7 @@ begin
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
     select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
-    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank
+    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank, m.job_id
     returning lane_id
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
@@ -152,9 +162,12 @@ begin
   insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
   select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
   on conflict (type_id, concurrency_key) do update
-    set active = true, full_now = false, turn = case when k.active then k.turn else greatest(k.turn, excluded.turn) end
+    set active = true, full_now = false,
+        turn = case when k.active and not k.full_now then k.turn else greatest(k.turn, excluded.turn) end
     where not k.active or k.full_now;
-  update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
+  -- Time at rest earns no turns: a key would come back with a right to run alone until it has caught up.
+  update holdfast.keys as k set rests_until = null, turn = greatest(k.turn, p_gate.turn)
+  where k.type_id = p_gate.type_id and k.rests_until <= v_now;
 
   while admitted < p_limit loop
     select * into v_key from holdfast.keys as k
@@ -165,10 +178,10 @@ begin
     -- The empty key stands for jobs without one: no limit per key is meant for them.
     if v_key.concurrency_key <> '' then
       select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
-                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
                        + count(*) filter (where h.lease_id is null),
              (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
-                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
       into v_running, v_started, v_first
       from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
       if v_running >= p_gate.key_max_running then
@@ -177,14 +190,14 @@ begin
         continue;
       elsif v_started >= p_gate.key_rate_count then
         -- Without a start to wait for, the rate is taken up by jobs that are about to start.
-        update holdfast.keys set rests_until = coalesce(v_first + p_gate.key_rate_per, v_now + interval '200 milliseconds')
+        update holdfast.keys set rests_until = coalesce(v_first + holdfast.rate_window(p_gate.key_rate_per), v_now + interval '200 milliseconds')
         where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
         continue;
       end if;
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank, g.job_id limit 1 for update skip locked;
     if not found then
       -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
       update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
@@ -254,40 +267,8 @@ begin
   with freed as (
     delete from holdfast.held as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
   )
-  update holdfast.keys as k set full_now = false from (select distinct type_id, concurrency_key from freed) as f
+  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
+  from (select distinct type_id, concurrency_key from freed) as f join holdfast.gates as g on g.type_id = f.type_id
   where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
   perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
-end $$;
-
--- Of these queue rows, all locked by the caller, moves those to their gate whose type is gated and that did not come
--- through it, or whose gate has closed since. Returns the rows that may be claimed.
-create function holdfast.move_aside(p_rows tid[], p_gated integer[]) returns tid[]
-language plpgsql as $$
-declare
-  v_shut integer[] := array(
-    select g.type_id from holdfast.gates as g
-    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open'
-       or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'));
-  v_moved tid[];
-begin
-  with aside as (
-    delete from holdfast.queue as q
-    where q.ctid = any (p_rows) and q.type_id = any (p_gated) and (q.pass = 0 or (q.pass = 1 and q.type_id = any (v_shut)))
-    returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
-  ), given_up as (
-    delete from holdfast.held as h using aside as a where h.job_id = a.job_id
-  ), gated as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
-           coalesce(b.concurrency_key, '')
-    from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
-  )
-  select array_agg(a.ctid) into v_moved from aside as a;
-  if v_moved is null then
-    return p_rows;
-  end if;
-  return array(select r from unnest(p_rows) as r where not r = any (v_moved));
 end $$;

@@ -43,16 +43,19 @@ begin
     insert into holdfast.arrivals (type_id, concurrency_key)
     select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
   end if;
-  update holdfast.keys set full_now = false where type_id = p_type and full_now;
+  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
+  from holdfast.gates as g where k.type_id = p_type and k.full_now and g.type_id = p_type;
   perform holdfast.admit_type(p_type, true);
   perform holdfast.drop_gate_if_open(p_type);
 end $$;
 
--- Sets limits. Only the fields that are named change; null takes a limit away.
+-- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
+-- already counts, and what was admitted under the old one and does not run yet goes back to the gate.
 create function holdfast.set_limits(p_type text, p_limits jsonb) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
 begin
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
@@ -69,6 +72,8 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
+  perform holdfast.count_running(v_type);
+  perform holdfast.pull_back(v_type, null);
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -80,7 +85,10 @@ declare
   v_limits jsonb;
   v_before jsonb;
 begin
-  for v_type, v_limits in select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) order by d.type loop
+  -- In the order in which a settle takes gates, so that the two wait for each other.
+  for v_type, v_limits in
+    select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type order by t.id
+  loop
     select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
     continue when v_limits is not distinct from v_before;
     perform holdfast.set_limits(v_type, coalesce((
@@ -120,16 +128,7 @@ begin
   values (v_type, p_key, holdfast.now(), p_by, p_why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
-  with pulled as (
-    delete from holdfast.queue as q using holdfast.held as h
-    where h.type_id = v_type and h.concurrency_key = p_key and h.lease_id is null and q.job_id = h.job_id and q.lease_id is null
-    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
-  ), given_up as (
-    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id
-  )
-  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, p_key
-  from pulled as p join holdfast.lanes as l on l.id = p.lane_id;
+  perform holdfast.pull_back(v_type, p_key);
   insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
 end $$;
@@ -139,8 +138,9 @@ declare
   v_type integer := holdfast.type_named(p_type);
 begin
   perform holdfast.lock_gate(v_type);
-  update holdfast.keys set paused_at = null, paused_by = null, paused_why = null, rests_until = null
-  where type_id = v_type and concurrency_key = p_key;
+  -- As in admit_by_turn: a pause earns no turns.
+  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
+  from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -165,6 +165,7 @@ begin
   else
     insert into holdfast.keys as k (type_id, concurrency_key, rests_until) values (p_type, p_key, v_until)
     on conflict (type_id, concurrency_key) do update set rests_until = greatest(k.rests_until, v_until);
+    perform holdfast.pull_back(p_type, p_key);
   end if;
   perform holdfast.review_gate(p_type);
 end $$;
@@ -202,6 +203,7 @@ language plpgsql as $$
 declare
   v_lane smallint;
 begin
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   if p_create then
     insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
   end if;
@@ -223,6 +225,42 @@ begin
     on conflict do nothing;
   end if;
   perform holdfast.wake_lanes(array[v_lane], true);
+end $$;
+
+-- Puts a type into another lane. Jobs enqueued from now on go there. Workers go on looking into the lane it left until
+-- bring_strays has found that no job can turn up there any more.
+create function holdfast.set_type_lane(p_type text, p_lane text) returns void language plpgsql as $$
+declare
+  v_lane smallint := holdfast.lane_named(p_lane);
+begin
+  update holdfast.types as t
+  set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
+      left_in = pg_current_xact_id()
+  where t.id = holdfast.type_named(p_type) and t.lane_id <> v_lane;
+end $$;
+
+-- Brings the jobs of types that changed their lane after them, at most p_limit a type. A lane is forgotten when no job of the
+-- type stands in it, every transaction that wrote something before the change has ended, and an hour has passed for those
+-- that had only read. Returns how many jobs were moved.
+create function holdfast.bring_strays(p_limit integer) returns integer
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_over xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_type holdfast.types;
+  v_moved integer;
+  v_total integer := 0;
+begin
+  for v_type in select * from holdfast.types as t where t.left_lanes <> '{}' order by t.id loop
+    v_moved := holdfast.move_jobs_to_lane(v_type.name, p_limit);
+    v_total := v_total + v_moved;
+    update holdfast.types as t set left_lanes = '{}', left_at = null, left_in = null
+    where t.id = v_type.id and v_moved = 0 and t.left_in = v_type.left_in and t.left_in < v_over
+      and t.left_at < holdfast.now() - interval '1 hour'
+      and not exists (select from holdfast.queue as q where q.type_id = t.id and q.lane_id = any (t.left_lanes) and q.lease_id is null);
+  end loop;
+  return v_total;
 end $$;
 
 -- Moves at most p_limit free jobs of a type to the lane the type is in now. Returns how many it moved.

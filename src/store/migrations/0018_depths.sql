@@ -36,7 +36,6 @@ as $$
 declare
   v_begun timestamptz := clock_timestamp();
   v_last holdfast.depths_measured;
-  v_stray text;
 begin
   select * into v_last from holdfast.depths_measured;
   if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
@@ -63,13 +62,6 @@ begin
   on conflict (type_id) do update
     set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
     where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
-  -- Whoever enqueued in a transaction older than a type's move put the job into the lane that was left.
-  for v_stray in
-    select distinct t.name from holdfast.queue as q join holdfast.types as t on t.id = q.type_id and t.lane_id <> q.lane_id
-    where q.lease_id is null
-  loop
-    perform holdfast.move_jobs_to_lane(v_stray, 5000);
-  end loop;
   -- An empty queue is counted in no time; that it is still empty need not be written down.
   if found or exists (select from holdfast.depths) then
     update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;

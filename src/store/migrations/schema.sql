@@ -161,8 +161,8 @@ table holdfast.gated
   attempt          smallint not null
   concurrency_key  text default ''::text not null
   constraint gated_by_job PRIMARY KEY (job_id)
-  INDEX gated_next_of_key ON holdfast.gated USING btree (type_id, concurrency_key, rank)
-  INDEX gated_next_of_type ON holdfast.gated USING btree (type_id, rank)
+  INDEX gated_next_of_key ON holdfast.gated USING btree (type_id, concurrency_key, rank, job_id)
+  INDEX gated_next_of_type ON holdfast.gated USING btree (type_id, rank, job_id)
   with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.gates
@@ -398,6 +398,9 @@ table holdfast.types
   timeout_ms       integer default 300000 not null
   uniqueness       jsonb
   registered_at    timestamp with time zone default holdfast.now() not null
+  left_lanes       smallint[] default '{}'::smallint[] not null
+  left_at          timestamp with time zone
+  left_in          xid8
   gated            boolean default false not null
   approval         jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
@@ -467,9 +470,12 @@ begin
   insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
   select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
   on conflict (type_id, concurrency_key) do update
-    set active = true, full_now = false, turn = case when k.active then k.turn else greatest(k.turn, excluded.turn) end
+    set active = true, full_now = false,
+        turn = case when k.active and not k.full_now then k.turn else greatest(k.turn, excluded.turn) end
     where not k.active or k.full_now;
-  update holdfast.keys as k set rests_until = null where k.type_id = p_gate.type_id and k.rests_until <= v_now;
+  -- Time at rest earns no turns: a key would come back with a right to run alone until it has caught up.
+  update holdfast.keys as k set rests_until = null, turn = greatest(k.turn, p_gate.turn)
+  where k.type_id = p_gate.type_id and k.rests_until <= v_now;
 
   while admitted < p_limit loop
     select * into v_key from holdfast.keys as k
@@ -480,10 +486,10 @@ begin
     -- The empty key stands for jobs without one: no limit per key is meant for them.
     if v_key.concurrency_key <> '' then
       select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
-                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
                        + count(*) filter (where h.lease_id is null),
              (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
-                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - p_gate.key_rate_per)
+                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
       into v_running, v_started, v_first
       from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
       if v_running >= p_gate.key_max_running then
@@ -492,14 +498,14 @@ begin
         continue;
       elsif v_started >= p_gate.key_rate_count then
         -- Without a start to wait for, the rate is taken up by jobs that are about to start.
-        update holdfast.keys set rests_until = coalesce(v_first + p_gate.key_rate_per, v_now + interval '200 milliseconds')
+        update holdfast.keys set rests_until = coalesce(v_first + holdfast.rate_window(p_gate.key_rate_per), v_now + interval '200 milliseconds')
         where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
         continue;
       end if;
     end if;
 
     select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank limit 1 for update skip locked;
+    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank, g.job_id limit 1 for update skip locked;
     if not found then
       -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
       update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
@@ -527,7 +533,7 @@ function holdfast.admit_in_order(p_type integer, p_limit integer, p_pass integer
 declare
   v_jobs uuid[];
 begin
-  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank limit p_limit for update skip locked);
+  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank, g.job_id limit p_limit for update skip locked);
   perform holdfast.let_through(v_jobs, p_pass);
   return cardinality(v_jobs);
 end 
@@ -566,13 +572,18 @@ begin
     if v_gate.breaker_probe_at > v_now then
       return v_gate.breaker_probe_at;
     end if;
+    -- A probe that nobody has claimed yet, since its lane is full or no worker there, is still to come.
+    if exists (select from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+               where h.type_id = p_type and h.lease_id is null and q.pass = 2) then
+      return null;
+    end if;
     v_probe := true;
   end if;
 
   -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
   select count(*), count(*) filter (where h.lease_id is null),
-         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per),
-         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - v_gate.rate_per)
+         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
+         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
   into v_running, v_ahead, v_started, v_first
   from holdfast.held as h where h.type_id = p_type;
 
@@ -580,9 +591,9 @@ begin
   v_want := least(v_want, v_gate.max_running - v_running);
   if v_gate.rate_count is not null then
     v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
-    v_next := v_first + v_gate.rate_per;
+    v_next := v_first + holdfast.rate_window(v_gate.rate_per);
   end if;
-  delete from holdfast.starts where type_id = p_type and at < v_now - greatest(v_gate.rate_per, v_gate.key_rate_per);
+  delete from holdfast.starts where type_id = p_type and at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
   if v_want <= 0 then
     return v_next;
   end if;
@@ -640,6 +651,26 @@ function holdfast.approval_rule(p_type jsonb, p_asked jsonb)
     'deadline_ms', least((p_type ->> 'deadline_ms')::double precision, (p_asked ->> 'deadline_ms')::double precision),
     'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
   )) end
+
+function holdfast.bring_strays(p_limit integer)
+  returns integer, plpgsql, volatile, parallel unsafe
+  set enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_over xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_type holdfast.types;
+  v_moved integer;
+  v_total integer := 0;
+begin
+  for v_type in select * from holdfast.types as t where t.left_lanes <> '{}' order by t.id loop
+    v_moved := holdfast.move_jobs_to_lane(v_type.name, p_limit);
+    v_total := v_total + v_moved;
+    update holdfast.types as t set left_lanes = '{}', left_at = null, left_in = null
+    where t.id = v_type.id and v_moved = 0 and t.left_in = v_type.left_in and t.left_in < v_over
+      and t.left_at < holdfast.now() - interval '1 hour'
+      and not exists (select from holdfast.queue as q where q.type_id = t.id and q.lane_id = any (t.left_lanes) and q.lease_id is null);
+  end loop;
+  return v_total;
+end 
 
 function holdfast.cancel_jobs(p_jobs uuid[], p_by text, p_why text)
   returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
@@ -724,15 +755,15 @@ begin
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
 end 
 
-function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[])
-  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json), plpgsql, volatile, parallel unsafe
+function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[], p_gated integer DEFAULT NULL::integer)
+  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_now timestamptz := holdfast.now();
   v_after bigint[] := p_after;
   v_lane holdfast.lanes;
   v_step interval;
-  v_gated integer[] := array(select t.id from holdfast.types as t where t.gated);
+  v_gated integer[];
   v_aside integer := 0;
   v_ranks timestamptz[];
   v_best integer;
@@ -744,13 +775,19 @@ declare
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
+  -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
+  perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
+  v_gated := array(select t.id from holdfast.types as t where t.gated);
   select * into v_lane from holdfast.lanes as l where l.id = p_lane;
+  if v_lane.slots is not null then
+    -- Read again: whoever had the row may have changed it.
+    select * into v_lane from holdfast.lanes as l where l.id = p_lane for update;
+  end if;
   if not v_lane.enabled then
     return;
   end if;
   v_step := v_lane.ageing;
   if v_lane.slots is not null then
-    perform from holdfast.lanes as l where l.id = p_lane for update;
     v_left := least(v_left, v_lane.slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
 
@@ -779,8 +816,9 @@ begin
     end loop;
     exit when v_best is null;
 
-    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked.
-    v_chunk := case when v_lead < v_step then (v_left + 1) / 2 else v_left end;
+    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
+    -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
+    v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
     select array_agg(free.ctid), max(free.seq) into v_rows, v_last
     from (
       select q.ctid, q.seq from holdfast.queue as q
@@ -799,15 +837,23 @@ begin
     if v_gated <> '{}' then
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      exit when v_aside > 2000;
+      select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
+      from (
+        select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+        from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+      ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated;
     end if;
-    v_all := v_all || v_rows;
-    v_left := v_left - cardinality(v_rows);
-    exit when v_left <= 0;
+    v_all := v_all || v_rows[1 : v_left];
+    v_left := v_left - least(v_left, cardinality(v_rows));
+    exit when v_left <= 0 or v_aside > 2000;
     v_ranks[v_best + 1] := case when v_found < v_chunk then null
       else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
   end loop;
 
+  if v_aside > 2000 then
+    -- It stopped in the middle, and there may be jobs to claim behind: to be looked at again at once, not after a rest.
+    perform holdfast.wake_lanes(array[p_lane], true);
+  end if;
   if v_all = '{}' then
     return;
   end if;
@@ -825,14 +871,16 @@ begin
       returning h.type_id, h.concurrency_key
     ), counted as (
       insert into holdfast.starts (type_id, concurrency_key, at)
-      select s.type_id, s.concurrency_key, v_now from started as s join holdfast.gates as g on g.type_id = s.type_id
+      -- The clock is read here and not above: the claim may have waited for its lane meanwhile, and starts now.
+      select s.type_id, s.concurrency_key, holdfast.now() from started as s join holdfast.gates as g on g.type_id = s.type_id
       where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
       from claimed as c
     )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload
+    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
+           c.pass > 0
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
@@ -845,12 +893,34 @@ begin
   end if;
 end 
 
+function holdfast.claims_lock()
+  returns bigint, sql, immutable, parallel safe
+ select hashtextextended('holdfast.claims', 0) 
+
 function holdfast.close_breaker(p_type integer, p_reason text)
   returns void, plpgsql, volatile, parallel unsafe
 begin
   update holdfast.gates
   set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
   where type_id = p_type and breaker_opened_at is not null;
+end 
+
+function holdfast.count_running(p_type integer)
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+begin
+  with running as materialized (
+    select q.ctid as place from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
+    where q.type_id = p_type and q.pass = 0 for update of q skip locked
+  ), counted as (
+    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
+    returning q.job_id, q.lease_id
+  )
+  insert into holdfast.held (job_id, type_id, concurrency_key, lease_id)
+  select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
+  from counted as c left join holdfast.bodies as b on b.id = c.job_id
+  on conflict (job_id) do nothing;
 end 
 
 function holdfast.crashes_before(p_job uuid)
@@ -905,7 +975,10 @@ declare
   v_limits jsonb;
   v_before jsonb;
 begin
-  for v_type, v_limits in select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) order by d.type loop
+  -- In the order in which a settle takes gates, so that the two wait for each other.
+  for v_type, v_limits in
+    select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type order by t.id
+  loop
     select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
     continue when v_limits is not distinct from v_before;
     perform holdfast.set_limits(v_type, coalesce((
@@ -1009,10 +1082,12 @@ function holdfast.end_leases(p_leases holdfast.leases[], p_crashes integer)
 declare
   v_now timestamptz := holdfast.now();
   v_pass smallint;
+  v_type integer;
+  v_types integer[];
   v_lost uuid[];
   v_passed uuid[];
 begin
-  for job_id, type, attempt, worker_id, dead, v_pass in
+  for job_id, type, attempt, worker_id, dead, v_pass, v_type in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
@@ -1056,16 +1131,20 @@ begin
       ) as known
       where j.dead
     )
-    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass, j.type_id
     from judged as j join holdfast.types as t on t.id = j.type_id
   loop
     v_lost := v_lost || job_id;
+    v_types := v_types || v_type;
     if v_pass > 0 then
       v_passed := v_passed || job_id;
     end if;
     return next;
   end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
+  -- A type that kills its workers never reports a failure; its breaker has to hear of it here.
+  perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+  perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   perform holdfast.free_slots(v_lost, v_passed);
   perform holdfast.start_followers(v_lost);
 end 
@@ -1330,9 +1409,9 @@ begin
       'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
          select job_id from holdfast.held where type_id = v_type.id limit 5) as h),
       'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
-      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - v_gate.rate_per),
+      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
       'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
-         where s.type_id = v_type.id and s.at > v_now - v_gate.rate_per) + v_gate.rate_per - v_now) * 1000,
+         where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)) + holdfast.rate_window(v_gate.rate_per) - v_now) * 1000,
       'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
       'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
       'key_max_running', v_gate.key_max_running,
@@ -1374,7 +1453,8 @@ begin
   with freed as (
     delete from holdfast.held as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
   )
-  update holdfast.keys as k set full_now = false from (select distinct type_id, concurrency_key from freed) as f
+  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
+  from (select distinct type_id, concurrency_key from freed) as f join holdfast.gates as g on g.type_id = f.type_id
   where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
   perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
 end 
@@ -1488,6 +1568,10 @@ begin
   return v_id;
 end 
 
+function holdfast.lanes_left(p_left smallint[], p_from smallint, p_to smallint)
+  returns smallint[], sql, immutable, parallel safe
+ select array_remove(array_remove(p_left, p_from) || p_from, p_to) 
+
 function holdfast.leave_queue(p_jobs uuid[])
   returns SETOF holdfast.queue, sql, volatile, parallel unsafe
   with gone as (
@@ -1515,7 +1599,7 @@ begin
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
     select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
-    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank
+    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank, m.job_id
     returning lane_id
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
@@ -1640,7 +1724,6 @@ function holdfast.measure_depths()
 declare
   v_begun timestamptz := clock_timestamp();
   v_last holdfast.depths_measured;
-  v_stray text;
 begin
   select * into v_last from holdfast.depths_measured;
   if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
@@ -1667,13 +1750,6 @@ begin
   on conflict (type_id) do update
     set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
     where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
-  -- Whoever enqueued in a transaction older than a type's move put the job into the lane that was left.
-  for v_stray in
-    select distinct t.name from holdfast.queue as q join holdfast.types as t on t.id = q.type_id and t.lane_id <> q.lane_id
-    where q.lease_id is null
-  loop
-    perform holdfast.move_jobs_to_lane(v_stray, 5000);
-  end loop;
   -- An empty queue is counted in no time; that it is still empty need not be written down.
   if found or exists (select from holdfast.depths) then
     update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;
@@ -1789,13 +1865,15 @@ function holdfast.move_aside(p_rows tid[], p_gated integer[])
 declare
   v_shut integer[] := array(
     select g.type_id from holdfast.gates as g
-    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open'
-       or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'));
+    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open');
+  v_broken integer[] := array(
+    select g.type_id from holdfast.gates as g where g.breaker_opened_at is not null and g.breaker_hold = 'auto');
   v_moved tid[];
 begin
   with aside as (
     delete from holdfast.queue as q
-    where q.ctid = any (p_rows) and q.type_id = any (p_gated) and (q.pass = 0 or (q.pass = 1 and q.type_id = any (v_shut)))
+    where q.ctid = any (p_rows) and q.type_id = any (p_gated)
+      and (q.pass = 0 or q.type_id = any (v_shut) or (q.pass = 1 and q.type_id = any (v_broken)))
     returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
   ), given_up as (
     delete from holdfast.held as h using aside as a where h.job_id = a.job_id
@@ -1919,16 +1997,7 @@ begin
   values (v_type, p_key, holdfast.now(), p_by, p_why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
-  with pulled as (
-    delete from holdfast.queue as q using holdfast.held as h
-    where h.type_id = v_type and h.concurrency_key = p_key and h.lease_id is null and q.job_id = h.job_id and q.lease_id is null
-    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
-  ), given_up as (
-    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id
-  )
-  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, p_key
-  from pulled as p join holdfast.lanes as l on l.id = p.lane_id;
+  perform holdfast.pull_back(v_type, p_key);
   insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
 end 
@@ -1988,7 +2057,7 @@ begin
     ), arrived as (
       insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
     )
-    select array_agg(distinct m.lane_id) into v_lanes from moved as m;
+    select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
   perform holdfast.end_orphaned();
@@ -1999,6 +2068,32 @@ begin
   into next_in_ms;
   return next;
 end 
+
+function holdfast.pull_back(p_type integer, p_key text)
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+begin
+  with admitted as materialized (
+    select q.ctid as place from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+    where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+      and q.lease_id is null and q.pass = 1
+    for update of q skip locked
+  ), pulled as (
+    delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
+    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+  ), given_up as (
+    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id returning h.job_id, h.concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct p_type, g.concurrency_key from given_up as g
+  )
+  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, g.concurrency_key
+  from pulled as p join given_up as g on g.job_id = p.job_id join holdfast.lanes as l on l.id = p.lane_id;
+end 
+
+function holdfast.rate_window(p_per interval)
+  returns interval, sql, immutable, parallel safe
+ select p_per + least(p_per / 20, interval '100 milliseconds') 
 
 function holdfast.read_approval(p_asked jsonb)
   returns jsonb, plpgsql, immutable, parallel unsafe
@@ -2332,8 +2427,9 @@ declare
   v_type integer := holdfast.type_named(p_type);
 begin
   perform holdfast.lock_gate(v_type);
-  update holdfast.keys set paused_at = null, paused_by = null, paused_why = null, rests_until = null
-  where type_id = v_type and concurrency_key = p_key;
+  -- As in admit_by_turn: a pause earns no turns.
+  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
+  from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
   perform holdfast.review_gate(v_type);
 end 
 
@@ -2363,7 +2459,8 @@ begin
     insert into holdfast.arrivals (type_id, concurrency_key)
     select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
   end if;
-  update holdfast.keys set full_now = false where type_id = p_type and full_now;
+  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
+  from holdfast.gates as g where k.type_id = p_type and k.full_now and g.type_id = p_type;
   perform holdfast.admit_type(p_type, true);
   perform holdfast.drop_gate_if_open(p_type);
 end 
@@ -2417,6 +2514,7 @@ function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p
 declare
   v_lane smallint;
 begin
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   if p_create then
     insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
   end if;
@@ -2445,6 +2543,7 @@ function holdfast.set_limits(p_type text, p_limits jsonb)
 declare
   v_type integer := holdfast.type_named(p_type);
 begin
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
@@ -2461,6 +2560,8 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
+  perform holdfast.count_running(v_type);
+  perform holdfast.pull_back(v_type, null);
   perform holdfast.review_gate(v_type);
 end 
 
@@ -2496,6 +2597,17 @@ begin
   from holdfast.lanes as l where g.job_id = any (v_go) and l.id = g.lane_id;
   perform holdfast.wake_lanes(v_lanes, true);
   return query select * from unnest(v_moved);
+end 
+
+function holdfast.set_type_lane(p_type text, p_lane text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_lane smallint := holdfast.lane_named(p_lane);
+begin
+  update holdfast.types as t
+  set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
+      left_in = pg_current_xact_id()
+  where t.id = holdfast.type_named(p_type) and t.lane_id <> v_lane;
 end 
 
 function holdfast.set_weight(p_type text, p_key text, p_weight real)
@@ -2675,6 +2787,7 @@ begin
   else
     insert into holdfast.keys as k (type_id, concurrency_key, rests_until) values (p_type, p_key, v_until)
     on conflict (type_id, concurrency_key) do update set rests_until = greatest(k.rests_until, v_until);
+    perform holdfast.pull_back(p_type, p_key);
   end if;
   perform holdfast.review_gate(p_type);
 end 

@@ -36,11 +36,15 @@ select holdfast.set_lane($1::text, $2::text::jsonb, $3::text, $4::text, $5::text
 
 -- name: setTypeLane
 -- Puts a type into another lane; jobs enqueued from now on go there.
-update holdfast.types set lane_id = holdfast.lane_named($2::text) where id = holdfast.type_named($1::text)
+select holdfast.set_type_lane($1::text, $2::text)::text as done
 
 -- name: moveJobsToLane
 -- Moves at most $2 waiting jobs of a type to the lane it is in now. Zero: all are there.
 select holdfast.move_jobs_to_lane($1::text, $2::text::integer) as moved
+
+-- name: bringStrays
+-- Brings at most $1 jobs of each type that changed its lane after it, those committed late too.
+select holdfast.bring_strays($1::text::integer) as moved
 
 -- name: laneStates
 -- Every lane with its settings and how full it is. Moments are milliseconds since 1970.

@@ -10,6 +10,10 @@ join holdfast.lanes as l on l.name = t.lane
 order by t.name
 on conflict (name) do update
   set lane_id = case when known.defined_lane = excluded.defined_lane then known.lane_id else excluded.lane_id end,
+      left_lanes = case when known.defined_lane = excluded.defined_lane then known.left_lanes
+                        else holdfast.lanes_left(known.left_lanes, known.lane_id, excluded.lane_id) end,
+      left_at = case when known.defined_lane = excluded.defined_lane then known.left_at else holdfast.now() end,
+      left_in = case when known.defined_lane = excluded.defined_lane then known.left_in else pg_current_xact_id() end,
       defined_lane = excluded.defined_lane, priority = excluded.priority, max_attempts = excluded.max_attempts,
       timeout_ms = excluded.timeout_ms, approval = excluded.approval, uniqueness = excluded.uniqueness
   where $6::text::boolean
@@ -27,7 +31,8 @@ where $1::text[] is null or t.name = any ($1::text[])
 select id, name from holdfast.lanes order by id
 
 -- name: readLanesOfTypes
--- The lanes these types run in now, and how. Read before claiming, so that a change takes effect within one look.
+-- The lanes these types run in now, and how; those they left too, where jobs of theirs may still turn up. Read before
+-- claiming, so that a change takes effect within one look.
 select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, to_jsonb(array_agg(t.id)) as types
-from holdfast.lanes as l join holdfast.types as t on t.lane_id = l.id where t.id = any ($1::integer[])
+from holdfast.lanes as l join holdfast.types as t on l.id = any (t.left_lanes || t.lane_id) where t.id = any ($1::integer[])
 group by l.id order by l.id
