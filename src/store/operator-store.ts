@@ -66,6 +66,12 @@ export class OperatorStore {
     }
   }
 
+  /** Brings jobs into the lane their type has moved to. Answers how many; zero: all that can be seen are there. */
+  async bringStrays(limit: number): Promise<number> {
+    const rows = await this.#database.query<{ moved: number }>(statement('bringStrays'), [limit])
+    return rows[0]?.moved ?? 0
+  }
+
   async setLimits(type: string, limits: string): Promise<void> {
     await this.#database.query(statement('setLimits'), [type, limits])
   }

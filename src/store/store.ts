@@ -214,12 +214,6 @@ export class Store {
     await this.database.queryShort(statement('stayAwake'), [worker])
   }
 
-  /** Brings jobs into the lane their type has moved to. Answers how many; zero: all that can be seen are there. */
-  async bringStrays(limit: number): Promise<number> {
-    const rows = await this.database.query<{ moved: number }>(statement('bringStrays'), [limit])
-    return rows[0]?.moved ?? 0
-  }
-
   /** Stops the calls to workers that died asleep. */
   async forgetSleepers(): Promise<void> {
     await this.database.query(statement('forgetSleepers'), [])

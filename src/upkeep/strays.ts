@@ -1,4 +1,4 @@
-import type { Store } from '../store/store.js'
+import type { OperatorStore } from '../store/operator-store.js'
 import type { Chore } from './upkeep.js'
 
 const everyMs = 15_000
@@ -8,7 +8,7 @@ const atOnce = 5_000
  * Brings jobs after their type when it has changed its lane, also those of transactions that were open meanwhile. Until then
  * workers look into the lane it left, so that none of them waits for this.
  */
-export function straysChore(store: Store): Chore {
+export function straysChore(store: OperatorStore): Chore {
   return {
     name: 'strays',
     everyMs,

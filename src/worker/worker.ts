@@ -149,7 +149,7 @@ export class Worker {
         }),
         sleepersChore(store),
         depthsChore(store.operate),
-        straysChore(store),
+        straysChore(store.operate),
         daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
       ],
       (chore, error) => this.#report.choreFailed(chore, error),
