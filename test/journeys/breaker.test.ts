@@ -9,7 +9,7 @@ import { makeQueue, type Queue } from '../support/queue.js'
 const call = defineType({ type: 'call' })
 const retryAtOnce = { base: 1, cap: 1, jitter: 0 }
 /** Retried a moment later, so that a failure gives the next probe something to do. */
-const types = [{ type: 'call', maxAttempts: 20, backoff: retryAtOnce }]
+const types = [{ type: 'call', maxAttempts: 20, backoff: retryAtOnce, limits: {} }]
 
 async function broken(probe: string, workers = 2, worker: object = {}): Promise<Queue> {
   const queue = await makeQueue()

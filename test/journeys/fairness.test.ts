@@ -84,7 +84,7 @@ async function pagesPerJob(client: pg.Client, jobs: number): Promise<number> {
     pages += (await costOf(client, claim)).pages
     const { rows } = await client.query('select l.id, l.jobs from holdfast.leases as l order by l.id desc limit 1')
     const settle = `select * from holdfast.settle_jobs($1::uuid[], array[$2::bigint], '{null}', '{null}', '{null}', '{1}', '{0}',
-      '{null}', '{}', 1, array[$2::bigint])`
+      '{null}', 1, array[$2::bigint])`
     pages += (await costOf(client, settle, [rows[0].jobs, rows[0].id])).pages
     await client.query('commit')
   }
