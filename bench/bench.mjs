@@ -1,12 +1,15 @@
 // One run: the server, the groups one after the other, the report.
-import { describeMachine, describeVersions, readCommit } from './machine.mjs'
+
 import { judge } from './judge.mjs'
+import { describeMachine, describeVersions, readCommit } from './machine.mjs'
 import { measure } from './measure.mjs'
 import { dismissGuard } from './processes.mjs'
 import { redisVersion } from './redis.mjs'
 import { printTable } from './report/table.mjs'
+import { writeReport } from './report/write.mjs'
 import { groups } from './rows/index.mjs'
 import { settings, startServer } from './server.mjs'
+import { systems } from './systems/index.mjs'
 
 const limitMs = { quick: 60_000, short: 120_000, full: 900_000 }
 
@@ -24,13 +27,15 @@ export async function runBench({ names, sizeName, rounds, verbose }) {
   const server = await startServer()
   const bench = { server, verbose, limitMs: limitMs[sizeName] }
   const entries = []
+  const figures = {}
   const problems = []
   try {
     for (const group of chosen) {
       const size = { ...group.sizes[sizeName], ...(rounds ? { rounds: Number(rounds) } : {}) }
       const found = await measure(group, bench, size, (line) => say(begun, line))
       problems.push(...found.problems)
-      entries.push(...group.rows.map((row) => ({ ...judge(row, size, found.figures), size, figures: found.figures })))
+      entries.push(...group.rows.map((row) => ({ ...judge(row, size, found.figures), size })))
+      figures[group.name] = found.figures
     }
   } finally {
     await server.stop()
@@ -44,10 +49,15 @@ export async function runBench({ names, sizeName, rounds, verbose }) {
     machine,
     versions: describeVersions(server.version, redisVersion()),
     settings,
+    systems,
     problems,
     rows: entries,
+    figures,
   }
   printResult(result)
+  // A part of the table, or one of toy sizes, must not stand where people look for the whole.
+  if (chosen === groups && sizeName !== 'quick') writeReport(result)
+  else console.log('\nNot written down: bench/results and docs/performance.md are for whole runs.')
   return 0
 }
 
@@ -60,7 +70,11 @@ function printResult({ machine, versions, commit, rows, problems, run, minutes }
       .map((pair) => pair.join(' '))
       .join(', '),
   )
-  console.log(`commit ${commit}, ${run} sizes, ${minutes} minutes; ${Object.entries(settings).map((pair) => pair.join(' ')).join(', ')}\n`)
+  console.log(
+    `commit ${commit}, ${run} sizes, ${minutes} minutes; ${Object.entries(settings)
+      .map((pair) => pair.join(' '))
+      .join(', ')}\n`,
+  )
   printTable(rows)
   for (const problem of problems) console.log(`\nnot measured: ${problem}`)
 }

@@ -42,7 +42,11 @@ async function total(programs, figure) {
 
 /** The rate in each quarter of the jobs, by what one worker noted on its way. */
 export function quarterRates({ timeline, firstAt, lastAt }, jobs) {
-  const notes = [{ at: firstAt, settled: 0 }, ...timeline.filter(({ at }) => at > firstAt && at < lastAt), { at: lastAt, settled: jobs }]
+  const notes = [
+    { at: firstAt, settled: 0 },
+    ...timeline.filter(({ at }) => at > firstAt && at < lastAt),
+    { at: lastAt, settled: jobs },
+  ]
   const timeAt = (settled) => {
     const next = notes.findIndex((note) => note.settled >= settled)
     if (next <= 0) return notes[0].at

@@ -39,7 +39,8 @@ function judgeBar(bar, row, ours, get) {
   const other = bar.value ? (bar.atMost ?? bar.below) : get(bar.against, bar.againstFigure ?? bar.figure)
   const ratio = value === undefined || other === undefined ? null : value / other
   const limit = bar.value ? 1 : (bar.atLeast ?? bar.atMost ?? bar.below)
-  const met = ratio !== null && (bar.atLeast !== undefined ? ratio >= limit : bar.below !== undefined ? ratio < limit : ratio <= limit)
+  const met =
+    ratio !== null && (bar.atLeast !== undefined ? ratio >= limit : bar.below !== undefined ? ratio < limit : ratio <= limit)
   const margin = ratio === null ? Number.NEGATIVE_INFINITY : bar.atLeast !== undefined ? ratio / limit : limit / ratio
   return { text: bar.text ?? describe(bar, row), ratio, met, stretch: bar.stretch ?? false, margin }
 }

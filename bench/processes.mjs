@@ -13,8 +13,8 @@ function tellGuard(message) {
   guard ??= spawn(process.execPath, [guardProgram], { stdio: ['pipe', 'ignore', 'inherit'] })
   guard.stdin.write(`${JSON.stringify(message)}\n`)
 }
-/** Ends that process, or removes that directory, should the bench not come to do so itself. */
-export const guardProcess = (pid, signal = 'SIGKILL') => tellGuard({ pid, signal })
+/** Ends that process, or the Postgres in that directory and the directory, should the bench not come to do so itself. */
+export const guardProcess = (pid) => tellGuard({ pid })
 export const guardDirectory = (directory) => tellGuard({ directory })
 export const forgetProcess = (pid) => tellGuard({ pid, forget: true })
 export const forgetDirectory = (directory) => tellGuard({ directory, forget: true })

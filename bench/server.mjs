@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startPostgres } from '../dist/dev/index.js'
-import { forgetDirectory, forgetProcess, guardDirectory, guardProcess } from './processes.mjs'
+import { forgetDirectory, guardDirectory } from './processes.mjs'
 
 /** As in production where it matters: every commit is durable when it is acknowledged. The rest is the same for everybody. */
 export const settings = {
@@ -15,22 +15,19 @@ export const settings = {
   shared_buffers: '1GB',
   max_wal_size: '8GB',
   checkpoint_timeout: '30min',
-  max_connections: '200',
+  max_connections: '400',
 }
 
 export async function startServer() {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   guardDirectory(directory)
   const postgres = await startPostgres({ dataDir: directory, settings, onNotice: (line) => console.warn(line) })
-  // SIGQUIT is an immediate shutdown: nobody needs the data any more.
-  guardProcess(postgres.pid, 'SIGQUIT')
   return {
     url: postgres.connectionString,
     version: postgres.version,
     cpuMs: () => cpuMsOf(postgres.pid),
     async stop() {
       await postgres.stop('immediate')
-      forgetProcess(postgres.pid)
       await rm(directory, { recursive: true, force: true })
       forgetDirectory(directory)
     },

@@ -14,7 +14,13 @@ export function printTable(entries) {
     }
   }
   const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)))
-  for (const line of lines) console.log(line.map((cell, i) => cell.padEnd(widths[i] + 2)).join('').trimEnd())
+  for (const line of lines)
+    console.log(
+      line
+        .map((cell, i) => cell.padEnd(widths[i] + 2))
+        .join('')
+        .trimEnd(),
+    )
 }
 
 export const floorsOf = (entry) =>

@@ -53,11 +53,13 @@ async function claims(place, count) {
   return times
 }
 
-const claiming = (which) => (bench, { claims: count }, { places }) =>
-  within(
-    bench.limitMs,
-    claims(places[which], count).then((times) => ({ p50: percentile(times, 0.5), p99: percentile(times, 0.99) })),
-  )
+const claiming =
+  (which) =>
+  (bench, { claims: count }, { places }) =>
+    within(
+      bench.limitMs,
+      claims(places[which], count).then((times) => ({ p50: percentile(times, 0.5), p99: percentile(times, 0.99) })),
+    )
 
 export default {
   name: 'backlog',

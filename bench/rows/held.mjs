@@ -3,20 +3,22 @@ import { drain, fill, quarterRates } from '../draining.mjs'
 import { connect } from '../server.mjs'
 import { onStage } from '../stage.mjs'
 
-const emptying = (system, { held }) => (bench, { jobs }) =>
-  onStage(bench, system, async (stage) => {
-    const holder = held ? await connect(stage.url) : undefined
-    await holder?.query('begin isolation level repeatable read')
-    await holder?.query('select count(*) from pg_class')
-    try {
-      await fill(stage, jobs)
-      const { rate, seen } = await drain(stage, { jobs })
-      const [first, second, third, last] = quarterRates(seen[0], jobs)
-      return { rate, first, second, third, last }
-    } finally {
-      await holder?.end()
-    }
-  })
+const emptying =
+  (system, { held }) =>
+  (bench, { jobs }) =>
+    onStage(bench, system, async (stage) => {
+      const holder = held ? await connect(stage.url) : undefined
+      await holder?.query('begin isolation level repeatable read')
+      await holder?.query('select count(*) from pg_class')
+      try {
+        await fill(stage, jobs)
+        const { rate, seen } = await drain(stage, { jobs })
+        const [first, second, third, last] = quarterRates(seen[0], jobs)
+        return { rate, first, second, third, last }
+      } finally {
+        await holder?.end()
+      }
+    })
 
 export default {
   name: 'held',

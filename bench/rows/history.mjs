@@ -23,15 +23,17 @@ async function open(bench, { finished }) {
   return { stages, close }
 }
 
-const emptying = (which) => (bench, { jobs }, { stages }) =>
-  within(
-    bench.limitMs,
-    (async () => {
-      await fill(stages[which], jobs)
-      const { seen, ...figures } = await drain(stages[which], { jobs })
-      return figures
-    })(),
-  )
+const emptying =
+  (which) =>
+  (bench, { jobs }, { stages }) =>
+    within(
+      bench.limitMs,
+      (async () => {
+        await fill(stages[which], jobs)
+        const { seen, ...figures } = await drain(stages[which], { jobs })
+        return figures
+      })(),
+    )
 
 export default {
   name: 'history',

@@ -12,7 +12,7 @@ const resting = (system) => [
     onStage(bench, system, async (stage) => {
       const programs = []
       for (let i = 0; i < workers; i++) programs.push(await stage.start())
-      await Promise.all(programs.map((program) => program.call('work', { watch: false })))
+      await Promise.all(programs.map((program) => program.call('work', { watch: false, goal: 'latency' })))
       await pause(asleepAfterMs)
       const look = async () => {
         const usages = await Promise.all(programs.map((program) => program.call('usage')))

@@ -43,11 +43,14 @@ async function together(producer, count) {
 const taking = (name, ...turns) => [
   name,
   (bench, size, { producers }) =>
-    within(bench.limitMs, (async () => {
-      const figures = {}
-      for (const turn of turns) Object.assign(figures, await turn(producers[name], turn === alone ? size.alone : size.together))
-      return figures
-    })()),
+    within(
+      bench.limitMs,
+      (async () => {
+        const figures = {}
+        for (const turn of turns) Object.assign(figures, await turn(producers[name], turn === alone ? size.alone : size.together))
+        return figures
+      })(),
+    ),
 ]
 
 export default {

@@ -1,8 +1,6 @@
 import { createPostgresBackend, withBackend } from 'bullmq'
 import { bullmqOn } from './bullmq.mjs'
 
-export const store = 'postgres'
-export const settings = 'concurrency 100, addBulk, finished jobs removed'
 const { Queue, Worker } = withBackend(createPostgresBackend)
 const connect = (url, connections) => ({ connectionString: url, max: connections })
 

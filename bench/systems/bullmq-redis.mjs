@@ -1,8 +1,6 @@
 import { Queue, Worker } from 'bullmq'
 import { bullmqOn } from './bullmq.mjs'
 
-export const store = 'redis'
-export const settings = 'concurrency 100, addBulk, finished jobs removed; Redis with AOF, appendfsync everysec'
 const connect = (url) => ({ host: '127.0.0.1', port: Number(new URL(url).port), maxRetriesPerRequest: null })
 
 export async function prepare() {}

@@ -5,13 +5,11 @@ import { once } from 'node:events'
 import pg from 'pg'
 import copyStreams from 'pg-copy-streams'
 
-export const store = 'postgres'
-export const settings = 'append-only log, 500 jobs a claim, two connections'
 const eachClaim = 500
 
 const schema = `
   create table log (seq bigint generated always as identity primary key, payload json not null);
-  create table finished (seq bigint not null, started_at timestamptz not null, ended_at timestamptz not null, outcome smallint not null);
+  create table finished (seq bigint primary key, started_at timestamptz not null, ended_at timestamptz not null, outcome smallint not null);
   create table mark (at bigint not null);
   insert into mark values (0)`
 

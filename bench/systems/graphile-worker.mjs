@@ -1,12 +1,7 @@
 // As in graphile-worker's own performance test: jobs fetched 500 at a time, completions written together.
-import { makeWorkerUtils, run, runMigrations, Logger } from 'graphile-worker'
+import { Logger, makeWorkerUtils, run, runMigrations } from 'graphile-worker'
 import pg from 'pg'
 
-export const store = 'postgres'
-export const settings = {
-  drain: 'concurrency 24, localQueue 500 (refetch delay 10 ms), batched completion',
-  latency: 'concurrency 24, no localQueue (it delays the start), no batching',
-}
 const logger = new Logger(() => (level, message) => level === 'error' && console.error(message))
 
 export async function prepare(url) {

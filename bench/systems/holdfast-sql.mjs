@@ -2,8 +2,7 @@
 import { Holdfast } from '../../dist/index.js'
 
 export { openProducer, prepare } from './holdfast.mjs'
-export const store = 'postgres'
-export const settings = 'the same statements from two loops, 500 jobs a claim, no handlers'
+
 const eachClaim = 500
 
 export async function startWorker(url, _options, handle) {

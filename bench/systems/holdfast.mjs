@@ -2,8 +2,6 @@
 import { defineType, Holdfast } from '../../dist/index.js'
 import { startWorker as start } from '../../dist/worker/index.js'
 
-export const store = 'postgres'
-export const settings = 'defaults; concurrency 24'
 const silent = { info() {}, warn() {}, error: console.error }
 
 export async function prepare(url) {

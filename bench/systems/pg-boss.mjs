@@ -1,12 +1,6 @@
 // pg-boss in burst mode: four fetchers, each with a batch handler of 500.
 import { PgBoss } from 'pg-boss'
 
-export const store = 'postgres'
-export const settings = {
-  drain: 'burst: batchSize 500 × localConcurrency 4',
-  latency: 'batchSize 1 × localConcurrency 4, LISTEN/NOTIFY on',
-}
-
 async function open(url, options) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false, ...options })
   boss.on('error', console.error)
@@ -26,7 +20,11 @@ export async function openProducer(url, { connections, goal }) {
   const queue = goal === 'latency' ? 'called' : 'bench'
   return {
     one: (payload) => boss.send(queue, payload),
-    many: (payloads) => boss.insert(queue, payloads.map((data) => ({ data }))),
+    many: (payloads) =>
+      boss.insert(
+        queue,
+        payloads.map((data) => ({ data })),
+      ),
     close: () => boss.stop({ graceful: false }),
   }
 }
