@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
-import { versionOf } from './install.mjs'
+import { nodeVersion, versionOf } from './install.mjs'
 
 export function describeMachine() {
   const processors = cpus()
@@ -21,7 +21,7 @@ export function describeVersions(postgres, redis) {
   const peers = ['graphile-worker', 'pg-boss', 'bullmq', 'pg']
   return {
     holdfast: version,
-    node: versionOf('node'),
+    node: nodeVersion(),
     postgres,
     redis: redis ?? null,
     ...Object.fromEntries(peers.map((name) => [name, versionOf(name)])),

@@ -30,7 +30,7 @@ export async function dismissGuard() {
 /** A process of one system, which does what it is called for. */
 export async function startProgram(system, url, { execArgv = [] } = {}) {
   const child = fork(program, [JSON.stringify({ system, url })], {
-    execPath: benchNode,
+    execPath: benchNode(),
     execArgv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
