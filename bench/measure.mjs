@@ -5,7 +5,13 @@ import { summarise } from './figures.mjs'
 export async function measure(group, bench, size, say) {
   const rounds = {}
   const problems = []
-  const state = group.open ? await group.open(bench, size) : undefined
+  let state
+  try {
+    if (group.open) say(`${group.name}: making ready`)
+    state = await group.open?.(bench, size)
+  } catch (error) {
+    return { figures: {}, problems: [problem(group.name, error, bench)] }
+  }
   try {
     for (let round = 0; round < size.rounds; round++) {
       for (const [name, run] of inTurn(Object.entries(group.contestants), round)) {
@@ -15,8 +21,7 @@ export async function measure(group, bench, size, say) {
           rounds[name].push(await run(bench, size, state))
         } catch (error) {
           // One that cannot be measured must not keep the others from it.
-          problems.push(`${group.name}, ${name}: ${error.message.split('\n')[0]}`)
-          if (bench.verbose) console.error(error)
+          problems.push(problem(`${group.name}, ${name}`, error, bench))
         }
       }
     }
@@ -25,6 +30,11 @@ export async function measure(group, bench, size, say) {
   }
   const figures = Object.fromEntries(Object.entries(rounds).map(([name, found]) => [name, summarise(found)]))
   return { figures, problems: [...new Set(problems)] }
+}
+
+function problem(where, error, { verbose }) {
+  if (verbose) console.error(error)
+  return `${where}: ${error.message.split('\n')[0]}`
 }
 
 /** A different one first each round: being first on a quiet or a busy machine is then nobody's privilege. */

@@ -11,6 +11,7 @@ export async function openStage(bench, system) {
   if (isRedis && !redis) throw new Error('there is no redis-server on this machine')
   const database = isRedis ? undefined : await makeDatabase(bench.server)
   const { url, client } = redis ?? database
+  await client?.query(`set statement_timeout = ${bench.limitMs}`)
   const stage = {
     url,
     client,
@@ -35,7 +36,7 @@ export async function openStage(bench, system) {
   }
   try {
     const program = await stage.start()
-    await program.call('prepare')
+    await within(bench.limitMs, program.call('prepare'))
     await program.close()
     return stage
   } catch (error) {
