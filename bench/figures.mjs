@@ -11,7 +11,7 @@ export function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Rounds as they came, `[{ name: value }]`, to `{ name: { median, lowest, highest, rounds } }`. */
+/** Rounds as they came, `[{ figure: value }]`, to `{ figure: { median, lowest, highest, rounds } }`. */
 export function summarise(rounds) {
   const summary = {}
   for (const name of new Set(rounds.flatMap(Object.keys))) {
@@ -22,19 +22,7 @@ export function summarise(rounds) {
 }
 
 export function shown(value) {
-  if (value >= 1000) return Math.round(value).toLocaleString('en')
+  if (value === undefined || value === null) return '–'
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en')
   return value.toLocaleString('en', { maximumSignificantDigits: 3 })
-}
-
-export function printTable(measures, summary) {
-  const rows = measures.flatMap(({ figures }) =>
-    Object.entries(figures)
-      .filter(([name]) => summary[name])
-      .map(([name, what]) => [what, ...['median', 'lowest', 'highest'].map((key) => shown(summary[name][key]))]),
-  )
-  const lines = [['', 'median', 'lowest', 'highest'], ...rows]
-  const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)))
-  for (const line of lines) {
-    console.log(line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i] + 2))).join(''))
-  }
 }

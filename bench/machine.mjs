@@ -1,7 +1,8 @@
 // What was measured, where, and at which commit: without it a number means nothing.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { cpus, release, totalmem, type } from 'node:os'
+import { cpus, loadavg, release, totalmem, type } from 'node:os'
+import { nodeVersion, versionOf } from './install.mjs'
 
 export function describeMachine() {
   const processors = cpus()
@@ -10,15 +11,24 @@ export function describeMachine() {
     cores: processors.length,
     memoryGb: Math.round(totalmem() / 2 ** 30),
     system: `${type()} ${release()}`,
+    // Above zero before the bench has done anything: somebody else is using the machine.
+    loadBefore: Math.round(loadavg()[0] * 100) / 100,
   }
 }
 
-export function describeVersions(postgres) {
+export function describeVersions(postgres, redis) {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  return { holdfast: version, commit: commit(), node: process.version, postgres }
+  const peers = ['graphile-worker', 'pg-boss', 'bullmq', 'pg']
+  return {
+    holdfast: version,
+    node: nodeVersion(),
+    postgres,
+    redis: redis ?? null,
+    ...Object.fromEntries(peers.map((name) => [name, versionOf(name)])),
+  }
 }
 
-function commit() {
+export function readCommit() {
   const git = (...args) => execFileSync('git', args, { cwd: new URL('.', import.meta.url), encoding: 'utf8' }).trim()
   try {
     const changed = git('status', '--porcelain', '--untracked-files=no', '--', '../src') === '' ? '' : ' with changes'

@@ -1,58 +1,68 @@
-// node bench/profile.mjs: where a draining worker spends its time, in its own process and in the database's functions.
+// node bench/profile.mjs [jobs] [system]: where a draining worker spends its time, in its own process and in the database.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Holdfast } from '../dist/index.js'
-import { enqueueMany, registerBench } from './enqueueing.mjs'
-import { startWorkerProcess } from './processes.mjs'
-import { startServer, withDatabase } from './server.mjs'
+import { drain, fill } from './draining.mjs'
+import { installPeers } from './install.mjs'
+import { dismissGuard } from './processes.mjs'
+import { startServer } from './server.mjs'
+import { onStage } from './stage.mjs'
 
-const jobs = Number(process.argv[2] ?? 200_000)
+const [, , jobsText = '200000', system = 'holdfast'] = process.argv
+const jobs = Number(jobsText)
+installPeers()
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-profile-'))
 const server = await startServer()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 try {
-  await withDatabase(server, async (url, client) => {
-    await registerBench(client)
-    await client.query(`alter database ${client.database} set track_functions = 'all'`)
-    const holdfast = new Holdfast({ connectionString: url })
-    await enqueueMany(holdfast, jobs)
-    await holdfast.close()
-    const worker = await startWorkerProcess({ url, jobs }, ['--cpu-prof', `--cpu-prof-dir=${directory}`])
-    const { ms, cpuMs } = await worker.hear('drained')
-    await worker.stop()
+  await onStage({ server, limitMs: 300_000 }, system, async (stage) => {
+    await stage.client?.query(`alter database ${stage.client.database} set track_functions = 'all'`)
+    await fill(stage, jobs)
+    const { rate, workerCpu, serverCpu } = await drain(stage, {
+      jobs,
+      execArgv: ['--cpu-prof', `--cpu-prof-dir=${directory}`],
+    })
     console.log(
-      `${Math.round((jobs / ms) * 1000)} jobs/s; the worker process used ${Math.round((cpuMs / ms) * 100)} % of a core\n`,
+      `${Math.round(rate)} jobs/s; CPU per job: ${workerCpu.toFixed(1)} µs in the worker, ${serverCpu.toFixed(1)} µs in the server\n`,
     )
-    printSelfTimes(ms)
-    const { rows } = await client.query(
-      'select funcname, calls, total_time, self_time from pg_stat_user_functions order by total_time desc limit 10',
-    )
-    console.log('\nfunction in the database        calls   total ms    self ms   µs per job')
-    for (const { funcname, calls, total_time: total, self_time: self } of rows) {
-      const figures = [calls, total.toFixed(0), self.toFixed(0), ((total * 1000) / jobs).toFixed(2)]
-      console.log(funcname.padEnd(28) + figures.map((text) => String(text).padStart(11)).join(''))
-    }
+    printSelfTimes()
+    if (stage.client) await printFunctions(stage.client)
   })
 } finally {
   await server.stop()
-  rmSync(directory, { recursive: true, force: true })
+  await dismissGuard()
 }
 
-/** The main thread's own time by function, without what it called. */
-function printSelfTimes(ms) {
+async function printFunctions(client) {
+  const { rows } = await client.query(
+    'select funcname, calls, total_time, self_time from pg_stat_user_functions order by total_time desc limit 10',
+  )
+  console.log('\nfunction in the database        calls   total ms    self ms   µs per job')
+  for (const { funcname, calls, total_time: total, self_time: self } of rows) {
+    const figures = [calls, total.toFixed(0), self.toFixed(0), ((total * 1000) / jobs).toFixed(2)]
+    console.log(funcname.padEnd(28) + figures.map((text) => String(text).padStart(11)).join(''))
+  }
+}
+
+/** The main thread's own time by function, without what it called, from the first job on. */
+function printSelfTimes() {
   const profiles = readdirSync(directory).map((file) => JSON.parse(readFileSync(join(directory, file), 'utf8')))
-  // There is one for the heartbeat thread too, which does next to nothing.
+  // There are some of processes that only filled the queue or kept a heartbeat, which do next to nothing here.
   const busiest = profiles.sort((a, b) => busySamples(b) - busySamples(a))[0]
   const times = new Map()
   const at = new Map(busiest.nodes.map((node) => [node.id, node.callFrame]))
+  let all = 0
   busiest.samples.forEach((id, i) => {
     const { functionName, url, lineNumber } = at.get(id)
     const place = `${functionName || '(anonymous)'} ${url.split('/').slice(-2).join('/')}:${lineNumber + 1}`
     times.set(place, (times.get(place) ?? 0) + busiest.timeDeltas[i] / 1000)
+    all += busiest.timeDeltas[i] / 1000
   })
-  console.log('ms of main thread   share of the drain   function')
-  for (const [place, spent] of [...times].sort((a, b) => b[1] - a[1]).slice(0, 45)) {
-    console.log(`${spent.toFixed(0).padStart(17)}   ${((spent / ms) * 100).toFixed(1).padStart(16)} %   ${place}`)
+  console.log('ms of main thread   share   µs per job   function')
+  for (const [place, spent] of [...times].sort((a, b) => b[1] - a[1]).slice(0, 40)) {
+    const share = `${((spent / all) * 100).toFixed(1)} %`.padStart(8)
+    console.log(`${spent.toFixed(0).padStart(17)}${share}${((spent * 1000) / jobs).toFixed(2).padStart(13)}   ${place}`)
   }
 }
 

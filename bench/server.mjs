@@ -1,41 +1,35 @@
-// The Postgres that is measured, and small questions to it.
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+// The one Postgres that everything is measured on, and small questions to it.
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startPostgres } from '../dist/dev/index.js'
-import { makeScratchDatabase } from '../dist/testing/index.js'
+import { forgetDirectory, guardDirectory } from './processes.mjs'
 
-/** As in production where it matters: every commit is durable when it is acknowledged. */
+/** As in production where it matters: every commit is durable when it is acknowledged. The rest is the same for everybody. */
 export const settings = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  shared_buffers: '512MB',
+  shared_buffers: '1GB',
   max_wal_size: '8GB',
   checkpoint_timeout: '30min',
-  max_connections: '100',
+  max_connections: '400',
 }
 
 export async function startServer() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
-  const postgres = await startPostgres({ dataDir, settings, onNotice: (line) => console.warn(line) })
-  // It would outlive a run that is cut short.
-  const cutShort = () => {
-    process.kill(postgres.pid, 'SIGQUIT')
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
-  }
-  process.once('exit', cutShort)
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+  guardDirectory(directory)
+  const postgres = await startPostgres({ dataDir: directory, settings, onNotice: (line) => console.warn(line) })
   return {
     url: postgres.connectionString,
     version: postgres.version,
     cpuMs: () => cpuMsOf(postgres.pid),
     async stop() {
-      process.off('exit', cutShort)
-      await postgres.stop('fast')
-      await rm(dataDir, { recursive: true, force: true })
+      await postgres.stop('immediate')
+      await rm(directory, { recursive: true, force: true })
+      forgetDirectory(directory)
     },
   }
 }
@@ -68,17 +62,34 @@ function statOf(pid) {
   }
 }
 
-/** Runs `work` with a migrated database of its own and a client on it. */
-export async function withDatabase(server, work) {
-  const scratch = await makeScratchDatabase(server.url)
-  const client = new pg.Client({ connectionString: scratch.connectionString })
-  await client.connect()
-  try {
-    return await work(scratch.connectionString, client)
-  } finally {
+let made = 0
+/** An empty database of its own and a client on it. */
+export async function makeDatabase(server) {
+  const name = `bench_${process.pid}_${++made}`
+  const onServer = async (text) => {
+    const client = await connect(server.url)
+    await client.query(text)
     await client.end()
-    await scratch.drop()
   }
+  await onServer(`create database ${name}`)
+  const url = new URL(server.url)
+  url.pathname = `/${name}`
+  const client = await connect(url.href)
+  return {
+    url: url.href,
+    client,
+    async drop() {
+      await client.end()
+      await onServer(`drop database ${name} with (force)`)
+    },
+  }
+}
+
+export async function connect(url) {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  return client
 }
 
 /** What the server has done so far. Asking costs no transaction id. */

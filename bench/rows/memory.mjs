@@ -1,0 +1,48 @@
+// What a worker process holds in memory over a long drain.
+import { drain, fill } from '../draining.mjs'
+import { onStage } from '../stage.mjs'
+
+const megabyte = 1024 * 1024
+
+const emptying = (system) => [
+  system,
+  (bench, { jobs }) =>
+    onStage(bench, system, async (stage) => {
+      await fill(stage, jobs)
+      const { seen } = await drain(stage, { jobs })
+      const notes = seen[0].timeline
+      const peak = (from, to) =>
+        Math.max(...notes.slice(Math.floor(notes.length * from), Math.ceil(notes.length * to)).map(({ rss }) => rss)) / megabyte
+      return { peak: peak(0, 1), early: peak(0.25, 0.5), late: peak(0.75, 1) }
+    }),
+]
+
+export default {
+  name: 'memory',
+  sizes: {
+    quick: { jobs: 20_000, rounds: 1 },
+    short: { jobs: 200_000, rounds: 1 },
+    full: { jobs: 1_000_000, rounds: 1 },
+  },
+  contestants: Object.fromEntries(['holdfast', 'graphile-worker'].map(emptying)),
+  rows: [
+    {
+      name: 'memory',
+      title: ({ jobs }) => `memory of a worker over ${jobs.toLocaleString('en')} jobs: highest`,
+      unit: 'MB',
+      figure: 'peak',
+      better: 'lower',
+      peers: ['graphile-worker'],
+      bars: [
+        { value: true, below: 150 },
+        {
+          figure: 'late',
+          against: 'holdfast',
+          againstFigure: 'early',
+          atMost: 1.1,
+          text: 'flat: last quarter ≤ 1.1× the second',
+        },
+      ],
+    },
+  ],
+}

@@ -1,0 +1,43 @@
+// Holdfast's own statements from two bare loops: what the database alone could do, and so what the worker around it costs.
+import { Holdfast } from '../../dist/index.js'
+
+export { openProducer, prepare } from './holdfast.mjs'
+
+const eachClaim = 500
+
+export async function startWorker(url, _options, handle) {
+  const holdfast = new Holdfast({ connectionString: url, connections: 2 })
+  const [{ lane }] = await holdfast.store.types(['bench'])
+  let settled = 0
+  const loop = async () => {
+    const worker = await holdfast.store.registerWorker({ name: 'loop', host: 'bench', pid: process.pid, version: '0' })
+    const after = Array(10).fill(0n)
+    for (;;) {
+      const rows = await holdfast.store.claim({ worker, lane, types: null, limit: eachClaim, leaseMs: 60_000, after })
+      if (rows.length === 0) return
+      for (const { priority, seq, payload } of rows) {
+        if (BigInt(seq) > after[priority]) after[priority] = BigInt(seq)
+        handle(JSON.parse(payload))
+      }
+      await holdfast.store.settle(worker, rows.map(completed), [rows[0].lease])
+      settled += rows.length
+    }
+  }
+  const loops = [loop(), loop()]
+  return {
+    settled: () => settled,
+    async stop() {
+      await Promise.all(loops)
+      await holdfast.close()
+    },
+  }
+}
+
+export const completed = ({ id, lease }) => ({
+  jobId: id,
+  lease,
+  settlement: { move: 'complete', outcome: 'completed', failure: null, delayMs: null },
+  error: null,
+  startedAgoMs: 1,
+  endedAgoMs: 0,
+})

@@ -1,0 +1,41 @@
+// Holdfast as its users get it: every default, except how many handlers run at once.
+import { defineType, Holdfast } from '../../dist/index.js'
+import { startWorker as start } from '../../dist/worker/index.js'
+
+const silent = { info() {}, warn() {}, error: console.error }
+
+export async function prepare(url) {
+  const holdfast = new Holdfast({ connectionString: url })
+  await holdfast.migrate()
+  await holdfast.types.ensure([defineType({ type: 'bench' })])
+  await holdfast.close()
+}
+
+export function openProducer(url, { connections }) {
+  const holdfast = new Holdfast({ connectionString: url, connections })
+  return {
+    one: (payload) => holdfast.enqueue('bench', payload),
+    many: (payloads) => holdfast.enqueueMany(payloads.map((payload) => ({ type: 'bench', payload }))),
+    close: () => holdfast.close(),
+  }
+}
+
+export async function startWorker(url, { concurrency = 24, listen = true }, handle) {
+  const holdfast = new Holdfast({ connectionString: url })
+  let handled = 0
+  const bench = defineType({
+    type: 'bench',
+    async run(payload) {
+      handled++
+      handle(payload)
+    },
+  })
+  const worker = await start(holdfast, [bench], { concurrency, listen, logger: silent })
+  return {
+    settled: () => handled - worker.health().unwritten,
+    async stop() {
+      await worker.stop()
+      await holdfast.close()
+    },
+  }
+}

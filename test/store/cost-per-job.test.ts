@@ -1,0 +1,116 @@
+import { defineType, Holdfast } from 'holdfast'
+import { startWorker } from 'holdfast/worker'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
+import { makeCountingPool, type Sent } from '../support/counting-pool.js'
+import { eventually } from '../support/facts.js'
+import { costOf, plansOf } from '../support/plans.js'
+
+/**
+ * What a job costs, in statements, commits, bytes and pages: counted and never timed, so that a change that makes jobs dearer
+ * goes red on every machine. What a claim and a settle cost stands in backlog.test.ts, their plans in plans.test.ts.
+ */
+let queue: BareQueue
+let holdfast: Holdfast
+let sent: Sent[]
+let endPool: () => Promise<void>
+
+beforeEach(async () => {
+  queue = await makeBareQueue()
+  const counting = makeCountingPool(queue.url)
+  sent = counting.sent
+  endPool = () => counting.pool.end()
+  holdfast = new Holdfast({ pool: counting.pool })
+  // The first call may look up the type.
+  await holdfast.enqueue('bare', {})
+  sent.length = 0
+})
+
+afterEach(async () => {
+  await holdfast.close()
+  await endPool()
+  await queue.close()
+})
+
+const payload = { text: 'x'.repeat(189) }
+const many = (count: number) => Array.from({ length: count }, () => ({ type: 'bare', payload }))
+
+/** The statement of one such call. Its jobs are taken out again, so that it can be run once more to see what it does. */
+async function statementOf(jobs: number): Promise<Sent> {
+  const stored = (await holdfast.enqueueMany(many(jobs))).map(({ id }) => id)
+  await queue.client.query('delete from holdfast.queue where job_id = any ($1)', [stored])
+  await queue.client.query('delete from holdfast.bodies where id = any ($1)', [stored])
+  return sent.at(-1) as Sent
+}
+
+describe('an enqueue', () => {
+  test('is one statement and so one commit, for one job and for a thousand', async () => {
+    for (let i = 0; i < 20; i++) await holdfast.enqueue('bare', payload)
+    expect(sent).toHaveLength(20)
+    sent.length = 0
+    await holdfast.enqueueMany(many(1_000))
+    expect(sent).toHaveLength(1)
+    expect(sent[0]?.text).not.toMatch(/\b(begin|commit)\b/i)
+  })
+
+  test('writes at most 700 bytes of WAL for a job of 200 bytes, in calls of a thousand', async () => {
+    const costs: number[] = []
+    for (let round = 0; round < 8; round++) {
+      const { text, values } = await statementOf(1_000)
+      const { wal, pageImages } = await costOf(queue.client, text, values)
+      // After a checkpoint whole pages go into the WAL; that is its cost and not the job's.
+      if (pageImages === 0) costs.push(wal / 1_000)
+    }
+    expect(costs.length).toBeGreaterThan(2)
+    expect(Math.max(...costs)).toBeLessThanOrEqual(700)
+    expect(Math.min(...costs)).toBeGreaterThan(400)
+  }, 120_000)
+
+  test('looks at no more pages with 200,000 jobs stored than with none', async () => {
+    const empty = await statementOf(100)
+    const before = await costOf(queue.client, empty.text, empty.values)
+    const next = await statementOf(100)
+    await queue.fill(200_000)
+    const after = await costOf(queue.client, next.text, next.values)
+    // Three trees grow by at most two levels, a page for each lookup; nothing else may grow.
+    expect(after.pages).toBeLessThanOrEqual(before.pages + 3 * 2 * 100)
+  }, 120_000)
+
+  test('finds its types by name and reads no table whole, with the statistics of an empty database and with fresh ones', async () => {
+    const { text, values } = await statementOf(50)
+    await queue.client.query('analyze')
+    await queue.fill(10_000)
+    await queue.client.query(
+      `insert into holdfast.types (name, lane_id) select 'type ' || n, 1 from generate_series(1, 5000) as n`,
+    )
+    for (const analyze of [false, true]) {
+      if (analyze) await queue.client.query('analyze')
+      await queue.client.query('begin')
+      const nodes = await plansOf(queue.client, () => queue.client.query(text, values))
+      await queue.client.query('rollback')
+      expect(nodes.filter((node) => node.type === 'Seq Scan').map((node) => node.table)).toEqual([])
+      expect(nodes.map((node) => node.index)).toContain('types_name')
+    }
+  }, 120_000)
+})
+
+test('a worker sends less than one statement for every fifty jobs that do nothing', async () => {
+  const jobs = 20_000
+  await queue.fill(jobs)
+  let handled = 0
+  const bare = defineType({
+    type: 'bare',
+    async run() {
+      handled++
+    },
+  })
+  const worker = await startWorker(holdfast, [bare], { concurrency: 24, logger: { info() {}, warn() {}, error() {} } })
+  try {
+    await eventually(() => handled >= jobs && worker.health().unwritten === 0)
+  } finally {
+    await worker.stop()
+  }
+  expect(sent.length / jobs).toBeLessThan(0.02)
+  // Claims of 500 and settles of 1,000 at the most: less than this, and they were not counted.
+  expect(sent.length).toBeGreaterThan(jobs / 500 + jobs / 1_000)
+}, 120_000)
