@@ -22,6 +22,8 @@ let calls = 0
 export class Stage {
   holdfastClass = Holdfast
   startWorker = startWorker
+  /** What a negative control does to every way into the queue that is opened here. */
+  wrap = () => {}
   gates = new Map()
   promises = {}
   #closing = []
@@ -49,10 +51,12 @@ export class Stage {
     return (await this.pool.query(text, values)).rows
   }
 
-  /** A way into the queue, closed with the stage. Impatient: a case waits for its timeouts. */
+  /** A way into the queue, closed with the stage. Impatient where things break: a case waits for its timeouts. */
   producer(url = this.url, options = {}) {
-    const holdfast = new this.holdfastClass({ connectionString: url, statementTimeout: '600ms', ...options })
+    const statementTimeout = url === this.url ? '20s' : '600ms'
+    const holdfast = new this.holdfastClass({ connectionString: url, statementTimeout, ...options })
     this.onClose(() => holdfast.close())
+    this.wrap(holdfast)
     return holdfast
   }
 
@@ -146,8 +150,11 @@ export class Stage {
   }
 
   /** Everything the witnesses say; the stage has come to rest. */
-  async history(more = {}) {
-    return readHistory(this.url, this.ledger.entries(), { promises: this.promises, mayStay: ['chaos stage'], ...more })
+  async history() {
+    const holdfast = new this.holdfastClass({ connectionString: this.url })
+    const counts = await holdfast.store.countByStatus()
+    await holdfast.close()
+    return readHistory(this.url, this.ledger.entries(), { promises: this.promises, counts, mayStay: ['chaos stage'] })
   }
 
   async close() {

@@ -11,7 +11,7 @@ export const work = defineType({ type: 'work', backoff: { base: backoffMs, facto
 
 /**
  * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
- * `gate` (goes on when `open` says so), `failUntil` n (throws at attempts up to n), `fatal` (no retry can help), `snoozeMs`
+ * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `fatal` (no retry can help), `snoozeMs`
  * n (once, at the first start of attempt 1).
  */
 export function makeWork({ note, sink, gates = new Map(), definition = work }) {
@@ -42,7 +42,7 @@ export function makeWork({ note, sink, gates = new Map(), definition = work }) {
   async function perform(payload, job, signal) {
     if (job.attempt <= (payload.killUntil ?? 0)) process.kill(process.pid, 'SIGKILL')
     if (payload.ms) await pause(payload.ms)
-    const gate = gates.get(payload.gate)
+    const gate = gates.get(payload.gates?.[job.attempt - 1])
     if (gate) await Promise.race([gate, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))])
     if (job.attempt <= (payload.failUntil ?? 0)) throw new Error(`attempt ${job.attempt} fails as told`)
     if (payload.fatal) throw new FatalError(payload.fatal)

@@ -11,7 +11,7 @@ function oldId(n) {
 }
 
 /** A day that is over: a job of it has ended, another one of it is still to run. */
-async function makeOldDay(stage) {
+export async function makeOldDay(stage) {
   await stage.sql(`select holdfast.make_day('bodies', (now() at time zone 'UTC')::date - 40)`)
   const specs = [1, 2].map((n) => ({ n, options: { id: oldId(n), maxAttempts: 20 } }))
   const [ended] = await stage.enqueue((requests) => stage.producer().enqueueMany(requests), specs)

@@ -1,4 +1,5 @@
 // The sweep as a part of the run: all cases in the long run, a seeded sample of them in the short one.
+import { eachAtOnce, within } from '../at-once.mjs'
 import { concerns } from '../options.mjs'
 import { sample, seeded } from '../seeded.mjs'
 import { quick, startServer } from '../server.mjs'
@@ -7,7 +8,7 @@ import { casesOf, runCase } from './sweep.mjs'
 
 /** Cases mostly wait: for a timeout, for a lease to run out. */
 const atOnce = 16
-const inShortRun = 360
+const inShortRun = 240
 
 export const sweep = {
   name: 'sweep',
@@ -24,8 +25,11 @@ export const sweep = {
     try {
       const cases = await chosenCases(server, options)
       console.log(`sweep: ${cases.length} cases`)
-      await eachAtOnce(cases, async (one) => {
-        const found = await runCase(server, one).catch((error) => ({ verdicts: {}, facts: [`the case broke: ${error.stack}`] }))
+      await eachAtOnce(cases, atOnce, async (one) => {
+        const found = await within(120_000, one.name, runCase(server, one)).catch((error) => ({
+          verdicts: {},
+          facts: [`the case broke: ${error.stack}`],
+        }))
         report.fault(`message ${one.at.fault}`)
         report.add(one.name, found)
       })
@@ -38,17 +42,9 @@ export const sweep = {
 async function chosenCases(server, { only, long, seed }) {
   const concerned = operations.filter(({ name }) => concerns(only, `sweep/${name}/`))
   const found = []
-  await eachAtOnce(concerned, async (operation) => found.push(...(await casesOf(server, operation))))
+  await eachAtOnce(concerned, atOnce, async (operation) => found.push(...(await casesOf(server, operation))))
   found.sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
   const all = found.filter(({ name }) => name.startsWith(only))
   if (long || only.startsWith('sweep/')) return all
   return sample(all, inShortRun, ({ operation, at }) => `${operation.name} ${at.side} ${at.fault}`, seeded(seed))
-}
-
-async function eachAtOnce(items, work) {
-  const left = [...items]
-  const take = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
-  }
-  await Promise.all(Array.from({ length: atOnce }, take))
 }

@@ -5,7 +5,7 @@ import { everything } from '../wire/trap.mjs'
 
 /** Opens a connection of the caller's own, ready for a transaction. */
 async function withClient(url, use) {
-  const client = new pg.Client({ connectionString: url, query_timeout: 600, connectionTimeoutMillis: 600 })
+  const client = new pg.Client({ connectionString: url, query_timeout: 5_000, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
   try {
     await client.connect()

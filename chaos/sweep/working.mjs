@@ -23,7 +23,7 @@ export async function loseAll(stage) {
     `with lost as (
        insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
        select nextval('holdfast.lease_seq'), $1, holdfast.now() - interval '1 minute', holdfast.now() - interval '1 second',
-              array_agg(job_id) from holdfast.queue where lease_id is null
+              array_agg(job_id) from holdfast.queue where lease_id is null having count(*) > 0
        returning id)
      update holdfast.queue set lease_id = lost.id from lost where lease_id is null`,
     [id],
@@ -69,7 +69,7 @@ export const working = [
   {
     name: 'settle-hand-back',
     watch: () => callOf('settleJobs'),
-    prepare: (stage) => enqueue(stage, [{ gate: 'shut' }]),
+    prepare: (stage) => enqueue(stage, [{ gates: ['shut'] }]),
     async perform(stage, url) {
       const open = stage.gate('shut')
       const worker = await stage.worker(url)
