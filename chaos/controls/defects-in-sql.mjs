@@ -35,7 +35,7 @@ export const defectsInSql = [
   },
   {
     name: 'claim-of-claimed-jobs',
-    caughtBy: 'I6',
+    caughtBy: 'I5',
     story: longJob,
     put: inSql('claim_jobs', 'and q.lease_id is null', ''),
   },

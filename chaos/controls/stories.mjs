@@ -28,7 +28,7 @@ export async function quiet(stage) {
     { failUntil: 2 },
     { failUntil: 20, ends: 'dead', options: { maxAttempts: 2 } },
     { fatal: 'no retry can help', ends: 'dead' },
-    { options: { delay: 600, maxAttempts: 20 } },
+    { options: { delay: 2_000, maxAttempts: 20 } },
     { snoozeMs: 200 },
   ])
 }

@@ -44,6 +44,7 @@ export function makeWork({ note, sink, gates = new Map(), definition = work }) {
     if (payload.ms) await pause(payload.ms)
     const gate = gates.get(payload.gates?.[job.attempt - 1])
     if (gate) await Promise.race([gate, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))])
+    if (gate) signal.throwIfAborted()
     if (job.attempt <= (payload.failUntil ?? 0)) throw new Error(`attempt ${job.attempt} fails as told`)
     if (payload.fatal) throw new FatalError(payload.fatal)
   }
