@@ -1,12 +1,14 @@
 // npm run chaos [-- --long] [--seed N] [--only NAME] [--list]: breaks everything that can be broken and holds what is left
 // against the invariants. README.md in this folder is the map.
 import { describeVersions } from '../bench/machine.mjs'
+import { campaigns } from './campaign/part.mjs'
 import { controlsPart } from './controls/part.mjs'
 import { concerns, readOptions } from './options.mjs'
 import { Report } from './report.mjs'
+import { scenariosPart } from './scenarios/part.mjs'
 import { sweep } from './sweep/part.mjs'
 
-const parts = [controlsPart, sweep]
+const parts = [controlsPart, sweep, campaigns, scenariosPart]
 
 // Whatever a part started is ended by its own exit handlers.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))

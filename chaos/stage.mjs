@@ -40,8 +40,8 @@ export class Stage {
     stage.pool = new pg.Pool({ connectionString: stage.url, max: 2, application_name: 'chaos stage' })
     stage.pool.on('error', () => {})
     stage.#closing.push(() => stage.pool.end())
-    stage.sink = new EffectSink()
     stage.note = (entry) => stage.ledger.note(entry)
+    stage.sink = new EffectSink(stage.note)
     stage.work = makeWork({ note: stage.note, sink: stage.sink, gates: stage.gates })
     if (empty) await stage.sql('drop schema holdfast cascade')
     return stage

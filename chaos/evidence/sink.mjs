@@ -3,10 +3,18 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 
-/** Remembers the largest fence it has seen of each job, as the documentation tells everybody to do. */
+/**
+ * Remembers the largest fence it has seen of each job, as the documentation tells everybody to do. It notes its answers
+ * itself: a handler may be killed before it could.
+ */
 export class EffectSink {
   #newest = new Map()
   #applied = new Set()
+  #note
+
+  constructor(note = () => {}) {
+    this.#note = note
+  }
 
   /** An attempt says that it begins. */
   open(job, fence) {
@@ -16,11 +24,11 @@ export class EffectSink {
   }
 
   /** An attempt writes its effect. */
-  write(job, fence) {
-    if (this.open(job, fence) === 'stale') return 'stale'
-    if (this.#applied.has(job)) return 'already'
-    this.#applied.add(job)
-    return 'accepted'
+  write(job, fence, attempt) {
+    const answer = this.open(job, fence) === 'stale' ? 'stale' : this.#applied.has(job) ? 'already' : 'accepted'
+    if (answer === 'accepted') this.#applied.add(job)
+    this.#note({ kind: 'effect', job, attempt, fence: String(fence), answer })
+    return answer
   }
 }
 
@@ -30,9 +38,10 @@ export async function serveSink(sink) {
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
-    createInterface({ input: socket }).on('line', (line) => {
-      const { id, verb, job, fence } = JSON.parse(line)
-      socket.write(`${JSON.stringify({ id, answer: sink[verb](job, fence) })}\n`)
+    const lines = createInterface({ input: socket }).on('error', () => {})
+    lines.on('line', (line) => {
+      const { id, verb, job, fence, attempt } = JSON.parse(line)
+      socket.write(`${JSON.stringify({ id, answer: sink[verb](job, fence, attempt) })}\n`)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -52,17 +61,18 @@ export function reachSink(port) {
   const socket = connect(port, '127.0.0.1')
   const waiting = new Map()
   let asked = 0
-  createInterface({ input: socket }).on('line', (line) => {
+  const lines = createInterface({ input: socket }).on('error', () => {})
+  lines.on('line', (line) => {
     const { id, answer } = JSON.parse(line)
     waiting.get(id)?.(answer)
     waiting.delete(id)
   })
   // A sink that is gone is the end of the bench; nothing is left to be told.
   socket.on('error', () => {})
-  const ask = (verb) => (job, fence) =>
+  const ask = (verb) => (job, fence, attempt) =>
     new Promise((resolve) => {
       waiting.set(++asked, resolve)
-      socket.write(`${JSON.stringify({ id: asked, verb, job, fence: String(fence) })}\n`)
+      socket.write(`${JSON.stringify({ id: asked, verb, job, fence: String(fence), attempt })}\n`)
     })
   return { open: ask('open'), write: ask('write'), close: () => socket.destroy() }
 }

@@ -34,8 +34,7 @@ export function makeWork({ note, sink, gates = new Map(), definition = work }) {
       note({ kind: 'finish', ...execution })
       return context.snooze(payload.snoozeMs)
     }
-    const answer = await sink.write(job.id, fence)
-    note({ kind: 'effect', job: job.id, attempt: job.attempt, fence: String(fence), answer })
+    await sink.write(job.id, fence, job.attempt)
     note({ kind: 'finish', ...execution })
   }
 
