@@ -6,9 +6,10 @@ import { controlsPart } from './controls/part.mjs'
 import { concerns, readOptions } from './options.mjs'
 import { Report } from './report.mjs'
 import { scenariosPart } from './scenarios/part.mjs'
+import { soak } from './soak/part.mjs'
 import { sweep } from './sweep/part.mjs'
 
-const parts = [controlsPart, sweep, campaigns, scenariosPart]
+const parts = [controlsPart, sweep, campaigns, scenariosPart, soak]
 
 // Whatever a part started is ended by its own exit handlers.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))

@@ -39,6 +39,10 @@ export function startLoad(url, perSecond) {
   })()
   return {
     stats,
+    /** How many jobs should have been enqueued by now and have not been. */
+    get owed() {
+      return owed
+    },
     /** So many times the load from now on. */
     press(times) {
       factor = times

@@ -8,6 +8,8 @@ export interface Health {
   /** Results that are finished here and not yet in the database. */
   unwritten: number
   lastContactMs: number
+  /** Settings of the server, as they were at the start, under which it may lose what it acknowledged. */
+  warnings?: readonly string[]
 }
 
 /** What a worker needs the database for. It works only as long as each of them is answered. */

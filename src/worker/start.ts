@@ -2,8 +2,10 @@ import { hostname } from 'node:os'
 import { HoldfastError } from '../errors.js'
 import type { Holdfast } from '../holdfast.js'
 import type { AnyJobType } from '../job/type.js'
+import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
 import { version } from '../version.js'
+import { durabilityWarnings } from './durability.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
 import { Worker } from './worker.js'
@@ -21,7 +23,8 @@ export async function startWorker(
     const known = await holdfast.store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
     const id = await holdfast.store.registerWorker({ name, host: hostname(), pid: process.pid, version })
-    return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger())
+    const warnings = durabilityWarnings(await readDurability(holdfast.store.database))
+    return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger(), warnings)
   } catch (error) {
     throw explained(error)
   }
