@@ -1,5 +1,5 @@
 // The Postgres that faults fall on, made for the run and gone after it.
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,8 +51,16 @@ export async function startServer({ settings = durable, dataDir: given, binDir }
     },
     async stop() {
       process.off('exit', cutShort)
+      tellOfCrashes(`${postgres.dataDir}.log`)
       await postgres.stop('immediate')
       await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
   }
+}
+
+/** A server that broke by itself is no fault of the plan, and explains what would otherwise be a riddle. */
+function tellOfCrashes(log) {
+  const lines = readFileSync(log, 'utf8').split('\n')
+  for (const line of lines.filter((text) => /PANIC|was terminated by signal/.test(text)))
+    console.log(`  the server says: ${line}`)
 }

@@ -22,6 +22,8 @@ let calls = 0
 export class Stage {
   holdfastClass = Holdfast
   startWorker = startWorker
+  /** Where nothing is broken, nobody gives up early. */
+  patient = false
   /** What a negative control does to every way into the queue that is opened here. */
   wrap = () => {}
   gates = new Map()
@@ -53,18 +55,25 @@ export class Stage {
 
   /** A way into the queue, closed with the stage. Impatient where things break: a case waits for its timeouts. */
   producer(url = this.url, options = {}) {
-    const statementTimeout = url === this.url ? '20s' : '600ms'
+    const statementTimeout = url === this.url || this.patient ? '20s' : '1200ms'
     const holdfast = new this.holdfastClass({ connectionString: url, statementTimeout, ...options })
     this.onClose(() => holdfast.close())
     this.wrap(holdfast)
     return holdfast
   }
 
+  /** A worker, started again where it could not start: on a broken way, and as a supervisor does. */
   async worker(url = this.url, options = {}) {
     const holdfast = this.producer(url)
-    const worker = await this.startWorker(holdfast, [this.work], { ...quickWorker, ...options })
-    this.onClose(() => worker.stop({ now: true }))
-    return worker
+    for (let tries = 1; ; tries++) {
+      try {
+        const worker = await this.startWorker(holdfast, [this.work], { ...quickWorker, ...options })
+        this.onClose(() => worker.stop({ now: true }))
+        return worker
+      } catch (error) {
+        if (tries === 5) throw error
+      }
+    }
   }
 
   /** What was opened last is closed first. */

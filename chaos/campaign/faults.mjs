@@ -1,13 +1,34 @@
 // What falls on a campaign. Each fault strikes, lasts a while, and is healed before the next one comes:
 //   strike(field, random) resolves when it has been healed
 import { setTimeout as pause } from 'node:timers/promises'
+import { Holdfast } from 'holdfast'
 import pg from 'pg'
+import { fingerprint } from '../evidence/fingerprint.mjs'
+import { work } from '../load/handler.mjs'
 import { pick } from '../seeded.mjs'
 
 /** Longer than the leases of the campaign's workers. */
 const longerThanALease = 3_500
 
+let poisoned = 0
+
 export const faults = {
+  /** A job that kills whoever runs it: after its two attempts it must lie among the dead letters, and the fleet live. */
+  async poison(field) {
+    const wanted = field.fleet.of('worker').length
+    const call = `poison-${++poisoned}`
+    const payload = { call, killUntil: 20 }
+    const holdfast = new Holdfast({ connectionString: field.server.url })
+    field.note({ kind: 'asked', call, count: 1 })
+    const { id: job, status } = await holdfast.enqueue(work, payload, { maxAttempts: 2, priority: 9 })
+    field.note({ kind: 'acknowledged', call, job, status, payload: fingerprint(payload), ends: 'dead' })
+    for (let left = 30_000; left > 0 && (await holdfast.job(job)).status !== 'dead'; left -= 200) {
+      if (field.fleet.of('worker').length < wanted) await field.startWorker()
+      await pause(200)
+    }
+    await holdfast.close()
+    while (field.fleet.of('worker').length < wanted) await field.startWorker()
+  },
   async 'kill-worker'(field, random) {
     const victim = pick(field.fleet.of('worker'), random)
     await field.fleet.kill(victim)

@@ -91,15 +91,26 @@ export class Field {
       await pause(250)
     }
     for (const worker of this.fleet.of('worker')) {
+      if (!(await this.#saysItIsWell(worker))) facts.push(`I14: worker ${worker.pid} still calls itself unhealthy`)
       const stopped = await this.fleet.stop(worker)
       if (!stopped) facts.push(`I14: worker ${worker.pid} did not stop when it was told to`)
     }
-    facts.push(...this.fleet.deserters.map((text) => `I14: ${text}`))
     for (const end of this.between.splice(0)) await end()
     const entries = this.ledger.entries()
+    // Whoever ran poison has said so before it died.
+    const killed = new Set(entries.filter(({ kind }) => kind === 'killed').map(({ pid }) => pid))
+    facts.push(...this.fleet.deserters.filter(({ pid }) => !killed.has(pid)).map(({ how }) => `I14: ${how}`))
     const history = await readHistory(this.server.url, entries, { mayStay: ['chaos admin', 'chaos hoarder'] })
     const count = (kind) => entries.filter((entry) => entry.kind === kind).length
     return { verdicts: check(history), facts, acknowledged: count('acknowledged'), executions: count('start'), history }
+  }
+
+  async #saysItIsWell(worker) {
+    for (let tries = 0; tries < 100; tries++) {
+      if ((await this.fleet.health(worker)).health.status === 'ok') return true
+      await pause(200)
+    }
+    return false
   }
 
   async close() {

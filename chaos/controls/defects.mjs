@@ -103,4 +103,10 @@ const defectsInCode = [
   },
 ]
 
-export const defects = [...defectsInSql, ...defectsInCode]
+const defects = [...defectsInSql, ...defectsInCode]
+
+/** The stories as they are, and the stories with one defect in them. */
+export const controls = [
+  ...[...new Set(defects.map(({ story }) => story))].map((story) => ({ name: `controls/correct/${story.name}`, story })),
+  ...defects.map((defect) => ({ ...defect, name: `controls/${defect.name}` })),
+]

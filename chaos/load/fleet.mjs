@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 export class Fleet {
   #members = new Set()
-  /** Processes that ended although nobody ended them. */
+  /** Processes that ended although the bench did not end them: { pid, how }. */
   deserters = []
   #exit = () => {
     for (const { child } of this.#members) child.kill('SIGKILL')
@@ -28,7 +28,8 @@ export class Fleet {
     })
     member.gone.then((code) => {
       this.#members.delete(member)
-      if (!member.expected) this.deserters.push(`${role} ${child.pid} ended by itself (${code}): ${member.complaints}`)
+      if (!member.expected)
+        this.deserters.push({ pid: child.pid, how: `${role} ${child.pid} ended by itself (${code}): ${member.complaints}` })
     })
     this.#members.add(member)
     const ready = await Promise.race([new Promise((resolve) => child.once('message', () => resolve(true))), member.gone])

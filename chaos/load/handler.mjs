@@ -39,7 +39,10 @@ export function makeWork({ note, sink, gates = new Map(), definition = work }) {
   }
 
   async function perform(payload, job, signal) {
-    if (job.attempt <= (payload.killUntil ?? 0)) process.kill(process.pid, 'SIGKILL')
+    if (job.attempt <= (payload.killUntil ?? 0)) {
+      note({ kind: 'killed', pid: process.pid })
+      process.kill(process.pid, 'SIGKILL')
+    }
     if (payload.ms) await pause(payload.ms)
     const gate = gates.get(payload.gates?.[job.attempt - 1])
     if (gate) await Promise.race([gate, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))])

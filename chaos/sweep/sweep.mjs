@@ -31,6 +31,7 @@ async function perform(operation, stage, proxy, trap) {
 /** The messages of one operation, seen while nobody disturbs it, as cases: one for each fault that each can meet. */
 export async function casesOf(server, operation) {
   const messages = await onStage(server, operation, async (stage, proxy) => {
+    stage.patient = true
     const recorder = new Recorder(operation.watch())
     await perform(operation, stage, proxy, recorder)
     await operation.settle?.(stage)

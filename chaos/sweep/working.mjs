@@ -32,13 +32,10 @@ export async function loseAll(stage) {
 
 export const working = [
   {
-    // A supervisor starts a worker again that could not start.
     name: 'worker-start',
     watch: () => callOf('registerWorker'),
     prepare: (stage) => enqueue(stage, [{}]),
-    async perform(stage, url) {
-      for (let tries = 0; tries < 3; tries++) if (await stage.worker(url).catch(() => undefined)) return
-    },
+    perform: startWorker,
   },
   { name: 'claim', watch: () => callOf('claimJobs'), prepare: (stage) => enqueue(stage, [{}, {}, {}]), perform: startWorker },
   {

@@ -91,7 +91,7 @@ export class Trap {
   })
   done = false
 
-  constructor(watch, at, { freezeMs = 1_500 } = {}) {
+  constructor(watch, at, { freezeMs = 2_000 } = {}) {
     this.#watch = watch
     this.#at = at
     this.#freezeMs = freezeMs
