@@ -127,15 +127,15 @@ export class Stage {
   }
 
   /** Waits until every job has come to its end, with a worker of its own beside whoever is there. False: not in time. */
-  async drain({ withinMs = 25_000, helper = true } = {}) {
-    const worker = helper ? await this.startWorker(this.producer(), [this.work], quickWorker) : undefined
+  async drain({ withinMs = 25_000 } = {}) {
+    const worker = await this.worker()
     try {
       return await this.until(async () => {
         const open = `select from holdfast.jobs where status not in ('completed', 'dead', 'cancelled', 'discarded') limit 1`
         return (await this.sql(open)).length === 0
       }, withinMs)
     } finally {
-      await worker?.stop({ now: true })
+      await worker.stop({ now: true })
     }
   }
 

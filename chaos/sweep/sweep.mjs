@@ -1,4 +1,5 @@
 // The boundary sweep: every message of every operation is lost, answered in vain, or late; afterwards all must be well.
+import { within } from '../at-once.mjs'
 import { check } from '../check/checker.mjs'
 import { Stage } from '../stage.mjs'
 import { startProxy } from '../wire/proxy.mjs'
@@ -33,7 +34,10 @@ export async function casesOf(server, operation) {
   const messages = await onStage(server, operation, async (stage, proxy) => {
     stage.patient = true
     const recorder = new Recorder(operation.watch())
-    await perform(operation, stage, proxy, recorder)
+    const performing = perform(operation, stage, proxy, recorder)
+    // Before anybody helps: whoever drains could do what the worker behind the proxy is to be seen doing.
+    await within(sprungWithinMs, `the first look at ${operation.name}`, recorder.sprung)
+    await performing
     await operation.settle?.(stage)
     await stage.drain()
     return recorder.messages
