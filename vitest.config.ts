@@ -12,7 +12,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'chaos/**/*.test.mjs'],
     globalSetup: ['test/support/global-setup.ts'],
     // A process for each file: tests kill workers and read process.env. Three of them, because they share one Postgres and,
     // as a rule, two cores.

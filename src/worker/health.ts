@@ -12,6 +12,8 @@ export interface Health {
   crashing?: { type: string; inARow: number; restMs: number; reason: string }[]
   /** How many inline handlers of a type go on although they were told to stop. They keep their memory, not their slot. */
   overrunning?: Record<string, number>
+  /** Settings of the server, as they were at the start, under which it may lose what it acknowledged. */
+  warnings?: readonly string[]
 }
 
 /** What a worker needs the database for. It works only as long as each of them is answered. */

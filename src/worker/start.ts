@@ -2,8 +2,10 @@ import { hostname } from 'node:os'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import type { AnyJobType } from '../job/type.js'
+import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
 import { version } from '../version.js'
+import { durabilityWarnings } from './durability.js'
 import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
@@ -32,7 +34,8 @@ export async function startWorker(
       version,
       types: known.map((row) => row.id),
     })
-    return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger())
+    const warnings = durabilityWarnings(await readDurability(holdfast.store.database))
+    return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger(), warnings)
   } catch (error) {
     throw explained(error)
   }

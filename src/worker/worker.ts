@@ -44,6 +44,7 @@ export class Worker {
   readonly #store: Store
   readonly #settings: WorkerSettings
   readonly #log: Logger
+  readonly #warnings: readonly string[]
   readonly #types: ReadonlyMap<number, AnyJobType>
   readonly #pulse: Pulse
   readonly #report: Report
@@ -68,12 +69,14 @@ export class Worker {
     known: readonly TypeRow[],
     settings: WorkerSettings,
     log: Logger,
+    warnings: readonly string[],
   ) {
     this.id = id
     this.name = name
     this.#store = store
     this.#settings = settings
     this.#log = log
+    this.#warnings = warnings
     this.#pulse = new Pulse(settings.unhealthyAfterMs)
     this.#report = new Report(log, this.#pulse)
     this.events = this.#report.events
@@ -163,6 +166,7 @@ export class Worker {
     this.#upkeep.start()
     this.#releaseSignals = settings.handleSignals ? stopOnSignals(() => this.stop()) : ignore
     this.#log.info({ worker: id, name, types: [...handlers.keys()], concurrency: settings.concurrency }, 'worker started')
+    for (const warning of warnings) this.#log.warn({ worker: id }, warning)
   }
 
   /** Whether this worker truly works. */
@@ -173,6 +177,7 @@ export class Worker {
       unwritten: this.#settler.unwritten,
       ...(troubles.length > 0 && { crashing: troubles }),
       ...(overrunning.length > 0 && { overrunning: countEach(overrunning) }),
+      ...(this.#warnings.length > 0 && { warnings: this.#warnings }),
     }
     const pulse = this.#pulse.read()
     return this.#stopped ? { ...pulse, ...counts, status: 'stopping' } : { ...pulse, ...counts }

@@ -1,0 +1,71 @@
+// Random campaigns: real processes under load while faults fall by a seeded plan; then everything is healed and checked.
+
+import { within } from '../at-once.mjs'
+import { seeded, shuffled } from '../seeded.mjs'
+import { durable, startServer } from '../server.mjs'
+import { diskFull } from './disk-full.mjs'
+import { faults } from './faults.mjs'
+import { Field } from './field.mjs'
+import { pgbouncer } from './pgbouncer.mjs'
+import { promotion } from './promotion.mjs'
+
+const longestMs = 600_000
+
+/** So many campaigns of so many faults each; a short plan holds every kind once. */
+const mixed = (number) => ({
+  name: `campaigns/mixed/${number}`,
+  async run(seed, report, { long }) {
+    const random = seeded(seed + number)
+    const names = Object.keys(faults)
+    const plan = long
+      ? [...shuffled(names, random), ...shuffled(names, random), ...shuffled(names, random)]
+      : shuffled(names, random)
+    const server = await startServer({ settings: { ...durable, max_connections: '60' } })
+    const field = await Field.open(server)
+    try {
+      await Promise.all([field.startWorker(), field.startWorker(), field.startWorker()])
+      await Promise.all([field.startProducer(seed), field.startProducer(seed + 1)])
+      const facts = []
+      for (const name of plan) {
+        if (!(await field.progress())) facts.push(`I14: nothing went on before ${name}`)
+        await field.strike(name, faults[name], random, report)
+      }
+      await field.progress()
+      return await field.finish(facts)
+    } finally {
+      await field.close()
+      await server.stop()
+    }
+  },
+})
+
+const special = [pgbouncer, promotion, diskFull]
+
+export const campaigns = {
+  name: 'campaigns',
+  list: async ({ only, long }) => chosen(only, long).map(({ name }) => name),
+  async run(options, report) {
+    for (const campaign of chosen(options.only, options.long)) {
+      const cannot = await campaign.cannotRun?.()
+      if (cannot) {
+        report.skip(campaign.name, cannot)
+        continue
+      }
+      const begun = performance.now()
+      const result = await within(longestMs, campaign.name, campaign.run(options.seed, report, options)).catch((error) => ({
+        verdicts: {},
+        facts: [`it broke: ${error.stack}`],
+      }))
+      const { acknowledged = 0, executions = 0 } = result
+      console.log(
+        `${campaign.name}: ${acknowledged} acknowledged, ${executions} executions, ${Math.round((performance.now() - begun) / 1000)} s`,
+      )
+      report.add(campaign.name, result)
+    }
+  },
+}
+
+function chosen(only, long) {
+  const all = [...Array.from({ length: long ? 12 : 1 }, (_, n) => mixed(n + 1)), ...special]
+  return all.filter(({ name }) => name.startsWith(only))
+}

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { fingerprint } from '../evidence/fingerprint.mjs'
+import { check, invariants, violations } from './checker.mjs'
+import { emptyHistory } from './history.mjs'
+
+const payload = { call: 1, b: 1, a: 2 }
+const ack = { kind: 'acknowledged', call: 1, job: 'j', status: 'created', payload: fingerprint(payload) }
+const start = { kind: 'start', at: 10, job: 'j', attempt: 1, fence: '5', pid: 1, payload: fingerprint(payload) }
+const finish = { kind: 'finish', at: 20, job: 'j', attempt: 1, fence: '5', pid: 1 }
+const effect = { kind: 'effect', job: 'j', attempt: 1, fence: '5', answer: 'accepted' }
+const row = {
+  id: 'j',
+  status: 'completed',
+  attempt: 1,
+  maxAttempts: 5,
+  payload: JSON.stringify(payload),
+  key: null,
+  type: 'work',
+}
+const attempt = { job: 'j', attempt: 1, outcome: 'completed' }
+const asked = { kind: 'asked', call: 1, count: 1 }
+
+/** One job that was asked for, acknowledged, run and completed; with whatever a test changes about it. */
+function story(changes = {}) {
+  return {
+    ...emptyHistory(),
+    entries: [asked, ack, start, effect, finish],
+    jobs: [row],
+    attempts: [attempt],
+    counts: [{ status: 'completed', count: 1 }],
+    ...changes,
+  }
+}
+const second = { ...start, at: 15, attempt: 2, fence: '9', pid: 2 }
+const expired = { job: 'j', attempt: 1, outcome: 'lease_expired' }
+const withKey = (fields) => ({ ...ack, key: 'k', ...fields })
+
+test('a history in which all went well violates nothing', () => {
+  expect(violations(story())).toEqual([])
+  expect(violations(emptyHistory())).toEqual([])
+})
+
+test('every invariant says what it promises and how often it was put to the test', () => {
+  for (const { says } of Object.values(invariants)) expect(says).toMatch(/^[a-z].{20,}/)
+  expect(check(story()).I1).toEqual({ checked: 1, violations: [] })
+  expect(check(story()).I12).toEqual({ checked: 0, violations: [] })
+})
+
+describe('a history that violates it is caught by', () => {
+  test.each([
+    ['I1', 'an acknowledged job that is nowhere', { jobs: [], attempts: [], counts: [] }],
+    ['I2', 'a job that never ends', { jobs: [{ ...row, status: 'processing' }], attempts: [] }],
+    ['I3', 'a job in two places', { jobs: [row, { ...row, status: 'dead' }] }],
+    ['I3', 'a job completed twice', { attempts: [attempt, attempt] }],
+    ['I3', 'a job that went on after its end', { attempts: [attempt, { ...attempt, attempt: 2, outcome: 'failed' }] }],
+    ['I4', 'a completed job that no handler finished', { entries: [asked, ack, start, effect] }],
+    ['I5', 'an execution that nobody recorded', { entries: [asked, ack, start, start, effect, finish] }],
+    ['I5', 'a gap in the numbers', { attempts: [{ ...attempt, attempt: 2 }], entries: [asked, ack] }],
+    ['I6', 'two executions at once', { entries: [asked, ack, start, second, effect, finish] }],
+    ['I6', 'fences that do not grow', { entries: [asked, ack, start, finish, { ...second, fence: '5' }] }],
+    ['I6', 'a healthy worker that lost its lease', { attempts: [expired], promises: { undisturbed: true } }],
+    ['I7', 'two effects', { entries: [asked, ack, start, effect, effect, finish] }],
+    ['I7', 'a stale attempt that counts', { entries: [asked, ack, start, effect, { ...effect, attempt: 2, answer: 'stale' }], attempts: [{ ...attempt, attempt: 2 }] }], // biome-ignore format: one line a case
+    ['I8', 'more attempts than allowed', { jobs: [{ ...row, maxAttempts: 1 }], attempts: [expired, attempt] }],
+    ['I8', 'poison that was completed', { entries: [asked, { ...ack, ends: 'dead' }, start, effect, finish] }],
+    ['I9', 'a job that was rolled back', { entries: [asked, { kind: 'rolled_back', call: 1, jobs: ['j'] }, start] }],
+    ['I9', 'a job that nobody asked for', { entries: [ack, start, effect, finish] }],
+    ['I9', 'more jobs than were asked for', { jobs: [row, { ...row, id: 'k' }] }],
+    ['I9', 'an execution of nothing', { entries: [asked, start], jobs: [] }],
+    ['I10', 'two answers to one key', { entries: [asked, withKey({}), withKey({ job: 'k' })] }],
+    ['I10', 'two jobs with one key', { jobs: [{ ...row, key: 'k' }, { ...row, id: 'k', key: 'k' }] }], // biome-ignore format: one line a case
+    ['I11', 'two at once under a limit of one', { entries: [{ ...start, limit: 'one' }, { ...start, job: 'k', limit: 'one' }] }], // biome-ignore format: one line a case
+    ['I12', 'two jobs of one tick', { ticks: [{ schedule: 's', tick: 1, job: 'j' }, { schedule: 's', tick: 1, job: 'k' }] }], // biome-ignore format: one line a case
+    ['I13', 'a cancelled job that was completed', { entries: [{ kind: 'cancelled', job: 'j', answer: 'cancelled' }] }],
+    [
+      'I14',
+      'a fleet that stands still',
+      {
+        entries: [
+          { kind: 'healed', at: 0, fault: 'f' },
+          { ...start, at: 31_000 },
+        ],
+      },
+    ],
+    ['I14', 'a worker that hears nothing', { entries: [{ kind: 'pickup', ms: 2000 }], promises: { pickupWithinMs: 500 } }],
+    ['I15', 'a start before its time', { entries: [asked, { ...ack, notBefore: 11 }, start] }],
+    ['I15', 'a retry without its pause', { entries: [asked, { ...ack, backoffMs: 200 }, start, { ...finish, kind: 'threw', at: 14 }, second] }], // biome-ignore format: one line a case
+    ['I16', 'a payload that changed on the way', { entries: [asked, ack, { ...start, payload: 'other' }] }],
+    ['I16', 'a payload that changed at rest', { jobs: [{ ...row, payload: '{"call":1,"a":2,"b":1}' }] }],
+    ['I17', 'an act that is not in the log', { entries: [{ kind: 'acted', action: 'replay', job: 'j', actor: 'ada' }] }],
+    ['I18', 'a deadlock', { sessions: { ...emptyHistory().sessions, deadlocks: 1 } }],
+    ['I18', 'a connection that stays', { sessions: { ...emptyHistory().sessions, leaked: ['holdfast'] } }],
+    ['I18', 'a transaction that stays open', { sessions: { ...emptyHistory().sessions, idleInTransaction: ['holdfast'] } }],
+    ['I18', 'a lock that stays', { sessions: { ...emptyHistory().sessions, locks: ['advisory'] } }],
+    ['I19', 'a count that lies', { counts: [{ status: 'completed', count: 2 }] }],
+  ])('%s: %s', (name, _, changes) => {
+    expect(check(story(changes))[name].violations).not.toEqual([])
+  })
+})
+
+test('every invariant has a history that violates it', () => {
+  // A new invariant needs its row above; this list is what says so.
+  expect(Object.keys(invariants)).toEqual(Array.from({ length: 19 }, (_, n) => `I${n + 1}`))
+})
+
+describe('what faults make happen and the promise allows is no violation:', () => {
+  test('an execution beside one whose lease had run out', () => {
+    const entries = [
+      asked,
+      ack,
+      start,
+      second,
+      { ...effect, attempt: 2, fence: '9' },
+      { ...finish, attempt: 2, fence: '9', pid: 2 },
+    ]
+    const attempts = [expired, { ...attempt, attempt: 2 }]
+    expect(violations(story({ entries, attempts }))).toEqual([])
+  })
+
+  test('an execution after the process of the first one was killed', () => {
+    const entries = [asked, ack, start, { kind: 'killed', pid: 1 }, second]
+    expect(check(story({ entries, attempts: [expired, { ...attempt, attempt: 2 }] })).I6.violations).toEqual([])
+  })
+
+  test('a job of a call that failed and was committed all the same', () => {
+    const entries = [asked, { kind: 'in_doubt', call: 1 }, start, effect, finish]
+    expect(violations(story({ entries }))).toEqual([])
+  })
+
+  test('a finished job whose day was dropped', () => {
+    expect(violations(story({ jobs: [], attempts: [], counts: [], promises: { pruned: ['j'] } }))).toEqual([])
+  })
+})

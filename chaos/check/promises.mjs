@@ -1,0 +1,126 @@
+// I10, I12 to I17: keys, schedules, cancels, progress, times, payloads, the audit log.
+import { fingerprint } from '../evidence/fingerprint.mjs'
+import { byJob, group, mayBeGone } from './history.mjs'
+import { terminal } from './jobs.mjs'
+
+export const I10 = {
+  says: 'one job per idempotency key, the same one for everybody who asks',
+  *check(history) {
+    const { of } = byJob(history)
+    const answers = of('acknowledged').filter(({ key }) => key !== undefined)
+    for (const [key, given] of group(answers, (entry) => entry.key)) {
+      const ids = new Set(given.map(({ job }) => job))
+      yield ids.size === 1 || `key ${key} was answered with ${ids.size} jobs: ${[...ids].join(', ')}`
+      const created = given.filter(({ status }) => status === 'created').length
+      yield created <= 1 || `key ${key} was called created ${created} times`
+    }
+    const kept = history.jobs.filter(({ key }) => key !== null && key !== undefined)
+    for (const [key, jobs] of group(kept, (job) => `${job.type} ${job.key}`)) {
+      const ids = new Set(jobs.map(({ id }) => id))
+      yield ids.size === 1 || `${ids.size} jobs have the key ${key}`
+    }
+  },
+}
+
+export const I12 = {
+  says: 'one job per schedule and tick',
+  *check(history) {
+    for (const [tick, jobs] of group(history.ticks, ({ schedule, tick: at }) => `${schedule} ${at}`)) {
+      yield jobs.length === 1 || `${tick} has ${jobs.length} jobs`
+    }
+  },
+}
+
+export const I13 = {
+  says: 'a job whose cancel was acknowledged is cancelled, unless it had ended before',
+  *check(history) {
+    const { rows, of } = byJob(history)
+    for (const { job, answer } of of('cancelled')) {
+      const status = rows.get(job)?.[0].status
+      yield status === 'cancelled' || answer === status || `job ${job} was cancelled (${answer}) and is ${status}`
+    }
+  },
+}
+
+export const I14 = {
+  says: 'work goes on soon after every heal, and an idle worker hears of a new job',
+  *check(history) {
+    const { of } = byJob(history)
+    const { progressWithinMs = 30_000, pickupWithinMs } = history.promises
+    const progress = [...of('start'), ...of('finish')]
+    const last = history.entries.at(-1)?.at ?? 0
+    for (const healed of of('healed')) {
+      // Nothing follows the heal that came after the last job.
+      const owed = progress.some(({ at }) => at > healed.at) || last - healed.at > progressWithinMs
+      if (!owed || history.promises.restAfterHeal) continue
+      const soon = progress.some(({ at }) => at > healed.at && at < healed.at + progressWithinMs)
+      yield soon || `nothing ran within ${progressWithinMs} ms after ${healed.fault} was healed`
+    }
+    const pickups = of('pickup')
+      .map(({ ms }) => ms)
+      .sort((a, b) => a - b)
+    if (pickupWithinMs === undefined) return
+    const median = pickups[pickups.length >> 1] ?? Number.POSITIVE_INFINITY
+    yield median <= pickupWithinMs ||
+      `an idle worker took ${Math.round(median)} ms (the median of ${pickups.length}) to start a job`
+  },
+}
+
+export const I15 = {
+  says: 'nothing runs before its time, by the clock of the database',
+  *check(history) {
+    const { starts, throws, acknowledged } = byJob(history)
+    for (const [job, [{ notBefore, backoffMs }]] of acknowledged) {
+      const begun = [...(starts.get(job) ?? [])].sort((a, b) => a.at - b.at)
+      if (notBefore !== undefined && begun.length > 0) {
+        yield begun[0].at >= notBefore || `job ${job} started ${Math.round(notBefore - begun[0].at)} ms before it was due`
+      }
+      for (const failed of backoffMs === undefined ? [] : (throws.get(job) ?? [])) {
+        const next = begun.find(({ attempt, at }) => attempt === failed.attempt + 1 && at > failed.at)
+        if (!next) continue
+        yield next.at - failed.at >= backoffMs - 1 ||
+          `attempt ${next.attempt} of ${job} came ${Math.round(next.at - failed.at)} ms after the failure, and not ${backoffMs}`
+      }
+    }
+  },
+}
+
+export const I16 = {
+  says: 'a payload arrives as it was given, to the byte',
+  *check(history) {
+    const { starts, acknowledged, rows } = byJob(history)
+    for (const [job, [{ payload, status }]] of acknowledged) {
+      if (payload === undefined || status === 'existing') continue
+      for (const start of starts.get(job) ?? [])
+        yield start.payload === payload || `the payload of ${job} reached its handler changed`
+      const kept = rows.get(job)?.[0].payload
+      if (kept === undefined || mayBeGone(history, job)) continue
+      yield fingerprint(JSON.parse(kept)) === payload || `the payload of ${job} was stored changed`
+    }
+  },
+}
+
+export const I17 = {
+  says: 'every act of a person is in the audit log, with who did it',
+  *check(history) {
+    const { of } = byJob(history)
+    for (const { action, job, actor } of of('acted')) {
+      const recorded = history.audit.some((row) => row.action === action && row.job === job && row.actor === actor)
+      yield recorded || `${action} of ${job} by ${actor} is not in the audit log`
+    }
+  },
+}
+
+export const I19 = {
+  says: 'the counts that are shown are the truth',
+  *check(history) {
+    if (!history.counts) return
+    const truth = group(history.jobs, ({ status }) => status)
+    const shown = new Map()
+    for (const { status, count } of history.counts) shown.set(status, (shown.get(status) ?? 0) + count)
+    for (const status of new Set([...truth.keys(), ...shown.keys(), ...terminal])) {
+      const [said, is] = [shown.get(status) ?? 0, truth.get(status)?.length ?? 0]
+      yield said === is || `${said} jobs are shown as ${status}, and ${is} are`
+    }
+  },
+}

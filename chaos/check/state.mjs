@@ -1,0 +1,55 @@
+// What the database says after everything has come to rest, read past everything the product does itself.
+import pg from 'pg'
+import { emptyHistory } from './history.mjs'
+
+const text = {
+  jobs: `select id::text, type, status, attempt, max_attempts as "maxAttempts", payload::text, idempotency_key as key from holdfast.jobs`,
+  attempts: `select job_id::text as job, attempt, outcome::text, worker_id as worker from holdfast.attempts order by ended_at`,
+  deadlocks: `select deadlocks::int from pg_stat_database where datname = current_database()`,
+  sessions: `
+    select application_name as name, state, extract(epoch from clock_timestamp() - state_change) * 1000 as "forMs"
+    from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+  locks: `
+    select distinct l.locktype || ' ' || l.mode as lock from pg_locks as l join pg_database as d on d.oid = l.database
+    where d.datname = current_database() and l.pid <> pg_backend_pid() and l.locktype in ('advisory', 'tuple')`,
+  counts: `select status, count(*)::int from holdfast.jobs group by status`,
+}
+
+/** Sessions say goodbye a moment after their client has gone; what is still there after that was forgotten. */
+const goodbyeMs = 8_000
+
+/**
+ * @param {string} url of the database, to be read once every process of the run has ended
+ * @param {object[]} entries of the ledger
+ * @param {object} options `promises` of this run; `counts` as the product shows them; `mayStay` names sessions of the bench
+ */
+export async function readHistory(url, entries, { promises = {}, counts, mayStay = [] } = {}) {
+  const client = new pg.Client({ connectionString: url, application_name: 'chaos checker' })
+  await client.connect()
+  try {
+    const rows = async (name) => (await client.query(text[name])).rows
+    const mine = ({ name }) => !mayStay.includes(name)
+    const deadline = performance.now() + goodbyeMs
+    let leaked = (await rows('sessions')).filter(mine)
+    while (leaked.length > 0 && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      leaked = (await rows('sessions')).filter(mine)
+    }
+    return {
+      ...emptyHistory(),
+      entries,
+      promises,
+      jobs: await rows('jobs'),
+      attempts: await rows('attempts'),
+      counts: counts ?? (await rows('counts')),
+      sessions: {
+        deadlocks: (await rows('deadlocks'))[0].deadlocks,
+        leaked: leaked.map(({ name, state }) => `${name} (${state})`),
+        idleInTransaction: leaked.filter(({ state }) => state?.startsWith('idle in transaction')).map(({ name }) => name),
+        locks: (await rows('locks')).map(({ lock }) => lock),
+      },
+    }
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,108 @@
+// Defects in the functions of the database.
+import { inSql } from './patches.mjs'
+import { lateResult, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
+
+const settledBy = 'q.job_id = s.job_id and q.lease_id = s.lease_id'
+
+export const defectsInSql = [
+  {
+    name: 'settle-without-fence',
+    caughtBy: 'I4',
+    story: lateResult,
+    put: inSql(
+      'settle_jobs',
+      `where ${settledBy} and s.move <> 'hand_back'`,
+      `where q.job_id = s.job_id and s.move <> 'hand_back'`,
+    ),
+  },
+  {
+    name: 'rescue-by-id-only',
+    caughtBy: 'I6',
+    story: oldLease,
+    put: inSql('end_leases', 'where q.job_id = h.job_id and q.lease_id = h.id', 'where q.job_id = h.job_id'),
+  },
+  {
+    name: 'attempt-counted-at-failure-only',
+    caughtBy: 'I8',
+    story: poison,
+    put: inSql('end_leases', 'j.attempt + 1', 'j.attempt'),
+  },
+  {
+    name: 'rescue-that-forgets-the-dead',
+    caughtBy: 'I1',
+    story: poison,
+    put: inSql('end_leases', 'from judged as j where j.dead', 'from judged as j where false'),
+  },
+  {
+    name: 'claim-of-claimed-jobs',
+    caughtBy: 'I5',
+    story: longJob,
+    put: inSql('claim_jobs', 'and q.lease_id is null', ''),
+  },
+  {
+    name: 'claim-without-a-lease',
+    caughtBy: 'I2',
+    story: longJob,
+    drainMs: 10_000,
+    put: inSql('claim_jobs', 'from claimed as c\n    )', 'from claimed as c having false\n    )'),
+  },
+  {
+    name: 'retry-that-loses-the-job',
+    caughtBy: 'I1',
+    story: quiet,
+    put: inSql('settle_jobs', `where e.move in ('retry', 'snooze')`, `where e.move = 'snooze'`),
+  },
+  {
+    name: 'dead-letter-not-kept',
+    caughtBy: 'I1',
+    story: quiet,
+    put: inSql('settle_jobs', `where e.move in ('die', 'exhaust')`, `where e.move = 'exhaust'`),
+  },
+  {
+    name: 'history-of-successes-only',
+    caughtBy: 'I5',
+    story: quiet,
+    put: inSql('settle_jobs', 'from ended as e\n    union all', `from ended as e where e.move = 'complete'\n    union all`),
+  },
+  {
+    name: 'backoff-ignored',
+    caughtBy: 'I15',
+    story: quiet,
+    put: inSql('settle_jobs', 'v_now + e.delay * v_ms', 'v_now'),
+  },
+  {
+    name: 'hand-back-that-spends-an-attempt',
+    caughtBy: 'I5',
+    story: shutdown,
+    put: inSql('settle_jobs', 'set lease_id = null from settled', 'set lease_id = null, attempt = q.attempt + 1 from settled'),
+  },
+  {
+    name: 'promote-that-copies',
+    caughtBy: 'I3',
+    story: quiet,
+    drainMs: 5_000,
+    put: inSql(
+      'promote_due',
+      'delete from holdfast.waiting as w where w.ctid = any (v_rows)\n      returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt',
+      'select w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt from holdfast.waiting as w where w.ctid = any (v_rows)',
+    ),
+  },
+  {
+    name: 'key-that-is-not-waited-for',
+    caughtBy: 'I10',
+    story: sameKey,
+    put: inSql('take_keys', 'exit when found;', 'exit;'),
+  },
+  {
+    name: 'payload-kept-as-jsonb',
+    caughtBy: 'I16',
+    story: quiet,
+    put: inSql('enqueue_jobs', 'payload::json from', 'payload::jsonb::json from'),
+  },
+  {
+    name: 'retention-of-live-jobs',
+    caughtBy: 'I1',
+    story: oldDay,
+    put: inSql('jobs_still_needed', 'from holdfast.queue where', 'from holdfast.queue where false and'),
+  },
+]

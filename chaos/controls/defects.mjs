@@ -1,0 +1,112 @@
+// Deliberate defects, as they stood in real queues. Each is put in alone, and must be caught by the invariant it names.
+import { defectsInSql } from './defects-in-sql.mjs'
+import { inModule, wrapping } from './patches.mjs'
+import { cutAfterCommit, cutBeforeCommit, longJob, lostListener, oldDay, quiet, rollback } from './stories.mjs'
+
+const hourMs = 3_600_000
+
+const defectsInCode = [
+  {
+    name: 'acknowledged-before-commit',
+    caughtBy: 'I1',
+    story: cutBeforeCommit,
+    put: wrapping(({ store }) => {
+      const enqueue = store.enqueue.bind(store)
+      store.enqueue = async (...call) => {
+        enqueue(...call).catch(() => {})
+        return new Map()
+      }
+    }),
+  },
+  {
+    name: 'new-ids-at-every-try',
+    caughtBy: 'I9',
+    story: cutAfterCommit,
+    put: wrapping(({ store }) => {
+      const enqueue = store.enqueue.bind(store)
+      const asked = new Set()
+      store.enqueue = (jobs, options) => {
+        for (const job of jobs) {
+          if (asked.has(job.id)) job.id = `${job.id.slice(0, -4)}${Math.random().toString(16).slice(2, 6)}`
+          asked.add(job.id)
+        }
+        return enqueue(jobs, options)
+      }
+    }),
+  },
+  {
+    name: 'callers-transaction-ignored',
+    caughtBy: 'I9',
+    story: rollback,
+    put: wrapping((holdfast) => {
+      const enqueueMany = holdfast.enqueueMany.bind(holdfast)
+      holdfast.enqueueMany = (requests) => enqueueMany(requests)
+    }),
+  },
+  {
+    // The producer's clock is an hour behind; the database is told a time instead of a delay.
+    name: 'due-by-the-application-clock',
+    caughtBy: 'I15',
+    story: quiet,
+    put: wrapping(({ store }) => {
+      const enqueue = store.enqueue.bind(store)
+      store.enqueue = (jobs, options) => {
+        for (const job of jobs) {
+          if (job.delayMs !== null) job.runAt = new Date(Date.now() - hourMs + job.delayMs).toISOString()
+          job.delayMs = null
+        }
+        return enqueue(jobs, options)
+      }
+    }),
+  },
+  {
+    name: 'counts-without-the-dead',
+    caughtBy: 'I19',
+    story: quiet,
+    put: inModule('store/store.js', "return this.database.query(statement('countByStatus'), []);", "return (await this.database.query(statement('countByStatus'), [])).filter((row) => row.status !== 'dead');"), // biome-ignore format: what becomes what
+  },
+  {
+    name: 'connection-never-closed',
+    caughtBy: 'I18',
+    story: oldDay,
+    put: wrapping((holdfast) => {
+      holdfast.close = async () => {}
+    }),
+  },
+  {
+    name: 'listener-never-made-again',
+    caughtBy: 'I14',
+    story: lostListener,
+    put: inModule('store/listener.js', 'await broken;', "await broken; if (!this.#stop.signal.aborted) await new Promise((over) => this.#stop.signal.addEventListener('abort', over));"), // biome-ignore format: what becomes what
+  },
+  {
+    name: 'heartbeat-that-renews-nothing',
+    caughtBy: 'I6',
+    story: longJob,
+    put: inModule(
+      'store/sql/lease.sql',
+      "greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')",
+      'l.expires_at',
+    ),
+  },
+  {
+    name: 'the-same-fence-for-every-attempt',
+    caughtBy: 'I6',
+    story: quiet,
+    put: inModule('run/context.js', 'return BigInt(this.#attempt.job.lease);', 'return 1n;'),
+  },
+  {
+    name: 'completed-without-running',
+    caughtBy: 'I4',
+    story: quiet,
+    put: inModule('run/attempt.js', 'await this.job.type.run?.(payload, new AttemptContext(this));', 'undefined;'),
+  },
+]
+
+const defects = [...defectsInSql, ...defectsInCode]
+
+/** The stories as they are, and the stories with one defect in them. */
+export const controls = [
+  ...[...new Set(defects.map(({ story }) => story))].map((story) => ({ name: `controls/correct/${story.name}`, story })),
+  ...defects.map((defect) => ({ ...defect, name: `controls/${defect.name}` })),
+]

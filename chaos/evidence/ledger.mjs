@@ -1,0 +1,45 @@
+// What happened, kept in a file outside of the database under test: the database cannot be its own witness.
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+/** Milliseconds of the clock that all processes of a machine share and that nobody can set. */
+export const now = () => Number(process.hrtime.bigint()) / 1e6
+
+/**
+ * The lines of a ledger, in the order in which things happened across all processes:
+ *   asked         { call, count, key? }                 a producer is about to enqueue
+ *   acknowledged  { call, job, status, key?, payload, maxAttempts?, notBefore?, backoffMs?, ends? }
+ *   in_doubt      { call, error }                       the call failed, so its jobs may exist or not
+ *   refused       { call, error }                       the call failed for a reason that excludes that they exist
+ *   rolled_back   { call, jobs }                        the producer rolled its transaction back
+ *   start         { job, attempt, fence, pid, payload, limit?, call? }
+ *   finish        { job, attempt, fence, pid }          the handler did all it had to do
+ *   threw         { job, attempt, fence, pid }
+ *   effect        { job, fence, attempt, answer }       what the sink said to a handler: accepted, already or stale
+ *   killed        { pid }    frozen { pid }             what the bench did to a process
+ *   fault         { fault }  healed { fault }
+ *   cancelled     { job, answer }                       a cancel was acknowledged
+ *   acted         { action, job, actor }                any other act of a person that was acknowledged
+ */
+export function openLedger(path) {
+  const file = openSync(path, 'a')
+  return {
+    path,
+    /** Is on disk when it returns, so that a process killed right after it has still said it. */
+    note(entry) {
+      writeSync(file, `${JSON.stringify({ at: now(), ...entry })}\n`)
+      fsyncSync(file)
+    },
+    entries: () => readLedger(path),
+    close: () => closeSync(file),
+  }
+}
+
+export function readLedger(path) {
+  return (
+    readFileSync(path, 'utf8')
+      .split('\n')
+      // A line without its end was being written when its process was killed.
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  )
+}

@@ -1,0 +1,60 @@
+// The type that every part of the bench runs. What a job does stands in its payload; what it did goes to the ledger.
+import { setTimeout as pause } from 'node:timers/promises'
+import { defineType, FatalError } from 'holdfast'
+import { fingerprint } from '../evidence/fingerprint.mjs'
+
+/** Short, so that a run of seconds sees several attempts; known, so that the checker can hold it against the clock. */
+export const backoffMs = 200
+
+/** For those who only enqueue. */
+export const work = defineType({ type: 'work', backoff: { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 } })
+
+/**
+ * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
+ * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `fatal` (no retry can help), `snoozeMs`
+ * n (once, at the first start of attempt 1).
+ */
+export function makeWork({ note, sink, gates = new Map(), definition = work }) {
+  const snoozed = new Set()
+
+  async function run(payload, context) {
+    const { job, fence, signal } = context
+    const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
+    const more = payload.limit === undefined ? {} : { limit: payload.limit }
+    note({ kind: 'start', ...execution, ...more, call: payload.call, payload: fingerprint(payload) })
+    await sink.open(job.id, fence)
+    try {
+      await perform(payload, job, signal)
+    } catch (error) {
+      note({ kind: 'threw', ...execution })
+      throw error
+    }
+    if (payload.snoozeMs && !snoozed.has(job.id)) {
+      snoozed.add(job.id)
+      note({ kind: 'finish', ...execution })
+      return context.snooze(payload.snoozeMs)
+    }
+    await sink.write(job.id, fence, job.attempt)
+    note({ kind: 'finish', ...execution })
+  }
+
+  async function perform(payload, job, signal) {
+    if (job.attempt <= (payload.killUntil ?? 0)) {
+      note({ kind: 'killed', pid: process.pid })
+      process.kill(process.pid, 'SIGKILL')
+    }
+    if (payload.ms) await pause(payload.ms)
+    const gate = gates.get(payload.gates?.[job.attempt - 1])
+    if (gate) await Promise.race([gate, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))])
+    if (gate) signal.throwIfAborted()
+    if (job.attempt <= (payload.failUntil ?? 0)) throw new Error(`attempt ${job.attempt} fails as told`)
+    if (payload.fatal) throw new FatalError(payload.fatal)
+  }
+
+  return defineType({
+    type: definition.type,
+    lane: definition.lane,
+    backoff: { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 },
+    run,
+  })
+}

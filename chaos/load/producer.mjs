@@ -1,0 +1,92 @@
+// A producer in a process of its own. Its one argument is JSON: { url, ledger, seed, pauseMs, holdfast }. It enqueues jobs
+// of every kind, in every way there is, and notes what it asked for and what it was told.
+import { setTimeout as pause } from 'node:timers/promises'
+import { Holdfast, HoldfastError } from 'holdfast'
+import pg from 'pg'
+import { fingerprint } from '../evidence/fingerprint.mjs'
+import { now, openLedger } from '../evidence/ledger.mjs'
+import { pick, seeded } from '../seeded.mjs'
+import { backoffMs, work } from './handler.mjs'
+
+const { url, ledger, seed, pauseMs, holdfast: options = {} } = JSON.parse(process.argv[2])
+const { note } = openLedger(ledger)
+const random = seeded(seed)
+const holdfast = new Holdfast({ connectionString: url, ...options })
+const pool = new pg.Pool({ connectionString: url, max: 1, query_timeout: 3_000, connectionTimeoutMillis: 3_000 })
+pool.on('error', () => {})
+let stopping = false
+process.on('SIGTERM', () => {
+  stopping = true
+})
+
+/** Most work a little; some fail, some are put off, some never succeed, some kill their worker. */
+const kinds = [
+  ...Array(12).fill(() => ({ ms: Math.floor(random() * 150) })),
+  () => ({ failUntil: 1 }),
+  () => ({ failUntil: 20, ends: 'dead', options: { maxAttempts: 2 } }),
+  () => ({ fatal: 'no retry can help', ends: 'dead' }),
+  () => ({ options: { delay: 500, maxAttempts: 20 } }),
+  () => ({ snoozeMs: 200 }),
+  () => ({ ms: 1_500 }),
+]
+
+async function inTransaction(requests, end) {
+  const tx = await pool.connect()
+  tx.on('error', () => {})
+  let spoiled = true
+  try {
+    await tx.query('begin')
+    const answers = await holdfast.enqueueMany(requests, { tx })
+    await tx.query(end)
+    spoiled = false
+    return end === 'commit' ? answers : []
+  } finally {
+    tx.release(spoiled)
+  }
+}
+
+async function enqueue(n) {
+  const call = `${process.pid}-${n}`
+  const specs = Array.from({ length: 1 + Math.floor(random() * 8) }, () => pick(kinds, random)())
+  const way = pick(['plain', 'plain', 'plain', 'commit', 'rollback', 'key'], random)
+  if (way === 'key') specs.splice(1)
+  const key = `${process.pid}-${n - (n % 5)}`
+  const requests = specs.map(({ options: given = { maxAttempts: 20 }, ends, ...payload }) =>
+    work.job(
+      { call, ...payload },
+      { ...given, priority: Math.floor(random() * 10), ...(way === 'key' ? { idempotencyKey: key } : {}) },
+    ),
+  )
+  const asked = now()
+  note({ kind: 'asked', call, count: requests.length })
+  // Noted before, because it is decided: whatever happens now, these jobs must never exist.
+  if (way === 'rollback') note({ kind: 'rolled_back', call, jobs: [] })
+  try {
+    const answers = ['commit', 'rollback'].includes(way)
+      ? await inTransaction(requests, way)
+      : await holdfast.enqueueMany(requests)
+    for (const [at, { id: job, status }] of answers.entries()) acknowledge(call, asked, requests[at], specs[at], { job, status })
+  } catch (error) {
+    const certain = error instanceof HoldfastError && error.code !== 'database_unavailable'
+    note({ kind: certain ? 'refused' : 'in_doubt', call, error: String(error.message) })
+  }
+}
+
+function acknowledge(call, asked, { payload, delay, idempotencyKey: key }, { ends }, answer) {
+  // What an existing job does was decided by the call that made it.
+  const about = {
+    payload: fingerprint(payload),
+    backoffMs,
+    ...(ends ? { ends } : {}),
+    ...(delay ? { notBefore: asked + delay } : {}),
+  }
+  note({ kind: 'acknowledged', call, ...answer, ...(key ? { key } : {}), ...(answer.status === 'existing' ? {} : about) })
+}
+
+process.send({ question: 'ready' })
+for (let n = 0; !stopping; n++) {
+  await enqueue(n)
+  await pause(pauseMs * 2 * random())
+}
+await Promise.all([holdfast.close(), pool.end()])
+process.exit(0)

@@ -1,0 +1,84 @@
+// What a run found, gathered while it goes and written at its end.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { invariants } from './check/checker.mjs'
+
+export class Report {
+  #begun = performance.now()
+  faults = {}
+  acknowledged = 0
+  executions = 0
+  cases = 0
+  scenarios = {}
+  controls = {}
+  soak = undefined
+  notRun = []
+  failures = []
+  invariants = Object.fromEntries(
+    Object.entries(invariants).map(([name, { says }]) => [name, { says, checked: 0, violations: 0 }]),
+  )
+
+  constructor(options, versions) {
+    this.options = options
+    this.versions = versions
+  }
+
+  fault(kind, times = 1) {
+    this.faults[kind] = (this.faults[kind] ?? 0) + times
+  }
+
+  /** One case or campaign with what its checker said. `facts` are violations beyond the invariants. */
+  add(name, { verdicts, facts = [], acknowledged = 0, executions = 0 }) {
+    this.cases += 1
+    this.acknowledged += acknowledged
+    this.executions += executions
+    const found = [...facts]
+    for (const [invariant, { checked, violations }] of Object.entries(verdicts)) {
+      this.invariants[invariant].checked += checked
+      this.invariants[invariant].violations += violations.length
+      found.push(...violations.slice(0, 5).map((text) => `${invariant}: ${text}`))
+    }
+    this.fail(name, found)
+    return found
+  }
+
+  fail(name, found) {
+    if (found.length === 0) return
+    this.failures.push({ name, violations: found })
+    for (const text of found) console.log(`  ✗ ${name}: ${text}`)
+  }
+
+  skip(name, why) {
+    this.notRun.push({ name, why })
+    console.log(`  - ${name} was not run: ${why}`)
+  }
+
+  get seconds() {
+    return Math.round((performance.now() - this.#begun) / 1000)
+  }
+
+  write(file) {
+    const { options, versions, seconds, cases, faults, acknowledged, executions, scenarios, controls, soak, notRun, failures } =
+      this
+    const { seed, long, only } = options
+    const result = {
+      seed, length: long ? 'long' : 'short', ...(only ? { only } : {}), ...versions, seconds, cases, faults, jobsAcknowledged: acknowledged,
+      executions, invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), notRun, failures,
+    } // biome-ignore format: the order of the report
+    mkdirSync(new URL('.', file), { recursive: true })
+    writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  }
+
+  print() {
+    const total = Object.values(this.faults).reduce((sum, times) => sum + times, 0)
+    const violated = Object.values(this.invariants).reduce((sum, { violations }) => sum + violations, 0)
+    const untested = Object.entries(this.invariants).filter(([, { checked }]) => checked === 0)
+    console.log(
+      `\nseed ${this.options.seed}, ${this.seconds} s: ${total} faults, ${this.acknowledged} jobs acknowledged, ${this.executions} executions`,
+    )
+    console.log(`violations of invariants: ${violated}; failed: ${this.failures.length}`)
+    if (untested.length > 0) console.log(`not put to the test: ${untested.map(([name]) => name).join(', ')}`)
+    for (const { name, why } of this.notRun) console.log(`not run: ${name} (${why})`)
+    for (const { name } of this.failures)
+      console.log(`to see it again: npm run chaos -- --seed ${this.options.seed} --only ${name}`)
+  }
+}

@@ -1,0 +1,37 @@
+// npm run chaos [-- --long] [--seed N] [--only NAME] [--list]: breaks everything that can be broken and holds what is left
+// against the invariants. README.md in this folder is the map.
+import { describeVersions } from '../bench/machine.mjs'
+import { campaigns } from './campaign/part.mjs'
+import { controlsPart } from './controls/part.mjs'
+import { concerns, readOptions } from './options.mjs'
+import { Report } from './report.mjs'
+import { scenariosPart } from './scenarios/part.mjs'
+import { soak } from './soak/part.mjs'
+import { sweep } from './sweep/part.mjs'
+
+const parts = [controlsPart, sweep, campaigns, scenariosPart, soak]
+
+// Whatever a part started is ended by its own exit handlers.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+
+const options = readOptions(process.argv.slice(2))
+const chosen = parts.filter(({ name }) => concerns(options.only, `${name}/`))
+if (chosen.length === 0)
+  throw new Error(`nothing is named ${options.only}; there are ${parts.map(({ name }) => name).join(', ')}`)
+
+if (options.list) {
+  for (const part of chosen) for (const name of await part.list({ ...options, long: true })) console.log(name)
+} else {
+  const report = new Report(options, describeVersions())
+  console.log(`seed ${options.seed}`)
+  for (const part of chosen) {
+    const begun = performance.now()
+    await part.run(options, report)
+    console.log(`${part.name}: ${Math.round((performance.now() - begun) / 1000)} s`)
+  }
+  report.print()
+  // A part of the run is no report of the whole.
+  report.write(new URL(options.only ? './results/part.json' : './results/latest.json', import.meta.url))
+  // What a case that stood still has left open must not keep the run alive.
+  process.exit(report.failures.length === 0 ? 0 : 1)
+}

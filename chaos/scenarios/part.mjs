@@ -1,0 +1,109 @@
+// The named scenarios, each with its ratio to the undisturbed time of the same run.
+import { setTimeout as pause } from 'node:timers/promises'
+import { within } from '../at-once.mjs'
+import { Field } from '../campaign/field.mjs'
+import { durable, startServer } from '../server.mjs'
+import { startLoad } from './load.mjs'
+import { scenarios } from './scenarios.mjs'
+
+/** What a correct queue keeps of its throughput. */
+const least = 0.98
+/** Well below what two cores can do, so that the load and not the machine sets the pace. */
+const perSecond = 1_500
+const lengths = {
+  short: { calmMs: 3_000, measureMs: 4_000, settleMs: 20_000 },
+  long: { calmMs: 60_000, measureMs: 900_000, settleMs: 60_000 },
+}
+
+export const scenariosPart = {
+  name: 'scenarios',
+  list: async ({ only }) => names(only),
+  async run({ only, long }, report) {
+    for (const name of names(only)) {
+      const key = name.split('/')[1]
+      const measured = await within(3_600_000, name, measure(key, lengths[long ? 'long' : 'short'])).catch((error) => {
+        report.fail(name, [`it broke: ${error.stack}`])
+      })
+      if (!measured) continue
+      report.scenarios[key] = measured
+      console.log(`${name}: ${measured.before} jobs/s before, ${measured.during} after: ${Math.round(measured.ratio * 100)} %`)
+      if (measured.lost > 0) report.fail(name, [`I1: ${measured.lost} acknowledged jobs are not completed`])
+      if (measured.ratio < least)
+        report.fail(name, [
+          `${Math.round(measured.ratio * 100)} % of the undisturbed throughput, and ${least * 100} % are promised`,
+        ])
+    }
+  },
+}
+
+const names = (only) =>
+  Object.keys(scenarios)
+    .map((name) => `scenarios/${name}`)
+    .filter((name) => name.startsWith(only))
+
+async function measure(key, { calmMs, measureMs, settleMs }) {
+  const { disturb, press, expected = 1 } = scenarios[key]
+  const server = await startServer({ settings: { ...durable, max_connections: '60' } })
+  const field = await Field.open(server)
+  field.startSteady = () =>
+    field.fleet.start('steady-worker', {
+      url: server.url,
+      options: { lease: '2s', concurrency: 20 },
+      holdfast: { statementTimeout: '3s' },
+    })
+  try {
+    await field.startSteady()
+    field.load = startLoad(server.url, perSecond)
+    await pause(1_500)
+    const before = await rate(field, calmMs)
+    let during
+    if (disturb) {
+      await disturb(field)
+      // What was owed through the disturbance is caught up first; then the pace must be what it was.
+      await caughtUp(field, settleMs)
+      during = await rate(field, measureMs)
+    } else {
+      const release = await press(field)
+      await pause(1_000)
+      during = await rate(field, measureMs)
+      await release()
+    }
+    await field.load.stop()
+    const completed = await drained(field)
+    const ratio = Math.min(1, during / (before * expected))
+    return {
+      before: Math.round(before),
+      during: Math.round(during),
+      ratio,
+      acknowledged: field.load.stats.acknowledged,
+      lost: Math.max(0, field.load.stats.acknowledged - completed),
+    }
+  } finally {
+    await field.load?.stop()
+    await field.close()
+    await server.stop()
+  }
+}
+
+const count = async (field) =>
+  (await field.admin(`select count(*)::int as jobs from holdfast.history where outcome = 'completed'`))[0].jobs
+
+async function rate(field, ms) {
+  const [jobs, at] = [await count(field), performance.now()]
+  await pause(ms)
+  return ((await count(field)) - jobs) / ((performance.now() - at) / 1000)
+}
+
+const queued = async (field) => (await field.admin('select count(*)::int as jobs from holdfast.queue'))[0].jobs
+
+async function caughtUp(field, withinMs) {
+  for (let left = withinMs; left > 0; left -= 100) {
+    if (field.load.owed < perSecond / 4 && (await queued(field)) < perSecond / 4) return
+    await pause(100)
+  }
+}
+
+async function drained(field) {
+  for (let tries = 0; tries < 600 && (await queued(field)) > 0; tries++) await pause(100)
+  return count(field)
+}

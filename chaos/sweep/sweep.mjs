@@ -1,0 +1,92 @@
+// The boundary sweep: every message of every operation is lost, answered in vain, or late; afterwards all must be well.
+import { within } from '../at-once.mjs'
+import { check } from '../check/checker.mjs'
+import { Stage } from '../stage.mjs'
+import { startProxy } from '../wire/proxy.mjs'
+import { faultsOf, Recorder, Trap } from '../wire/trap.mjs'
+
+/** The server greets with some twenty of these; they are all alike. */
+const alike = ['ParameterStatus', 'NoticeResponse', 'NotificationResponse']
+/** Said when all is over. */
+const goodbye = 'Terminate'
+const sprungWithinMs = 20_000
+
+async function onStage(server, operation, use) {
+  const stage = await Stage.open(server.url, { empty: operation.empty })
+  const proxy = await startProxy(server.port)
+  stage.onClose(() => proxy.close())
+  try {
+    await operation.prepare?.(stage)
+    return await use(stage, proxy)
+  } finally {
+    await stage.close()
+  }
+}
+
+async function perform(operation, stage, proxy, trap) {
+  const arm = () => proxy.arm(trap)
+  if (!operation.armsItself) arm()
+  await operation.perform(stage, proxy.through(stage.url), arm, trap.sprung)
+}
+
+/** The messages of one operation, seen while nobody disturbs it, as cases: one for each fault that each can meet. */
+export async function casesOf(server, operation) {
+  const messages = await onStage(server, operation, async (stage, proxy) => {
+    stage.patient = true
+    const recorder = new Recorder(operation.watch())
+    const performing = perform(operation, stage, proxy, recorder)
+    // Before anybody helps: whoever drains could do what the worker behind the proxy is to be seen doing.
+    await within(sprungWithinMs, `the first look at ${operation.name}`, recorder.sprung)
+    await performing
+    await operation.settle?.(stage)
+    await stage.drain()
+    return recorder.messages
+  })
+  const numbered = { frontend: 0, backend: 0 }
+  return messages.flatMap(({ side, type }) => {
+    const index = numbered[side]++
+    if (alike.includes(type) || type === goodbye) return []
+    const place = side === 'frontend' ? `${index}-${type}` : `answer-${index}-${type}`
+    return faultsOf({ side, type }).map((fault) => ({
+      name: `sweep/${operation.name}/${place}/${fault}`,
+      operation,
+      at: { side, index, fault },
+    }))
+  })
+}
+
+/**
+ * On a busy machine a timeout can end an operation before it comes to its message; then nothing was broken, and nothing is
+ * proven. Such a case is tried again.
+ */
+export async function runCase(server, one) {
+  for (let tries = 1; ; tries++) {
+    const result = await tryCase(server, one)
+    if (result.reached || tries === 3) return result
+  }
+}
+
+/** One case, from an empty database to the verdict. */
+async function tryCase(server, { operation, at }) {
+  return onStage(server, operation, async (stage, proxy) => {
+    const trap = new Trap(operation.watch(), at)
+    const performing = perform(operation, stage, proxy, trap)
+    const reached = await Promise.race([
+      trap.sprung.then(() => true),
+      new Promise((resolve) => setTimeout(resolve, sprungWithinMs, false).unref()),
+    ])
+    await performing
+    await operation.settle?.(stage)
+    await stage.drain()
+    const facts = (await operation.verify?.(stage)) ?? []
+    await stage.rest()
+    const history = await stage.history()
+    const verdicts = check(history)
+    if (!reached) facts.push('the message this case breaks was never sent')
+    return { reached, verdicts, facts, acknowledged: count(history, 'acknowledged'), executions: count(history, 'start') }
+  })
+}
+
+function count({ entries }, kind) {
+  return entries.filter((entry) => entry.kind === kind).length
+}

@@ -1,0 +1,107 @@
+// Operations of workers. A worker that reaches the database only through the proxy does them, beside all else it does.
+import { setTimeout as pause } from 'node:timers/promises'
+import { callOf, statementBeginning } from '../wire/trap.mjs'
+
+const enqueue = (stage, specs) => stage.enqueue((requests) => stage.producer().enqueueMany(requests), specs)
+const startWorker = (stage, url) => stage.worker(url)
+const started = (stage) => stage.until(() => stage.ledger.entries().some(({ kind }) => kind === 'start'))
+
+/** A worker settles jobs that end this way. */
+const settling = (way, specs) => ({
+  name: `settle-${way}`,
+  watch: () => callOf('settleJobs'),
+  prepare: (stage) => enqueue(stage, specs),
+  perform: startWorker,
+})
+
+/** Lets a worker that is gone hold every free job, under a lease that is over. */
+export async function loseAll(stage) {
+  const [{ id }] = await stage.sql(
+    `insert into holdfast.workers (name, host, pid, version) values ('gone', 'nowhere', 0, '0') returning id`,
+  )
+  await stage.sql(
+    `with lost as (
+       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
+       select nextval('holdfast.lease_seq'), $1, holdfast.now() - interval '1 minute', holdfast.now() - interval '1 second',
+              array_agg(job_id) from holdfast.queue where lease_id is null having count(*) > 0
+       returning id)
+     update holdfast.queue set lease_id = lost.id from lost where lease_id is null`,
+    [id],
+  )
+}
+
+export const working = [
+  {
+    name: 'worker-start',
+    watch: () => callOf('registerWorker'),
+    prepare: (stage) => enqueue(stage, [{}]),
+    perform: startWorker,
+  },
+  { name: 'claim', watch: () => callOf('claimJobs'), prepare: (stage) => enqueue(stage, [{}, {}, {}]), perform: startWorker },
+  {
+    name: 'promote',
+    watch: () => callOf('promoteDue'),
+    async prepare(stage) {
+      await enqueue(stage, [{ options: { delay: 100, maxAttempts: 20 } }])
+      await pause(120)
+    },
+    perform: startWorker,
+  },
+  {
+    name: 'heartbeat',
+    watch: () => callOf('renewLeases'),
+    prepare: (stage) => enqueue(stage, [{ ms: 1_200 }, {}]),
+    armsItself: true,
+    async perform(stage, url, arm) {
+      await stage.worker(url)
+      await started(stage)
+      arm()
+    },
+  },
+  settling('complete', [{}, {}, {}]),
+  settling('retry', [{ failUntil: 1 }]),
+  settling('exhaust', [{ failUntil: 20, ends: 'dead', options: { maxAttempts: 1 } }]),
+  settling('die', [{ fatal: 'no retry can help', ends: 'dead' }]),
+  settling('snooze', [{ snoozeMs: 300 }]),
+  {
+    name: 'settle-hand-back',
+    watch: () => callOf('settleJobs'),
+    prepare: (stage) => enqueue(stage, [{ gates: ['shut'] }]),
+    async perform(stage, url) {
+      const open = stage.gate('shut')
+      const worker = await stage.worker(url)
+      await started(stage)
+      await worker.stop({ now: true })
+      open()
+    },
+  },
+  {
+    name: 'rescue',
+    watch: () => callOf('rescueLeases'),
+    async prepare(stage) {
+      await enqueue(stage, [{}, {}])
+      await loseAll(stage)
+    },
+    perform: (stage, url) => stage.worker(url),
+  },
+  {
+    name: 'listen',
+    watch: () => statementBeginning('listen '),
+    prepare: (stage) => stage.producer().types.ensure([stage.work]),
+    async perform(stage, url, _, sprung) {
+      await stage.worker(url)
+      await sprung
+      await enqueue(stage, [{}])
+    },
+  },
+  {
+    name: 'fall-asleep',
+    watch: () => callOf('fallAsleep'),
+    prepare: (stage) => stage.producer().types.ensure([stage.work]),
+    async perform(stage, url, _, sprung) {
+      await stage.worker(url)
+      await sprung
+      await enqueue(stage, [{}])
+    },
+  },
+]
