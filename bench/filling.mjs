@@ -1,15 +1,15 @@
 // Databases that look as after weeks of use, made by SQL because nobody has the weeks.
 
-/** The numbers tell them apart, the time says which day they belong to. */
-const newIds = (first, jobs, at) => `
-  select (substr(holdfast.first_id_at(${at})::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id, n
+/** The number tells them apart, the time says which day they belong to. */
+const newIds = (first, jobs) => `
+  select (substr(holdfast.first_id_at(holdfast.now())::text, 1, 13) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id, n
   from generate_series(${first}, ${first + jobs - 1}) as n`
 const payload = `json_build_object('text', repeat('x', 189))::json`
 
 /** Jobs that are due and jobs that are not, half and half. */
 export async function fillBacklog(client, jobs) {
   await client.query(`
-    with ids as materialized (${newIds(1, jobs, 'holdfast.now()')}), stored as (
+    with ids as materialized (${newIds(1, jobs)}), stored as (
       insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, payload)
       select ids.id, t.id, 5, 5, holdfast.now(), case when n % 2 = 0 then holdfast.now() + interval '1 day' end, ${payload}
       from ids, holdfast.types as t where t.name = 'bench'
@@ -29,7 +29,7 @@ export async function fillHistory(client, jobs) {
   for (let done = 0; done < jobs; done += eachTime) {
     const count = Math.min(eachTime, jobs - done)
     await client.query(`
-      with ids as materialized (${newIds(done + 1, count, 'holdfast.now()')}), stored as (
+      with ids as materialized (${newIds(done + 1, count)}), stored as (
         insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload)
         select ids.id, t.id, 5, 5, holdfast.now(), ${payload} from ids, holdfast.types as t where t.name = 'bench'
       )

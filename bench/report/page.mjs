@@ -12,7 +12,7 @@ export function writePage({ rows, machine, versions, commit, date, settings, sys
 Holdfast beside other queues, everything in one run on one machine and one PostgreSQL, each system in processes of its own with
 its fastest documented settings, the same 200-byte payload and the same Node. Rounds are interleaved, figures are medians, ± is
 half the distance between the lowest and the highest round. Rates depend on the machine; the ratios are what counts.
-
+${caution(machine, rows)}
 ${met} of ${bars.length} bars are met. What was tried, and why a bar is missed, stands in [bench/NOTES.md](../bench/NOTES.md); the
 same figures as data in [bench/results/latest.json](../bench/results/latest.json).
 
@@ -30,7 +30,7 @@ ${rows
 ## How it was measured
 
 - **Machine**: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}; load ${machine.loadBefore} before the run.
-- **Commit**: ${commit}, ${date.slice(0, 10)}; ${run} sizes, ${minutes} minutes (\`npm run bench${run === 'full' ? ' -- --full' : ''}\`).
+- **Commit**: ${commit}, ${date.slice(0, 10)}; ${run} sizes, ${minutes} minutes. Rounds: ${roundsOf(rows)}.
 - **Versions**: ${Object.entries(versions)
     .filter(([, version]) => version)
     .map(([name, version]) => `${name} ${version}`)
@@ -41,6 +41,22 @@ ${rows
 ${systems.map(({ name, settings: text }) => `- **${name}**: ${text}.`).join('\n')}
 ${problems.map((problem) => `- Not measured: ${problem}.`).join('\n')}
 `.replace(/\n+$/, '\n')
+}
+
+/** A run that cannot be relied on says so where its figures stand. */
+function caution({ loadBefore, cores }, rows) {
+  const reasons = [
+    ...(loadBefore > cores / 2 ? [`others used the machine (load ${loadBefore} on ${cores} cores before the run)`] : []),
+    ...(rows.every((row) => row.size.rounds === 1) ? ['everything was measured in one round only'] : []),
+  ]
+  return reasons.length === 0
+    ? ''
+    : `\n> **Not to be relied on**: ${reasons.join(', and ')}. Rates and ratios by time are noise.\n`
+}
+
+/** A figure of one round is no median; whoever reads it should know. */
+function roundsOf(rows) {
+  return rows.map((row) => `${row.name} ${row.size.rounds}`).join(', ')
 }
 
 function tableRow(row) {
