@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { Backpressure } from './enqueue/backpressure.js'
-import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
+import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
+import { Gatherer } from './enqueue/gatherer.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { HoldfastError } from './errors.js'
 import { Approvals, type Decided } from './flow/approval.js'
@@ -38,7 +39,7 @@ export class Holdfast {
   readonly types: TypeRegistry
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
-  readonly #backpressure: Backpressure
+  readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
 
@@ -57,7 +58,8 @@ export class Holdfast {
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
-    this.#backpressure = new Backpressure(this.store.operate)
+    const backpressure = new Backpressure(this.store.operate)
+    this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store) }
     this.#moves = new Moves(this.store)
     this.#approvals = new Approvals(this.store.move)
   }
@@ -71,12 +73,12 @@ export class Holdfast {
   ): Promise<Enqueued> {
     const { tx, ...jobOptions } = options
     const request = { ...jobOptions, type, payload } as JobRequest
-    return (await enqueue(this.store, this.types, this.#backpressure, [request], tx ? { tx } : {}))[0] as Enqueued
+    return (await enqueue(this.#counter, [request], tx ? { tx } : {}))[0] as Enqueued
   }
 
   /** Stores any number of jobs, all or none; answers in their order. */
   async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
-    return enqueue(this.store, this.types, this.#backpressure, requests, options)
+    return enqueue(this.#counter, requests, options)
   }
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */

@@ -5,6 +5,7 @@ import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
+import { type Gatherer, waitsForNobody } from './gatherer.js'
 import { paced } from './pace.js'
 import { prepare } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
@@ -26,6 +27,14 @@ export interface Enqueued {
   status: 'created' | Stands['what']
 }
 
+/** Where jobs are handed in: what is known of types and depths, and who else is just handing in. */
+export interface Counter {
+  store: Store
+  registry: TypeRegistry
+  backpressure: Backpressure
+  gatherer: Gatherer
+}
+
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
 const mostPerStatement = { jobs: 5_000, characters: 8_000_000 }
 const tries = 4
@@ -35,9 +44,7 @@ const tries = 4
  * without, they are durable when this resolves.
  */
 export async function enqueue(
-  store: Store,
-  registry: TypeRegistry,
-  backpressure: Backpressure,
+  counter: Counter,
   requests: readonly JobRequest[],
   options: EnqueueOptions = {},
 ): Promise<Enqueued[]> {
@@ -46,10 +53,7 @@ export async function enqueue(
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
   const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
-  const standing =
-    tx === undefined
-      ? await storeDurably(store, registry, backpressure, types, jobs)
-      : await storeIn(tx, store, registry, backpressure, types, jobs)
+  const standing = tx === undefined ? await storeDurably(counter, types, jobs) : await storeIn(tx, counter, types, jobs)
   return jobs.map((job, place) => {
     const stands = standing.get(place)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
@@ -58,9 +62,7 @@ export async function enqueue(
 
 async function storeIn(
   tx: CallerTransaction,
-  store: Store,
-  registry: TypeRegistry,
-  backpressure: Backpressure,
+  { store, registry, backpressure }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
 ): Promise<Map<number, Stands>> {
@@ -90,14 +92,14 @@ async function storeIn(
  * that each take all their time, or for four quick ones.
  */
 async function storeDurably(
-  store: Store,
-  registry: TypeRegistry,
-  backpressure: Backpressure,
+  { store, registry, backpressure, gatherer }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
 ): Promise<Map<number, Stands>> {
   const brought = jobs.some((job) => job.brought)
   const begun = monotonicMs()
+  const [only] = jobs
+  const together = jobs.length === 1 && only && waitsForNobody(only) ? only : undefined
   let ended: AdmissionEnd | undefined
   for (let attempt = 1; ; attempt++) {
     const fresh = attempt === 1 && !brought
@@ -105,9 +107,11 @@ async function storeDurably(
       await registry.ensure(types)
       ended ??= await backpressure.admit(jobs)
       const standing =
-        endOfStatement(jobs, 0) === jobs.length
-          ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false })
-          : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh))
+        fresh && together
+          ? await gatherer.add(together)
+          : endOfStatement(jobs, 0) === jobs.length
+            ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false })
+            : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh))
       if (attempt > 1) forgetOwn(standing, jobs)
       ended(true)
       return standing

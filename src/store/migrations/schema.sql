@@ -738,17 +738,18 @@ begin
   return null;
 end 
 
-function holdfast.check_types(p_types text[])
-  returns boolean, plpgsql, volatile, parallel unsafe
+function holdfast.check_types(p_types text[], OUT has_unique boolean, OUT all_plain boolean)
+  returns record, plpgsql, volatile, parallel unsafe
 declare
   v_missing text;
   v_known text;
-  v_unique boolean;
 begin
-  select min(coalesce(asked.name, '')) filter (where t.id is null), bool_or(t.uniqueness is not null) into v_missing, v_unique
+  select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
+         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false)
+  into v_missing, has_unique, all_plain
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
-    return coalesce(v_unique, false);
+    return;
   end if;
   select string_agg(near.name, ', ') into v_known
   from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
@@ -1210,10 +1211,38 @@ begin
   select * into v_asked from holdfast.read_options(v_options);
   select e.job_id, e.what into v_stands, v_what from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
-    array[v_asked.delay_ms], array[v_asked.run_at], array[v_asked.idempotency_key], array[v_asked.concurrency_key],
-    v_options ->> 'id' is null, false, true, array[v_asked.approval],
+    array_remove(array[v_asked.delay_ms], null), array_remove(array[v_asked.run_at], null),
+    array_remove(array[v_asked.idempotency_key], null), array[v_asked.concurrency_key],
+    v_options ->> 'id' is null, false, true, case when v_asked.approval is not null then array[v_asked.approval] end,
     case when v_asked.uniqueness is not null then array[v_asked.uniqueness::text] end) as e;
   return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
+end 
+
+function holdfast.enqueue_all_plain(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[], p_wake_always boolean)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_lanes smallint[];
+  v_stored integer;
+begin
+  with asked as materialized (
+    select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.payload
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys)
+         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, place)
+    join holdfast.types as t on t.name = a.type
+  ), stored as (
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
+    select id, type_id, priority, max_attempts, v_now, concurrency_key, payload::json from asked
+  ), queued as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+    select v_now, id, type_id, lane_id, priority, 1 from asked order by asked.place
+  )
+  select array_agg(distinct lane_id), count(*) into v_lanes, v_stored from asked;
+  if v_stored <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', v_stored, cardinality(p_ids) using errcode = 'XX000';
+  end if;
+  perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
 function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
@@ -1226,9 +1255,20 @@ declare
   v_known integer[];
   v_asked integer;
   v_unique boolean;
+  v_plain boolean;
   v_met record;
 begin
-  v_unique := holdfast.check_types(p_types) or p_uniques is not null;
+  v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
+    and p_approvals is null and p_uniques is null;
+  if v_plain and cardinality(p_ids) = 1 and holdfast.enqueue_plain(
+       p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always) then
+    return;
+  end if;
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
+  if v_plain then
+    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
+    return;
+  end if;
 
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
     for place, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
@@ -1249,6 +1289,9 @@ begin
     end loop;
   end if;
   if v_unique then
+    if cardinality(p_delays_ms) = 0 then
+      p_delays_ms := array_fill(null::double precision, array[cardinality(p_ids)]);
+    end if;
     for v_met in
       select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
                                           p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
@@ -1332,6 +1375,25 @@ begin
   end loop;
 
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
+end 
+
+function holdfast.enqueue_plain(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+begin
+  select * into v_type from holdfast.types as t where t.name = p_type;
+  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
+    return false;
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
+  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
+          p_concurrency_key, p_payload::json);
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
+  perform holdfast.wake_lanes(array[v_type.lane_id], p_wake_always);
+  return true;
 end 
 
 function holdfast.explain_facts(p_job uuid)
