@@ -250,7 +250,7 @@ table holdfast.keys
   constraint weight_is_positive CHECK ((weight > (0)::double precision))
   INDEX keys_next ON holdfast.keys USING btree (type_id, turn) WHERE (active AND (NOT full_now) AND (rests_until IS NULL) AND (paused_at IS NULL))
   INDEX keys_resting ON holdfast.keys USING btree (type_id, rests_until) WHERE (rests_until IS NOT NULL)
-  with fillfactor=70
+  with fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.lane_slots
   job_id           uuid not null
