@@ -101,7 +101,12 @@ test('a claim and its admission cost no more than three times as much with a hot
   await addJobs(client, 100_000, () => "'hot'")
   await addJobs(client, 1_000, (n) => `'cold ' || ${n}`)
   await client.query('select holdfast.admit_waiting()')
-  await pagesPerJob(client, 5)
-  const full = await pagesPerJob(client, 20)
-  expect(full).toBeLessThan(3 * empty)
+  // Admitting so many at once leaves as many dead rows behind. They are passed over by page once nobody can see them any more;
+  // a snapshot that somebody holds meanwhile, as an analyze does, is waited for.
+  await eventually(async () => {
+    await client.query('vacuum holdfast.keys')
+    const full = await pagesPerJob(client, 10)
+    if (full > 3 * empty) throw new Error(`${full} pages instead of ${empty}`)
+    return true
+  })
 })

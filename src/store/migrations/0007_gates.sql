@@ -95,7 +95,7 @@ create table holdfast.keys (
   paused_why       text,
   primary key (type_id, concurrency_key),
   constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 create index keys_next on holdfast.keys (type_id, turn)
   where active and not full_now and rests_until is null and paused_at is null;
 create index keys_resting on holdfast.keys (type_id, rests_until) where rests_until is not null;

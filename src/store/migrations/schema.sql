@@ -261,7 +261,7 @@ table holdfast.keys
   constraint weight_is_positive CHECK ((weight > (0)::double precision))
   INDEX keys_next ON holdfast.keys USING btree (type_id, turn) WHERE (active AND (NOT full_now) AND (rests_until IS NULL) AND (paused_at IS NULL))
   INDEX keys_resting ON holdfast.keys USING btree (type_id, rests_until) WHERE (rests_until IS NOT NULL)
-  with fillfactor=70
+  with fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.lane_slots
   job_id           uuid not null
@@ -1117,9 +1117,11 @@ begin
       insert into holdfast.arrivals (type_id, concurrency_key)
       select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
     ), tallied as (
+      -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
+      -- says nothing about them.
       insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-      select j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, count(*) from judged as j group by j.type_id, j.worker_id
-      on conflict on constraint tallies_pkey do update set bad = t.bad + excluded.bad
+      select distinct j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, 1 from judged as j
+      on conflict on constraint tallies_pkey do update set bad = greatest(t.bad, 1)
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
       select j.job_id, v_now, j.type_id, j.priority, j.attempt, case when known.poison then 'poison' else 'exhausted' end,
