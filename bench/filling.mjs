@@ -23,18 +23,50 @@ export async function fillBacklog(client, jobs) {
   await client.query('analyze')
 }
 
+/** Jobs of one type that are free to run, first in line before whatever comes after. */
+export async function fillQueue(client, type, jobs) {
+  await inParts(jobs, (first, count) =>
+    client.query(`
+      with ids as materialized (${newIds(first, count)}), stored as (${storeBodies(type)})
+      insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+      select holdfast.now(), ids.id, t.id, t.lane_id, 5, 1 from ids, holdfast.types as t where t.name = '${type}' order by n`),
+  )
+  await client.query('vacuum analyze')
+}
+
+/** Jobs that stand before the gate of their type, evenly over that many keys; without keys, of none. */
+export async function fillGated(client, type, jobs, { keys = 0 } = {}) {
+  const key = keys > 0 ? `'key ' || n % ${keys}` : 'null'
+  await inParts(jobs, (first, count) =>
+    client.query(`
+      with ids as materialized (${newIds(first, count)}), stored as (${storeBodies(type, key)}), stopped as (
+        insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+        select ids.id, holdfast.now() - 5 * l.ageing, holdfast.now(), t.id, t.lane_id, 5, 1, coalesce(${key}, '')
+        from ids, holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.name = '${type}'
+        returning type_id, concurrency_key
+      )
+      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from stopped`),
+  )
+  await client.query('vacuum analyze')
+}
+
+const storeBodies = (type, key = 'null') => `
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
+  select ids.id, t.id, 5, 5, holdfast.now(), ${key}, ${payload} from ids, holdfast.types as t where t.name = '${type}'`
+
+/** A statement at a time, so that none is longer than a statement may take. */
+async function inParts(jobs, write) {
+  const eachTime = 500_000
+  for (let done = 0; done < jobs; done += eachTime) await write(done + 1, Math.min(eachTime, jobs - done))
+}
+
 /** Jobs that have completed today. */
 export async function fillHistory(client, jobs) {
-  const eachTime = 500_000
-  for (let done = 0; done < jobs; done += eachTime) {
-    const count = Math.min(eachTime, jobs - done)
-    await client.query(`
-      with ids as materialized (${newIds(done + 1, count)}), stored as (
-        insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload)
-        select ids.id, t.id, 5, 5, holdfast.now(), ${payload} from ids, holdfast.types as t where t.name = 'bench'
-      )
+  await inParts(jobs, (first, count) =>
+    client.query(`
+      with ids as materialized (${newIds(first, count)}), stored as (${storeBodies('bench')})
       insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt)
-      select id, holdfast.now(), holdfast.now(), 1, 'completed', 1 from ids`)
-  }
+      select id, holdfast.now(), holdfast.now(), 1, 'completed', 1 from ids`),
+  )
   await client.query('vacuum analyze')
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { benchNode } from './install.mjs'
 
-const program = fileURLToPath(new URL('./program.mjs', import.meta.url))
+const ownProgram = fileURLToPath(new URL('./program.mjs', import.meta.url))
 const guardProgram = fileURLToPath(new URL('./guard.mjs', import.meta.url))
 const closeWithinMs = 15_000
 
@@ -27,8 +27,8 @@ export async function dismissGuard() {
   await gone
 }
 
-/** A process of one system, which does what it is called for. */
-export async function startProgram(system, url, { execArgv = [] } = {}) {
+/** A process of one system, which does what it is called for. `program`: the one beside another build of Holdfast. */
+export async function startProgram(system, url, { execArgv = [], program = ownProgram } = {}) {
   const child = fork(program, [JSON.stringify({ system, url })], {
     execPath: benchNode(),
     execArgv,

@@ -4,7 +4,7 @@ import { startRedis } from './redis.mjs'
 import { makeDatabase, readCounters } from './server.mjs'
 
 /** Opens a stage that its caller closes. Whatever was started on it is gone afterwards, in good order or not. */
-export async function openStage(bench, system) {
+export async function openStage(bench, system, { program: file } = {}) {
   const programs = new Set()
   const isRedis = system === 'bullmq-redis'
   const redis = isRedis ? await startRedis() : undefined
@@ -17,7 +17,7 @@ export async function openStage(bench, system) {
     client,
     serverCpuMs: bench.server.cpuMs,
     async start(options) {
-      const program = await startProgram(system, url, options)
+      const program = await startProgram(system, url, { program: file, ...options })
       programs.add(program)
       return {
         ...program,
@@ -46,8 +46,8 @@ export async function openStage(bench, system) {
 }
 
 /** Runs `work` on a stage of its own. */
-export async function onStage(bench, system, work) {
-  const stage = await openStage(bench, system)
+export async function onStage(bench, system, work, options) {
+  const stage = await openStage(bench, system, options)
   try {
     return await within(bench.limitMs, work(stage))
   } finally {

@@ -24,7 +24,13 @@ async function open(bench, { depths }) {
       await fillBacklog(stage.client, depth)
       place.holdfast = new Holdfast({ connectionString: stage.url, connections: 2 })
       place.lane = (await place.holdfast.store.types(['bench']))[0].lane
-      place.worker = await place.holdfast.store.registerWorker({ name: 'bench', host: 'bench', pid: process.pid, version: '0' })
+      place.worker = await place.holdfast.store.registerWorker({
+        name: 'bench',
+        host: 'bench',
+        pid: process.pid,
+        version: '0',
+        types: [],
+      })
       place.after = Array(10).fill(0n)
       await claims(place, 50)
     }
@@ -41,7 +47,15 @@ async function claims(place, count) {
   const requests = Array.from({ length: eachClaim }, () => ({ type: 'bench', payload: {} }))
   const times = []
   for (let i = 0; i < count; i++) {
-    const ask = { worker: place.worker, lane: place.lane, types: null, limit: eachClaim, leaseMs: 60_000, after: place.after }
+    const ask = {
+      worker: place.worker,
+      lane: place.lane,
+      types: null,
+      limit: eachClaim,
+      gated: eachClaim,
+      leaseMs: 60_000,
+      after: place.after,
+    }
     const begun = performance.now()
     const rows = await store.claim(ask)
     times.push(performance.now() - begun)

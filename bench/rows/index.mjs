@@ -1,13 +1,16 @@
 // Every group of rows, in the order of the report. A new one is a file of the same shape and a line here.
 import backlog from './backlog.mjs'
+import blocked from './blocked.mjs'
 import bulk from './bulk.mjs'
 import drain from './drain.mjs'
+import explain from './explain.mjs'
 import held from './held.mjs'
 import history from './history.mjs'
 import idle from './idle.mjs'
 import latency from './latency.mjs'
+import limits from './limits.mjs'
 import memory from './memory.mjs'
 import single from './single.mjs'
 import sustained from './sustained.mjs'
 
-export const groups = [drain, sustained, bulk, single, latency, held, backlog, history, idle, memory]
+export const groups = [drain, sustained, bulk, single, latency, held, backlog, blocked, limits, explain, history, idle, memory]

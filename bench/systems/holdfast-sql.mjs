@@ -10,10 +10,18 @@ export async function startWorker(url, _options, handle) {
   const [{ lane }] = await holdfast.store.types(['bench'])
   let settled = 0
   const loop = async () => {
-    const worker = await holdfast.store.registerWorker({ name: 'loop', host: 'bench', pid: process.pid, version: '0' })
+    const worker = await holdfast.store.registerWorker({ name: 'loop', host: 'bench', pid: process.pid, version: '0', types: [] })
     const after = Array(10).fill(0n)
     for (;;) {
-      const rows = await holdfast.store.claim({ worker, lane, types: null, limit: eachClaim, leaseMs: 60_000, after })
+      const rows = await holdfast.store.claim({
+        worker,
+        lane,
+        types: null,
+        limit: eachClaim,
+        gated: eachClaim,
+        leaseMs: 60_000,
+        after,
+      })
       if (rows.length === 0) return
       for (const { priority, seq, payload } of rows) {
         if (BigInt(seq) > after[priority]) after[priority] = BigInt(seq)

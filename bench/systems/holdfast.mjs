@@ -1,4 +1,5 @@
 // Holdfast as its users get it: every default, except how many handlers run at once.
+import { setTimeout as pause } from 'node:timers/promises'
 import { defineType, Holdfast } from '../../dist/index.js'
 import { startWorker as start } from '../../dist/worker/index.js'
 
@@ -20,7 +21,8 @@ export function openProducer(url, { connections }) {
   }
 }
 
-export async function startWorker(url, { concurrency = 24, listen = true }, handle) {
+/** `beside`: another type that this worker handles too, whose handler waits so many milliseconds. */
+export async function startWorker(url, { concurrency = 24, listen = true, beside }, handle) {
   const holdfast = new Holdfast({ connectionString: url })
   let handled = 0
   const bench = defineType({
@@ -30,7 +32,8 @@ export async function startWorker(url, { concurrency = 24, listen = true }, hand
       handle(payload)
     },
   })
-  const worker = await start(holdfast, [bench], { concurrency, listen, logger: silent })
+  const types = beside ? [bench, defineType({ type: beside.type, run: () => pause(beside.ms) })] : [bench]
+  const worker = await start(holdfast, types, { concurrency, listen, logger: silent })
   return {
     settled: () => handled - worker.health().unwritten,
     async stop() {
