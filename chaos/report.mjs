@@ -1,6 +1,14 @@
 // What a run found, gathered while it goes and written at its end.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
 import { invariants } from './check/checker.mjs'
+
+/** What was tested, and on what; the load before is whatever else the machine was doing. */
+export function describeVersions() {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const loadBefore = Math.round(loadavg()[0] * 100) / 100
+  return { holdfast: version, node: process.version, cores: cpus().length, loadBefore }
+}
 
 export class Report {
   #begun = performance.now()

@@ -1,10 +1,9 @@
 // npm run chaos [-- --long] [--seed N] [--only NAME] [--list]: breaks everything that can be broken and holds what is left
 // against the invariants. README.md in this folder is the map.
-import { describeVersions } from '../bench/machine.mjs'
 import { campaigns } from './campaign/part.mjs'
 import { controlsPart } from './controls/part.mjs'
 import { concerns, readOptions } from './options.mjs'
-import { Report } from './report.mjs'
+import { describeVersions, Report } from './report.mjs'
 import { scenariosPart } from './scenarios/part.mjs'
 import { soak } from './soak/part.mjs'
 import { sweep } from './sweep/part.mjs'

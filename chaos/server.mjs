@@ -2,8 +2,9 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { startPostgres } from 'holdfast/dev'
+import { watchOver } from './guard.mjs'
 
 /** As in production where it matters: every commit is durable when it is acknowledged. */
 export const durable = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on', max_connections: '200' }
@@ -17,7 +18,10 @@ export const quick = { fsync: 'off', max_connections: '400', shared_buffers: '12
 export async function startServer({ settings = durable, dataDir: given, binDir } = {}) {
   const dataDir = given ?? (await mkdtemp(join(tmpdir(), 'holdfast-chaos-')))
   const options = { dataDir, settings, ...(binDir ? { binDir } : {}) }
+  watchOver(dataDir)
   let postgres = await startPostgres(options)
+  // Where root's directory is none that it may enter, the server lives elsewhere.
+  watchOver(dirname(postgres.dataDir))
   // It would outlive a run that is cut short.
   const cutShort = () => {
     try {

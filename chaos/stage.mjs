@@ -7,7 +7,7 @@ import { Holdfast, HoldfastError } from 'holdfast'
 import { makeScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
-import { readHistory } from './check/state.mjs'
+import { readHistory, unfinished } from './check/state.mjs'
 import { fingerprint } from './evidence/fingerprint.mjs'
 import { now, openLedger } from './evidence/ledger.mjs'
 import { EffectSink } from './evidence/sink.mjs'
@@ -99,13 +99,15 @@ export class Stage {
       work.job({ call, ...payload }, { maxAttempts: 20, ...options }),
     )
     const asked = now()
-    this.note({ kind: 'asked', call, count: requests.length, ...(key ? { key } : {}) })
+    const { unique } = specs[0]
+    const about = unique ? { unique } : {}
+    this.note({ kind: 'asked', call, count: requests.length, ...about, ...(key ? { key } : {}) })
     let answers
     try {
       answers = await perform(requests)
     } catch (error) {
       const doubtful = !(error instanceof HoldfastError) || error.code === 'database_unavailable'
-      this.note({ kind: doubtful ? 'in_doubt' : 'refused', call, error: String(error.message) })
+      this.note({ kind: doubtful ? 'in_doubt' : 'refused', call, ...about, error: String(error.message) })
       return undefined
     }
     for (const [at, { id: job, status }] of answers.entries()) {
@@ -118,6 +120,7 @@ export class Stage {
         status,
         payload: fingerprint(payload),
         backoffMs,
+        ...about,
         ...(idempotencyKey ? { key: idempotencyKey } : {}),
         ...(delay ? { notBefore: asked + delay } : {}),
         ...(ends ? { ends } : {}),
@@ -130,10 +133,7 @@ export class Stage {
   async drain({ withinMs = 25_000 } = {}) {
     const worker = await this.worker()
     try {
-      return await this.until(async () => {
-        const open = `select from holdfast.jobs where status not in ('completed', 'dead', 'cancelled', 'discarded') limit 1`
-        return (await this.sql(open)).length === 0
-      }, withinMs)
+      return await this.until(async () => (await this.sql(unfinished)).length === 0, withinMs)
     } finally {
       await worker.stop({ now: true })
     }
@@ -161,7 +161,7 @@ export class Stage {
   /** Everything the witnesses say; the stage has come to rest. */
   async history() {
     const holdfast = new this.holdfastClass({ connectionString: this.url })
-    const counts = await holdfast.store.countByStatus()
+    const counts = await holdfast.store.inspect.countByStatus()
     await holdfast.close()
     return readHistory(this.url, this.ledger.entries(), { promises: this.promises, counts, mayStay: ['chaos stage'] })
   }

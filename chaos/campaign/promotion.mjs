@@ -4,6 +4,7 @@ import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { watchOver } from '../guard.mjs'
 import { freePort, keepRunning, systemPostgres } from '../programs.mjs'
 import { durable, startServer } from '../server.mjs'
 import { Field } from './field.mjs'
@@ -42,6 +43,7 @@ async function startStandby(field, binDir) {
   const owner = statSync(server.dataDir)
   const identity = process.getuid?.() === 0 ? { uid: owner.uid, gid: owner.gid } : {}
   const parent = mkdtempSync(join(tmpdir(), 'holdfast-standby-'))
+  watchOver(parent)
   if (identity.uid !== undefined) chownSync(parent, owner.uid, owner.gid)
   const directory = join(parent, 'data')
   const copied = spawnSync(

@@ -69,9 +69,13 @@ describe('a history that violates it is caught by', () => {
     ['I9', 'an execution of nothing', { entries: [asked, start], jobs: [] }],
     ['I10', 'two answers to one key', { entries: [asked, withKey({}), withKey({ job: 'k' })] }],
     ['I10', 'two jobs with one key', { jobs: [{ ...row, key: 'k' }, { ...row, id: 'k', key: 'k' }] }], // biome-ignore format: one line a case
-    ['I11', 'two at once under a limit of one', { entries: [{ ...start, limit: 'one' }, { ...start, job: 'k', limit: 'one' }] }], // biome-ignore format: one line a case
+    ['I11', 'two at once under a limit of one', { entries: [{ ...start, limits: ['one'] }, { ...start, job: 'k', limits: ['one'] }] }], // biome-ignore format: one line a case
+    ['I10', 'two jobs of a unique key at once', { entries: [{ ...start, unique: 'u' }, { ...start, job: 'k', unique: 'u' }] }], // biome-ignore format: one line a case
+    ['I10', 'a unique key that was free too early', { entries: [{ ...asked, at: 1 }, { ...ack, at: 2, unique: 'u' }, start, { ...asked, at: 11, call: 2 }, { ...ack, at: 12, call: 2, job: 'k', unique: 'u' }, effect, finish] }], // biome-ignore format: one line a case
+    ['I10', 'a unique key that is never free', { entries: [{ ...asked, at: 1 }, { ...ack, at: 2, unique: 'u' }, { kind: 'ended', at: 3, job: 'j' }, { ...asked, at: 4, call: 2 }, { kind: 'refused', at: 5, call: 2, unique: 'u' }] }], // biome-ignore format: one line a case
+    ['I11', 'more starts than a rate allows', { entries: [0, 1, 2].map((at) => ({ ...start, at, job: String(at), limits: ['r'] })), promises: { rates: { r: { count: 2, perMs: 100 } } } }], // biome-ignore format: one line a case
     ['I12', 'two jobs of one tick', { ticks: [{ schedule: 's', tick: 1, job: 'j' }, { schedule: 's', tick: 1, job: 'k' }] }], // biome-ignore format: one line a case
-    ['I13', 'a cancelled job that was completed', { entries: [{ kind: 'cancelled', job: 'j', answer: 'cancelled' }] }],
+    ['I13', 'a cancelled job that was completed', { entries: [{ kind: 'cancelled', job: 'j', done: true, answer: 'cancelled' }] }],
     [
       'I14',
       'a fleet that stands still',
@@ -92,6 +96,7 @@ describe('a history that violates it is caught by', () => {
     ['I18', 'a connection that stays', { sessions: { ...emptyHistory().sessions, leaked: ['holdfast'] } }],
     ['I18', 'a transaction that stays open', { sessions: { ...emptyHistory().sessions, idleInTransaction: ['holdfast'] } }],
     ['I18', 'a lock that stays', { sessions: { ...emptyHistory().sessions, locks: ['advisory'] } }],
+    ['I18', 'a slot that stays', { slots: [{ of: 'type', job: 'j' }] }],
     ['I19', 'a count that lies', { counts: [{ status: 'completed', count: 2 }] }],
   ])('%s: %s', (name, _, changes) => {
     expect(check(story(changes))[name].violations).not.toEqual([])
@@ -124,6 +129,17 @@ describe('what faults make happen and the promise allows is no violation:', () =
 
   test('a job of a call that failed and was committed all the same', () => {
     const entries = [asked, { kind: 'in_doubt', call: 1 }, start, effect, finish]
+    expect(violations(story({ entries }))).toEqual([])
+  })
+
+  test('one more at once than a limit allows, beside an execution that lost its lease', () => {
+    const entries = [asked, ack, { ...start, limits: ['one'] }, { ...second, limits: ['one'] }]
+    const attempts = [expired, { ...attempt, attempt: 2 }]
+    expect(check(story({ entries, attempts })).I11).toEqual({ checked: 1, violations: [] })
+  })
+
+  test('a job that had ended before its cancel', () => {
+    const entries = [asked, ack, start, effect, finish, { kind: 'cancelled', job: 'j', done: false, answer: 'completed' }]
     expect(violations(story({ entries }))).toEqual([])
   })
 

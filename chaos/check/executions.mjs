@@ -67,22 +67,62 @@ export const I7 = {
 }
 
 export const I11 = {
-  says: 'no more executions at once than a limit allows',
+  says: 'no more executions at once, and no more starts in a time, than a limit allows',
   *check(history) {
-    const { attempts } = byJob(history)
-    const lost = (entry) =>
-      attempts.get(entry.job)?.some((row) => row.attempt === entry.attempt && row.outcome === 'lease_expired')
-    const limited = history.entries.filter(({ kind, limit }) => kind === 'start' && limit !== undefined)
-    for (const [limit, starts] of group(limited, (entry) => entry.limit)) {
-      const most = history.promises.limits?.[limit] ?? 1
-      const running = new Set()
-      const mine = new Set(starts)
-      for (const entry of history.entries) {
-        if (mine.has(entry)) {
-          if (!lost(entry)) running.add(`${entry.job} ${entry.fence}`)
-          yield running.size <= most || `${running.size} jobs of limit ${limit} ran at once, and ${most} may`
-        } else if (entry.kind === 'finish' || entry.kind === 'threw') running.delete(`${entry.job} ${entry.fence}`)
-      }
+    const { limits = {}, rates = {} } = history.promises
+    const counts = countsFor(history)
+    const limited = history.entries.filter(({ kind, limits: names }) => kind === 'start' && names !== undefined)
+    const named = limited.flatMap((entry) => entry.limits.map((name) => ({ name, entry })))
+    for (const [name, uses] of group(named, (use) => use.name)) {
+      const mine = new Set(uses.map(({ entry }) => entry).filter(counts))
+      if (rates[name]) yield* neverFaster(name, [...mine], rates[name])
+      else
+        yield* neverMore(
+          history,
+          mine,
+          limits[name] ?? 1,
+          (size, most) => `${size} jobs of limit ${name} ran at once, and ${most} may`,
+        )
     }
   },
+}
+
+/**
+ * Whether an execution counts against a limit. One that lost its lease does not, nor one that was handed back and is still
+ * being told to stop: its slot is somebody else's. A cancelled one does, until its worker has said that it ended; where things
+ * are broken its lease may run out before that, which leaves no trace beside the cancel.
+ */
+function countsFor(history) {
+  const { attempts } = byJob(history)
+  const excused = ['lease_expired', 'handed_back', ...(history.promises.undisturbed ? [] : ['cancelled'])]
+  return ({ job, attempt }) => !attempts.get(job)?.some((row) => row.attempt === attempt && excused.includes(row.outcome))
+}
+
+/** Every start of `mine`, held against how many of them run at that moment. */
+export function* neverMore({ entries }, mine, most, complaint) {
+  const running = new Map()
+  for (const entry of entries) {
+    if (mine.has(entry)) {
+      running.set(`${entry.job} ${entry.fence}`, entry.pid)
+      yield running.size <= most || complaint(running.size, most)
+    } else if (entry.kind === 'finish' || entry.kind === 'threw') running.delete(`${entry.job} ${entry.fence}`)
+    else if (entry.kind === 'killed') for (const [key, pid] of running) if (pid === entry.pid) running.delete(key)
+  }
+}
+
+function* neverFaster(name, starts, { count, perMs }) {
+  const times = starts.map(({ at }) => at).sort((a, b) => a - b)
+  for (let n = count; n < times.length; n++) {
+    const ms = times[n] - times[n - count]
+    yield ms >= perMs || `${count + 1} jobs of rate ${name} started within ${Math.round(ms)} ms, and ${count} may in ${perMs} ms`
+  }
+}
+
+/** Starts of jobs of one unique key that may not run beside each other, by key. */
+export function uniqueStarts(history) {
+  const counts = countsFor(history)
+  return group(
+    history.entries.filter((entry) => entry.kind === 'start' && entry.unique !== undefined && counts(entry)),
+    (entry) => entry.unique,
+  )
 }

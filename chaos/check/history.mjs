@@ -6,10 +6,11 @@
  * @property {object[]} jobs      { id, status, attempt, maxAttempts, payload, key, type } of every place a job stands in
  * @property {object[]} attempts  { job, attempt, outcome, startedAt, endedAt, worker } in the order they ended
  * @property {object} sessions    { idleInTransaction, leaked, locks, deadlocks }
+ * @property {object[]} slots     { of, job } that are taken by jobs which do not run
  * @property {object[]} counts    { status, count } as the product reports them
  * @property {object[]} ticks     { schedule, tick, job } as schedules left them
  * @property {object[]} audit     { action, job, actor }
- * @property {object} promises    what this run may expect: { undisturbed, limits, pruned, progressWithinMs, pickupWithinMs }
+ * @property {object} promises    what this run may expect: { undisturbed, limits, rates, pruned, progressWithinMs, pickupWithinMs }
  */
 
 /** A history in which nothing happened, to be filled in: what a test of one invariant leaves out is no part of it. */
@@ -19,6 +20,7 @@ export function emptyHistory() {
     jobs: [],
     attempts: [],
     sessions: { idleInTransaction: [], leaked: [], locks: [], deadlocks: 0 },
+    slots: [],
     counts: undefined,
     ticks: [],
     audit: [],

@@ -21,6 +21,7 @@ export const I2 = {
   *check(history) {
     const { acknowledged, rows } = byJob(history)
     for (const job of acknowledged.keys()) {
+      // Before a gate, behind another job of its key or in the queue: whatever it waits for, it may not be for ever.
       const status = rows.get(job)?.[0].status
       if (status === undefined) continue
       yield terminal.includes(status) || `job ${job} is still ${status}`
@@ -32,7 +33,7 @@ export const I3 = {
   says: 'a job has one end, and nothing happens after it',
   *check(history) {
     const { rows, attempts, of } = byJob(history)
-    const revived = new Set(of('acted').map(({ job }) => job))
+    const revived = new Set(of('acted').flatMap(({ action, job }) => (action === 'replay' ? [job] : [])))
     for (const [job, places] of rows) {
       yield places.length === 1 ||
         `job ${job} stands in ${places.length} places: ${places.map(({ status }) => status).join(', ')}`
@@ -83,7 +84,8 @@ export const I5 = {
 export const I8 = {
   says: 'no job is tried more often than it may be, and what always fails ends dead',
   *check(history) {
-    const { rows, attempts, acknowledged } = byJob(history)
+    const { rows, attempts, acknowledged, of } = byJob(history)
+    const unwanted = new Set(of('cancelling').map(({ job }) => job))
     for (const [job, [{ status, maxAttempts }]] of rows) {
       const spent = (attempts.get(job) ?? []).filter(({ outcome }) => !unspent.includes(outcome)).length
       yield spent <= maxAttempts || `job ${job} spent ${spent} attempts of ${maxAttempts}`
@@ -91,6 +93,7 @@ export const I8 = {
       yield ends === undefined ||
         !terminal.includes(status) ||
         status === ends ||
+        (status === 'cancelled' && unwanted.has(job)) ||
         `job ${job} should end ${ends} and is ${status}`
     }
   },

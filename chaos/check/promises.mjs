@@ -1,10 +1,11 @@
 // I10, I12 to I17: keys, schedules, cancels, progress, times, payloads, the audit log.
 import { fingerprint } from '../evidence/fingerprint.mjs'
+import { neverMore, uniqueStarts } from './executions.mjs'
 import { byJob, group, mayBeGone } from './history.mjs'
 import { terminal } from './jobs.mjs'
 
 export const I10 = {
-  says: 'one job per idempotency key, the same one for everybody who asks',
+  says: 'one job per idempotency key, the same one for everybody who asks; a unique key has one job at a time and is then free',
   *check(history) {
     const { of } = byJob(history)
     const answers = of('acknowledged').filter(({ key }) => key !== undefined)
@@ -19,7 +20,35 @@ export const I10 = {
       const ids = new Set(jobs.map(({ id }) => id))
       yield ids.size === 1 || `${ids.size} jobs have the key ${key}`
     }
+    yield* uniqueKeys(history)
   },
+}
+
+/** `unique` in the books is a key whose policy lets nobody in while its job waits or runs. */
+function* uniqueKeys(history) {
+  const { of, rows, finishes } = byJob(history)
+  for (const [key, starts] of uniqueStarts(history))
+    yield* neverMore(history, new Set(starts), 1, (size) => `${size} jobs of the unique key ${key} ran at once`)
+  const asked = new Map(of('asked').map((entry) => [entry.call, entry.at]))
+  const created = of('acknowledged').filter(({ unique, status }) => unique !== undefined && status === 'created')
+  for (const [key, made] of group(created, (entry) => entry.unique)) {
+    for (const [n, later] of made.entries()) {
+      const earlier = made
+        .slice(0, n)
+        .filter(({ job, at }) => at < asked.get(later.call) && rows.get(job)?.[0].status === 'completed')
+      for (const { job } of earlier) {
+        const finished = finishes.get(job)?.some(({ at }) => at < later.at)
+        yield finished || `job ${later.job} was created for the unique key ${key} while ${job} had not ended`
+      }
+    }
+  }
+  const ended = new Map(of('ended').map(({ job, at }) => [job, at]))
+  const doubtful = new Set(of('in_doubt').map(({ unique }) => unique))
+  for (const { call, unique } of of('refused')) {
+    if (unique === undefined || doubtful.has(unique)) continue
+    const standing = created.filter((entry) => entry.unique === unique && !(ended.get(entry.job) < asked.get(call)))
+    yield standing.length > 0 || `the unique key ${unique} was refused, and every job that had it has ended`
+  }
 }
 
 export const I12 = {
@@ -34,10 +63,14 @@ export const I12 = {
 export const I13 = {
   says: 'a job whose cancel was acknowledged is cancelled, unless it had ended before',
   *check(history) {
-    const { rows, of } = byJob(history)
-    for (const { job, answer } of of('cancelled')) {
-      const status = rows.get(job)?.[0].status
-      yield status === 'cancelled' || answer === status || `job ${job} was cancelled (${answer}) and is ${status}`
+    const { rows, attempts, of } = byJob(history)
+    for (const { job, done, answer } of of('cancelled')) {
+      const found = (rows.get(job) ?? []).map(({ status }) => status)
+      const wanted = done ? 'cancelled' : answer
+      yield found.every((status) => status === wanted) ||
+        `the cancel of ${job} was answered with ${answer}, and it is ${found.join(' and ')}`
+      const completed = attempts.get(job)?.some(({ outcome }) => outcome === 'completed')
+      yield !(done && completed) || `job ${job} was cancelled, and then recorded as completed`
     }
   },
 }
@@ -69,8 +102,11 @@ export const I14 = {
 export const I15 = {
   says: 'nothing runs before its time, by the clock of the database',
   *check(history) {
-    const { starts, throws, acknowledged } = byJob(history)
-    for (const [job, [{ notBefore, backoffMs }]] of acknowledged) {
+    const { starts, throws, acknowledged, of } = byJob(history)
+    const hurried = group(of('hurried'), ({ job }) => job)
+    for (const [job, [{ notBefore: asked, backoffMs }]] of acknowledged) {
+      // Whether or not the person who gave it another time was told so.
+      const notBefore = hurried.has(job) ? Math.min(asked ?? 0, ...hurried.get(job).map((entry) => entry.notBefore)) : asked
       const begun = [...(starts.get(job) ?? [])].sort((a, b) => a.at - b.at)
       if (notBefore !== undefined && begun.length > 0) {
         yield begun[0].at >= notBefore || `job ${job} started ${Math.round(notBefore - begun[0].at)} ms before it was due`
@@ -89,8 +125,10 @@ export const I16 = {
   says: 'a payload arrives as it was given, to the byte',
   *check(history) {
     const { starts, acknowledged, rows } = byJob(history)
-    for (const [job, [{ payload, status }]] of acknowledged) {
+    for (const [job, [{ payload, status }, ...later]] of acknowledged) {
       if (payload === undefined || status === 'existing') continue
+      // One that was given another payload since has either, or that of a call in doubt.
+      if (later.some((entry) => ['replaced', 'debounced'].includes(entry.status))) continue
       for (const start of starts.get(job) ?? [])
         yield start.payload === payload || `the payload of ${job} reached its handler changed`
       const kept = rows.get(job)?.[0].payload

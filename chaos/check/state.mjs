@@ -12,8 +12,25 @@ const text = {
   locks: `
     select distinct l.locktype || ' ' || l.mode as lock from pg_locks as l join pg_database as d on d.oid = l.database
     where d.datname = current_database() and l.pid <> pg_backend_pid() and l.locktype in ('advisory', 'tuple')`,
+  slots: `
+    select 'type' as of, h.job_id::text as job from holdfast.held as h
+    where not exists (select from holdfast.queue as q where q.job_id = h.job_id)
+    union all
+    select 'lane', s.job_id::text from holdfast.lane_slots as s
+    where not exists (select from holdfast.queue as q where q.job_id = s.job_id and q.lease_id is not null)
+    union all select 'cancelled job', c.job_id::text from holdfast.cancellations as c`,
+  audit: `
+    select move as action, job_id::text as job, actor from holdfast.moves
+    union all select verdict, job_id::text, actor from holdfast.approvals
+    union all select 'cancel', job_id::text, error ->> 'by' from holdfast.history where outcome = 'cancelled'`,
   counts: `select status, count(*)::int from holdfast.jobs group by status`,
 }
+
+/** While this finds something, the queue is not at rest: jobs that are to end, and slots of jobs that have. */
+export const unfinished = `
+  select from holdfast.jobs where status not in ('completed', 'dead', 'cancelled', 'discarded')
+  union all select from holdfast.held union all select from holdfast.lane_slots union all select from holdfast.cancellations
+  limit 1`
 
 /** Sessions say goodbye a moment after their client has gone; what is still there after that was forgotten. */
 const goodbyeMs = 8_000
@@ -41,6 +58,8 @@ export async function readHistory(url, entries, { promises = {}, counts, mayStay
       promises,
       jobs: await rows('jobs'),
       attempts: await rows('attempts'),
+      slots: await rows('slots'),
+      audit: await rows('audit'),
       counts: counts ?? (await rows('counts')),
       sessions: {
         deadlocks: (await rows('deadlocks'))[0].deadlocks,

@@ -11,8 +11,8 @@ export const defectsInSql = [
     story: lateResult,
     put: inSql(
       'settle_jobs',
-      `where ${settledBy} and s.move <> 'hand_back'`,
-      `where q.job_id = s.job_id and s.move <> 'hand_back'`,
+      `where ${settledBy} and (s.move <> 'hand_back'`,
+      `where q.job_id = s.job_id and (s.move <> 'hand_back'`,
     ),
   },
   {
@@ -31,7 +31,7 @@ export const defectsInSql = [
     name: 'rescue-that-forgets-the-dead',
     caughtBy: 'I1',
     story: poison,
-    put: inSql('end_leases', 'from judged as j where j.dead', 'from judged as j where false'),
+    put: inSql('end_leases', 'where j.dead', 'where false'),
   },
   {
     name: 'claim-of-claimed-jobs',
@@ -56,13 +56,13 @@ export const defectsInSql = [
     name: 'dead-letter-not-kept',
     caughtBy: 'I1',
     story: quiet,
-    put: inSql('settle_jobs', `where e.move in ('die', 'exhaust')`, `where e.move = 'exhaust'`),
+    put: inSql('settle_jobs', `where e.move in ('die', 'exhaust', 'poison')`, `where e.move = 'exhaust'`),
   },
   {
     name: 'history-of-successes-only',
     caughtBy: 'I5',
     story: quiet,
-    put: inSql('settle_jobs', 'from ended as e\n    union all', `from ended as e where e.move = 'complete'\n    union all`),
+    put: inSql('settle_jobs', 'where e.started_ago is not null', `where e.move = 'complete'`),
   },
   {
     name: 'backoff-ignored',
@@ -74,7 +74,7 @@ export const defectsInSql = [
     name: 'hand-back-that-spends-an-attempt',
     caughtBy: 'I5',
     story: shutdown,
-    put: inSql('settle_jobs', 'set lease_id = null from settled', 'set lease_id = null, attempt = q.attempt + 1 from settled'),
+    put: inSql('settle_jobs', 'set lease_id = null, lane_id', 'set attempt = q.attempt + 1, lease_id = null, lane_id'),
   },
   {
     name: 'promote-that-copies',

@@ -63,7 +63,7 @@ const defectsInCode = [
     name: 'counts-without-the-dead',
     caughtBy: 'I19',
     story: quiet,
-    put: inModule('store/store.js', "return this.database.query(statement('countByStatus'), []);", "return (await this.database.query(statement('countByStatus'), [])).filter((row) => row.status !== 'dead');"), // biome-ignore format: what becomes what
+    put: inModule('store/inspect-store.js', "return this.#database.query(statement('countByStatus'), []);", "return (await this.#database.query(statement('countByStatus'), [])).filter((row) => row.status !== 'dead');"), // biome-ignore format: what becomes what
   },
   {
     name: 'connection-never-closed',

@@ -6,18 +6,21 @@ export const now = () => Number(process.hrtime.bigint()) / 1e6
 
 /**
  * The lines of a ledger, in the order in which things happened across all processes:
- *   asked         { call, count, key? }                 a producer is about to enqueue
+ *   asked         { call, count, key?, unique? }                 a producer is about to enqueue
  *   acknowledged  { call, job, status, key?, payload, maxAttempts?, notBefore?, backoffMs?, ends? }
  *   in_doubt      { call, error }                       the call failed, so its jobs may exist or not
  *   refused       { call, error }                       the call failed for a reason that excludes that they exist
  *   rolled_back   { call, jobs }                        the producer rolled its transaction back
- *   start         { job, attempt, fence, pid, payload, limit?, call? }
+ *   start         { job, attempt, fence, pid, payload, limits?, unique?, call? }
  *   finish        { job, attempt, fence, pid }          the handler did all it had to do
  *   threw         { job, attempt, fence, pid }
  *   effect        { job, fence, attempt, answer }       what the sink said to a handler: accepted, already or stale
  *   killed        { pid }    frozen { pid }             what the bench did to a process
  *   fault         { fault }  healed { fault }
- *   cancelled     { job, answer }                       a cancel was acknowledged
+ *   cancelling    { job }                               a person is about to cancel
+ *   cancelled     { job, done, answer }                 what they were told; done: the cancel ended it
+ *   hurried       { job, notBefore }                    a person is about to give the job another time
+ *   ended         { job }                               somebody has seen that it has ended
  *   acted         { action, job, actor }                any other act of a person that was acknowledged
  */
 export function openLedger(path) {

@@ -7,23 +7,27 @@ import { fingerprint } from '../evidence/fingerprint.mjs'
 export const backoffMs = 200
 
 /** For those who only enqueue. */
-export const work = defineType({ type: 'work', backoff: { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 } })
+const backoff = { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 }
+export const work = defineType({ type: 'work', backoff })
 
 /**
  * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
  * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `fatal` (no retry can help), `snoozeMs`
- * n (once, at the first start of attempt 1).
+ * n (once, at the first start of attempt 1). `checkpoint` (kept at each attempt, after the last one was read), `say` (told as
+ * progress and log). `limits` and `unique` are for the books: what the job falls under.
  */
-export function makeWork({ note, sink, gates = new Map(), definition = work }) {
+export function makeWork({ note, sink, gates = new Map(), definition = { type: 'work' } }) {
   const snoozed = new Set()
 
   async function run(payload, context) {
     const { job, fence, signal } = context
     const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
-    const more = payload.limit === undefined ? {} : { limit: payload.limit }
+    const { limits, unique } = payload
+    const more = { ...(limits ? { limits } : {}), ...(unique ? { unique } : {}) }
     note({ kind: 'start', ...execution, ...more, call: payload.call, payload: fingerprint(payload) })
     await sink.open(job.id, fence)
     try {
+      await tell(payload, context)
       await perform(payload, job, signal)
     } catch (error) {
       note({ kind: 'threw', ...execution })
@@ -36,6 +40,19 @@ export function makeWork({ note, sink, gates = new Map(), definition = work }) {
     }
     await sink.write(job.id, fence, job.attempt)
     note({ kind: 'finish', ...execution })
+  }
+
+  async function tell({ checkpoint, say }, context) {
+    const { job } = context
+    if (checkpoint) {
+      note({ kind: 'resumed', job: job.id, attempt: job.attempt, value: await context.lastCheckpoint() })
+      await context.checkpoint(checkpoint)
+      note({ kind: 'checkpointed', job: job.id, attempt: job.attempt, value: checkpoint })
+    }
+    if (say) {
+      context.progress(0.5, say)
+      context.log(say)
+    }
   }
 
   async function perform(payload, job, signal) {
@@ -51,10 +68,5 @@ export function makeWork({ note, sink, gates = new Map(), definition = work }) {
     if (payload.fatal) throw new FatalError(payload.fatal)
   }
 
-  return defineType({
-    type: definition.type,
-    lane: definition.lane,
-    backoff: { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 },
-    run,
-  })
+  return defineType({ backoff, ...definition, run })
 }

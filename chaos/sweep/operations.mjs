@@ -8,7 +8,9 @@
 //   armsItself perform calls arm() when its moment has come
 //   empty      begins without a schema
 import { keeping } from './keeping.mjs'
+import { operating } from './operating.mjs'
 import { producing } from './producing.mjs'
+import { unique } from './unique.mjs'
 import { working } from './working.mjs'
 
-export const operations = [...producing, ...working, ...keeping]
+export const operations = [...producing, ...unique, ...working, ...operating, ...keeping]

@@ -14,6 +14,26 @@ const settling = (way, specs) => ({
   perform: startWorker,
 })
 
+/** The same operation while the type has a limit, which must hold whatever is lost. */
+const limited = (name, statement, limits, promises) => ({
+  name,
+  watch: () => callOf(statement),
+  async prepare(stage) {
+    await stage.producer().types.ensure([stage.work])
+    await stage.producer().flow.limit('work', limits)
+    Object.assign(stage.promises, promises)
+    const names = Object.keys(promises.limits ?? promises.rates)
+    await enqueue(
+      stage,
+      Array.from({ length: 4 }, () => ({ ms: 60, limits: names })),
+    )
+  },
+  perform: startWorker,
+})
+const oneAtOnce = [{ maxRunning: 1 }, { limits: { one: 1 } }]
+/** Counted at the claim and judged at the handler: on a busy machine the way between the two takes part of the window. */
+const twoASecond = [{ rate: { count: 2, per: '1s' } }, { rates: { two: { count: 2, perMs: 500 } } }]
+
 /** Lets a worker that is gone hold every free job, under a lease that is over. */
 export async function loseAll(stage) {
   const [{ id }] = await stage.sql(
@@ -63,6 +83,28 @@ export const working = [
   settling('exhaust', [{ failUntil: 20, ends: 'dead', options: { maxAttempts: 1 } }]),
   settling('die', [{ fatal: 'no retry can help', ends: 'dead' }]),
   settling('snooze', [{ snoozeMs: 300 }]),
+  limited('claim-limited', 'claimJobs', ...oneAtOnce),
+  limited('settle-limited', 'settleJobs', ...oneAtOnce),
+  limited('claim-rated', 'claimJobs', ...twoASecond),
+  limited('settle-rated', 'settleJobs', ...twoASecond),
+  {
+    name: 'checkpoint',
+    watch: () => callOf('saveCheckpoint'),
+    prepare: (stage) => enqueue(stage, [{ checkpoint: 'here', failUntil: 1 }]),
+    perform: startWorker,
+    async verify(stage) {
+      const entries = stage.ledger.entries()
+      const kept = entries.find(({ kind }) => kind === 'checkpointed')
+      const resumed = entries.find(({ kind, attempt }) => kind === 'resumed' && attempt > kept?.attempt)
+      return !resumed || resumed.value === kept.value ? [] : [`I16: the checkpoint ${kept.value} was read as ${resumed.value}`]
+    },
+  },
+  {
+    name: 'sayings',
+    watch: () => callOf('noteSayings'),
+    prepare: (stage) => enqueue(stage, [{ say: 'half way', ms: 300 }]),
+    perform: startWorker,
+  },
   {
     name: 'settle-hand-back',
     watch: () => callOf('settleJobs'),

@@ -44,6 +44,9 @@ export function runProgram(file: string, args: string[], identity?: Identity): P
       child.stderr.setEncoding('utf8').on('data', (text) => {
         stderr += text
       })
+      // A pipe that breaks is no news of its own: how the program ended is said by its close.
+      child.stdout.on('error', () => {})
+      child.stderr.on('error', () => {})
       child.on('error', failed)
       child.on('close', (code, signal) => {
         const complaint = stderr.trim() || (signal ? `ended by ${signal}` : `exit code ${code}`)
