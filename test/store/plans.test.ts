@@ -28,11 +28,11 @@ interface Step {
 
 /** The statements that run all the time, and the index each must read. */
 const steps: Step[] = [
-  { statement: 'claimJobs', index: 'queue_claim', values: () => [1, queue.lane, null, 50, 60_000, fromTheHead] },
+  { statement: 'claimJobs', index: 'queue_claim', values: () => [1, queue.lane, null, 50, 60_000, fromTheHead, 50] },
   {
     statement: 'claimJobs',
     index: 'queue_claim',
-    values: async (client) => [1, queue.lane, await idsOfTypes(client), 50, 60_000, fromTheHead],
+    values: async (client) => [1, queue.lane, await idsOfTypes(client), 50, 60_000, fromTheHead, 50],
   },
   {
     statement: 'settleJobs',

@@ -25,6 +25,8 @@ as $$
 declare
   v_now timestamptz := holdfast.now();
   v_ms constant interval := interval '1 millisecond';
+  -- False where every attempt completed, as in almost every call: then nothing below looks for another move.
+  v_moved constant boolean := coalesce(cardinality(p_moves) > 0, false);
   v_ended uuid[];
   v_ended_leases bigint[];
   v_freed smallint[];
@@ -49,7 +51,7 @@ begin
               s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
   ), handed_back as (
     update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
+    where v_moved and q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
     returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
@@ -63,18 +65,18 @@ begin
     select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
            case e.move when 'retry' then e.attempt + 1 else e.attempt end,
            case e.move when 'retry' then 'failed' else 'scheduled' end
-    from ended as e where e.move in ('retry', 'snooze')
+    from ended as e where v_moved and e.move in ('retry', 'snooze')
   ), buried as (
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
            case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
-    from ended as e where e.move in ('die', 'exhaust', 'poison')
+    from ended as e where v_moved and e.move in ('die', 'exhaust', 'poison')
   ), back_to_gate as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
            coalesce(b.concurrency_key, '')
     from ended as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
-    where e.move = 'hand_back'
+    where v_moved and e.move = 'hand_back'
     returning type_id, concurrency_key
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
@@ -85,27 +87,32 @@ begin
     from ended as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
   )
+  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
   select array_agg(done.job_id), array_agg(done.lease_id),
-         array_agg(distinct done.lane_id) filter (where done.free), array_agg(distinct done.lane_id) filter (where done.soon),
+         array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
          array_agg(done.job_id) filter (where done.pass > 0),
          array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
-         array_agg(distinct done.type_id) filter (where done.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed')), array_agg(distinct done.type_id)
+         array_agg(done.type_id) filter (where done.failed),
+         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
   into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
-    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, false as free,
-           coalesce(e.delay < 3000, false) as soon
+    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
+           coalesce(e.delay < 3000, false) as soon,
+           v_moved and e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
     from ended as e
     union all
-    select h.job_id, h.lease_id, h.lane_id, null, 0, null, true, false from handed_back as h
+    select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
   ) as done;
-  perform holdfast.wake_lanes(v_freed, true);
-  -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
-  perform holdfast.wake_lanes(v_soon, false);
+  if v_moved then
+    perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
+    -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
+    perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
+  end if;
   if v_passed is not null or cardinality(p_stops) > 0 then
     -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
     perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   end if;
   if v_failing is not null then
-    perform holdfast.judge_breaker(t.id) from unnest(v_failing) as t (id) order by t.id;
+    perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;
   end if;
   if v_probed is not null then
     perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;

@@ -77,6 +77,10 @@ begin
   if v_gate.keyed and not v_probe then
     select a.admitted, least(v_next, a.next_at) into v_admitted, v_next from holdfast.admit_by_turn(v_gate, v_want) as a;
   else
+    if not v_gate.keyed then
+      -- Nobody else reads these where keys are not told apart; should that change, review_gate looks at the jobs themselves.
+      delete from holdfast.arrivals where type_id = p_type;
+    end if;
     v_admitted := holdfast.admit_in_order(p_type, v_want, case when v_probe then 2 else 1 end);
   end if;
 
