@@ -8,7 +8,7 @@ import { casesOf, runCase } from './sweep.mjs'
 
 /** Cases mostly wait: for a timeout, for a lease to run out. */
 const atOnce = 16
-const inShortRun = 240
+const inShortRun = 260
 
 export const sweep = {
   name: 'sweep',
