@@ -103,6 +103,6 @@ export const defectsInFlow = [
     caughtBy: 'I2',
     story: oneMore,
     drainMs: 8_000,
-    put: inSql('settle_jobs', 'perform holdfast.start_followers(v_ended || v_cancelled);', ''),
+    put: inSql('start_followers', `if v_jobs = '{}' then`, 'if true then'),
   },
 ]

@@ -1,7 +1,7 @@
 // Stories of limits, cancels and unique keys. Nothing is broken in them, so whatever is violated is the defect's.
 import { cancel } from '../sweep/operating.mjs'
+import { patient } from './stories.mjs'
 
-const patient = { lease: '6s' }
 const enqueue = (stage, specs) => stage.enqueue((requests) => stage.producer().enqueueMany(requests), specs)
 const hasStarted = (stage, job) =>
   stage.until(() => stage.ledger.entries().some((entry) => entry.kind === 'start' && entry.job === job))
