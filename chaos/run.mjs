@@ -10,6 +10,9 @@ import { sweep } from './sweep/part.mjs'
 
 const parts = [controlsPart, sweep, campaigns, scenariosPart, soak]
 
+// Each control, server and process that is under way ends with us.
+process.setMaxListeners(100)
+
 // Whatever a part started is ended by its own exit handlers.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 

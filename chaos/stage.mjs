@@ -111,16 +111,19 @@ export class Stage {
       return undefined
     }
     for (const [at, { id: job, status }] of answers.entries()) {
-      const { payload, delay, idempotencyKey } = requests[at]
+      const { payload, delay, idempotencyKey, unique: rule } = requests[at]
+      // A job that can be given another payload may have been, by a call that was told nothing.
+      const mayChange = rule && !['reject', 'existing'].includes(rule.onConflict)
       const { ends } = specs[at]
       this.note({
         kind: 'acknowledged',
         call,
         job,
         status,
-        payload: fingerprint(payload),
+        ...(mayChange ? {} : { payload: fingerprint(payload) }),
         backoffMs,
         ...about,
+        ...(rule ? { policy: rule.onConflict } : {}),
         ...(idempotencyKey ? { key: idempotencyKey } : {}),
         ...(delay ? { notBefore: asked + delay } : {}),
         ...(ends ? { ends } : {}),

@@ -29,7 +29,7 @@ export const diskFull = {
     try {
       server = await startServer({ settings, dataDir })
       field = await Field.open(server)
-      await Promise.all([field.startWorker(), field.startWorker(), field.startProducer(seed, 10)])
+      await Promise.all([field.startWorker(), field.startWorker(), field.startProducer(seed, 10), field.startCanceller(seed)])
       const facts = []
       if (!(await field.progress(60))) facts.push('I14: nothing went on before the disk was full')
       await field.strike('disk-full', () => fillAndFree(field, dataDir), undefined, report)

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
 import pg from 'pg'
 import { fingerprint } from '../evidence/fingerprint.mjs'
-import { work } from '../load/handler.mjs'
+import { types } from '../load/types.mjs'
 import { pick } from '../seeded.mjs'
 
 /** Longer than the leases of the campaign's workers. */
@@ -20,7 +20,7 @@ export const faults = {
     const payload = { call, killUntil: 20 }
     const holdfast = new Holdfast({ connectionString: field.server.url })
     field.note({ kind: 'asked', call, count: 1 })
-    const { id: job, status } = await holdfast.enqueue(work, payload, { maxAttempts: 2, priority: 9 })
+    const { id: job, status } = await holdfast.enqueue(types.work, payload, { maxAttempts: 2, priority: 9 })
     field.note({ kind: 'acknowledged', call, job, status, payload: fingerprint(payload), ends: 'dead' })
     for (let left = 30_000; left > 0 && (await holdfast.job(job)).status !== 'dead'; left -= 200) {
       if (field.fleet.of('worker').length < wanted) await field.startWorker()

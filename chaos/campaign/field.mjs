@@ -6,10 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
 import pg from 'pg'
 import { check } from '../check/checker.mjs'
-import { readHistory } from '../check/state.mjs'
+import { readHistory, unfinished } from '../check/state.mjs'
 import { openLedger } from '../evidence/ledger.mjs'
 import { EffectSink, serveSink } from '../evidence/sink.mjs'
 import { Fleet } from '../load/fleet.mjs'
+import { lanes, promises } from '../load/types.mjs'
 import { startProxy } from '../wire/proxy.mjs'
 
 const drainWithinMs = 90_000
@@ -33,6 +34,7 @@ export class Field {
     field.proxy = await startProxy(server.port)
     const holdfast = new Holdfast({ connectionString: server.url })
     await holdfast.migrate()
+    for (const [lane, fields] of Object.entries(lanes)) await holdfast.flow.setLane(lane, fields, { by: 'chaos', create: true })
     await holdfast.close()
     field.settings = settings
     field.url = through ? await through(field) : field.proxy.through(server.url)
@@ -49,6 +51,12 @@ export class Field {
   startProducer(seed, pauseMs = 30) {
     const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
     return this.fleet.start('producer', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast })
+  }
+
+  /** Somebody who cancels what others enqueue. */
+  startCanceller(seed, pauseMs = 250) {
+    const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
+    return this.fleet.start('canceller', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast })
   }
 
   /** A statement past everything, for the bench itself. */
@@ -84,10 +92,9 @@ export class Field {
 
   /** No more is asked for; what was is to come to its end, and everybody goes. */
   async finish(facts = []) {
-    for (const producer of this.fleet.of('producer')) await this.fleet.stop(producer)
-    const open = `select from holdfast.jobs where status not in ('completed', 'dead', 'cancelled', 'discarded') limit 1`
+    for (const busy of [...this.fleet.of('producer'), ...this.fleet.of('canceller')]) await this.fleet.stop(busy)
     for (let left = drainWithinMs; left > 0; left -= 250) {
-      if ((await this.admin(open)).length === 0) break
+      if ((await this.admin(unfinished)).length === 0) break
       await pause(250)
     }
     for (const worker of this.fleet.of('worker')) {
@@ -100,7 +107,7 @@ export class Field {
     // Whoever ran poison has said so before it died.
     const killed = new Set(entries.filter(({ kind }) => kind === 'killed').map(({ pid }) => pid))
     facts.push(...this.fleet.deserters.filter(({ pid }) => !killed.has(pid)).map(({ how }) => `I14: ${how}`))
-    const history = await readHistory(this.server.url, entries, { mayStay: ['chaos admin', 'chaos hoarder'] })
+    const history = await readHistory(this.server.url, entries, { promises, mayStay: ['chaos admin', 'chaos hoarder'] })
     const count = (kind) => entries.filter((entry) => entry.kind === kind).length
     return { verdicts: check(history), facts, acknowledged: count('acknowledged'), executions: count('start'), history }
   }

@@ -24,7 +24,7 @@ const mixed = (number) => ({
     const field = await Field.open(server)
     try {
       await Promise.all([field.startWorker(), field.startWorker(), field.startWorker()])
-      await Promise.all([field.startProducer(seed), field.startProducer(seed + 1)])
+      await Promise.all([field.startProducer(seed), field.startProducer(seed + 1), field.startCanceller(seed)])
       const facts = []
       for (const name of plan) {
         if (!(await field.progress())) facts.push(`I14: nothing went on before ${name}`)

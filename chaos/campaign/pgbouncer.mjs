@@ -21,7 +21,7 @@ export const pgbouncer = {
     const settings = { worker: { listen: false }, holdfast: { preparedStatements: false } }
     const field = await Field.open(server, { through: startBouncer, settings })
     try {
-      await Promise.all([field.startWorker(), field.startWorker(), field.startProducer(seed)])
+      await Promise.all([field.startWorker(), field.startWorker(), field.startProducer(seed), field.startCanceller(seed)])
       const facts = []
       for (const name of plan) {
         if (!(await field.progress())) facts.push(`I14: nothing went on before ${name}`)

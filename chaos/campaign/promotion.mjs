@@ -23,7 +23,7 @@ export const promotion = {
     try {
       standby = await startStandby(field, binDir)
       await makeSynchronous(field)
-      await Promise.all([field.startWorker(), field.startWorker(), field.startProducer(seed)])
+      await Promise.all([field.startWorker(), field.startWorker(), field.startProducer(seed), field.startCanceller(seed)])
       const facts = []
       if (!(await field.progress(60))) facts.push('I14: nothing went on before the promotion')
       await field.strike('promotion', () => promote(field, standby), undefined, report)

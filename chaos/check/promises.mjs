@@ -31,7 +31,9 @@ function* uniqueKeys(history) {
     yield* neverMore(history, new Set(starts), 1, (size) => `${size} jobs of the unique key ${key} ran at once`)
   const asked = new Map(of('asked').map((entry) => [entry.call, entry.at]))
   const created = of('acknowledged').filter(({ unique, status }) => unique !== undefined && status === 'created')
-  for (const [key, made] of group(created, (entry) => entry.unique)) {
+  // A job that waits behind another one of its key is created while that has not ended.
+  const alone = created.filter(({ policy }) => policy !== 'one_more')
+  for (const [key, made] of group(alone, (entry) => entry.unique)) {
     for (const [n, later] of made.entries()) {
       const earlier = made
         .slice(0, n)
@@ -125,10 +127,8 @@ export const I16 = {
   says: 'a payload arrives as it was given, to the byte',
   *check(history) {
     const { starts, acknowledged, rows } = byJob(history)
-    for (const [job, [{ payload, status }, ...later]] of acknowledged) {
+    for (const [job, [{ payload, status }]] of acknowledged) {
       if (payload === undefined || status === 'existing') continue
-      // One that was given another payload since has either, or that of a call in doubt.
-      if (later.some((entry) => ['replaced', 'debounced'].includes(entry.status))) continue
       for (const start of starts.get(job) ?? [])
         yield start.payload === payload || `the payload of ${job} reached its handler changed`
       const kept = rows.get(job)?.[0].payload

@@ -1,4 +1,5 @@
 // Deliberate defects, as they stood in real queues. Each is put in alone, and must be caught by the invariant it names.
+import { defectsInFlow } from './defects-in-flow.mjs'
 import { defectsInSql } from './defects-in-sql.mjs'
 import { inModule, wrapping } from './patches.mjs'
 import { cutAfterCommit, cutBeforeCommit, longJob, lostListener, oldDay, quiet, rollback } from './stories.mjs'
@@ -103,7 +104,7 @@ const defectsInCode = [
   },
 ]
 
-const defects = [...defectsInSql, ...defectsInCode]
+const defects = [...defectsInSql, ...defectsInFlow, ...defectsInCode]
 
 /** The stories as they are, and the stories with one defect in them. */
 export const controls = [

@@ -17,7 +17,7 @@ async function throughProxy(stage) {
 }
 
 /** Where nobody may lose a lease, a busy machine must not be the reason that somebody does. */
-const patient = { lease: '4s' }
+export const patient = { lease: '8s' }
 
 /** Jobs of every kind come and go, and nothing is broken. */
 export async function quiet(stage) {
@@ -25,6 +25,8 @@ export async function quiet(stage) {
   await stage.worker(stage.url, patient)
   await enqueue(stage, [
     { zebra: 1, a: 2 },
+    // Several: on a busy machine a retry may be late by itself.
+    ...Array(6).fill({ failUntil: 1 }),
     { failUntil: 2 },
     { failUntil: 20, ends: 'dead', options: { maxAttempts: 2 } },
     { fatal: 'no retry can help', ends: 'dead' },
@@ -36,7 +38,7 @@ export async function quiet(stage) {
 /** One long job and two workers who could both have it. */
 export async function longJob(stage) {
   stage.promises.undisturbed = true
-  await enqueue(stage, [{ ms: 6_000 }])
+  await enqueue(stage, [{ ms: 11_000 }])
   await Promise.all([stage.worker(stage.url, patient), stage.worker(stage.url, patient)])
 }
 

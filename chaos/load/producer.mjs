@@ -6,7 +6,8 @@ import pg from 'pg'
 import { fingerprint } from '../evidence/fingerprint.mjs'
 import { now, openLedger } from '../evidence/ledger.mjs'
 import { pick, seeded } from '../seeded.mjs'
-import { backoffMs, work } from './handler.mjs'
+import { backoffMs } from './handler.mjs'
+import { keys, types } from './types.mjs'
 
 const { url, ledger, seed, pauseMs, holdfast: options = {} } = JSON.parse(process.argv[2])
 const { note } = openLedger(ledger)
@@ -18,10 +19,18 @@ let stopping = false
 process.on('SIGTERM', () => {
   stopping = true
 })
+process.on('disconnect', () => process.exit(1))
 
-/** Most work a little; some fail, some are put off, some never succeed, some kill their worker. */
+const shortly = () => Math.floor(random() * 60)
+/** Most work a little; some fail, some are put off, some never succeed; some fall under a limit, some kill their process. */
 const kinds = [
-  ...Array(12).fill(() => ({ ms: Math.floor(random() * 150) })),
+  ...Array(20).fill(() => ({ ms: Math.floor(random() * 150) })),
+  () => ({ type: 'two_at_once', ms: shortly(), limits: ['type two_at_once'] }),
+  () => inKey(pick(keys, random)),
+  () => inKey(pick(keys, random)),
+  () => ({ type: 'paced', limits: ['rate paced'] }),
+  () => ({ type: 'narrow', ms: shortly(), limits: ['lane narrow'] }),
+  () => ({ type: 'apart', ms: 10, ...(random() < 0.15 ? { killUntil: 1 } : {}) }),
   () => ({ failUntil: 1 }),
   () => ({ failUntil: 20, ends: 'dead', options: { maxAttempts: 2 } }),
   () => ({ fatal: 'no retry can help', ends: 'dead' }),
@@ -29,6 +38,19 @@ const kinds = [
   () => ({ snoozeMs: 200 }),
   () => ({ ms: 1_500 }),
 ]
+
+function inKey(concurrencyKey) {
+  return { type: 'one_of_a_key', ms: shortly(), limits: [`key ${concurrencyKey}`], options: { concurrencyKey, maxAttempts: 20 } }
+}
+
+/** One of a few keys of this process; another key for each policy, since they do not mean the same by it. */
+function uniqueSpec(n) {
+  const onConflict = pick(['reject', 'existing', 'one_more', 'replace'], random)
+  const key = `${process.pid} ${onConflict} ${n % 2}`
+  // Of a job that can be replaced, the next one may run beside it.
+  const named = onConflict === 'replace' ? {} : { unique: key }
+  return { ms: Math.floor(random() * 200), ...named, options: { unique: { key, onConflict }, maxAttempts: 20 } }
+}
 
 async function inTransaction(requests, end) {
   const tx = await pool.connect()
@@ -48,17 +70,20 @@ async function inTransaction(requests, end) {
 async function enqueue(n) {
   const call = `${process.pid}-${n}`
   const specs = Array.from({ length: 1 + Math.floor(random() * 8) }, () => pick(kinds, random)())
-  const way = pick(['plain', 'plain', 'plain', 'commit', 'rollback', 'key'], random)
+  const way = pick(['plain', 'plain', 'plain', 'commit', 'rollback', 'key', 'unique'], random)
   if (way === 'key') specs.splice(1)
-  const key = `${process.pid}-${n - (n % 5)}`
-  const requests = specs.map(({ options: given = { maxAttempts: 20 }, ends, ...payload }) =>
-    work.job(
+  if (way === 'unique') specs.splice(0, specs.length, uniqueSpec(n))
+  // A key is of its type.
+  const key = `${process.pid}-${n - (n % 5)}-${specs[0].type ?? 'work'}`
+  const requests = specs.map(({ type = 'work', options: given = { maxAttempts: 20 }, ends, ...payload }) =>
+    types[type].job(
       { call, ...payload },
       { ...given, priority: Math.floor(random() * 10), ...(way === 'key' ? { idempotencyKey: key } : {}) },
     ),
   )
   const asked = now()
-  note({ kind: 'asked', call, count: requests.length })
+  const unique = specs[0].unique ? { unique: specs[0].unique } : {}
+  note({ kind: 'asked', call, count: requests.length, ...unique })
   // Noted before, because it is decided: whatever happens now, these jobs must never exist.
   if (way === 'rollback') note({ kind: 'rolled_back', call, jobs: [] })
   try {
@@ -68,19 +93,28 @@ async function enqueue(n) {
     for (const [at, { id: job, status }] of answers.entries()) acknowledge(call, asked, requests[at], specs[at], { job, status })
   } catch (error) {
     const certain = error instanceof HoldfastError && error.code !== 'database_unavailable'
-    note({ kind: certain ? 'refused' : 'in_doubt', call, error: String(error.message) })
+    note({ kind: certain ? 'refused' : 'in_doubt', call, ...unique, error: String(error.message) })
   }
 }
 
-function acknowledge(call, asked, { payload, delay, idempotencyKey: key }, { ends }, answer) {
+function acknowledge(call, asked, { payload, delay, idempotencyKey: key, unique: rule }, { ends, unique }, answer) {
+  // A job that can be given another payload may have been, by a call that was told nothing.
+  const mayChange = rule && !['reject', 'existing'].includes(rule.onConflict)
   // What an existing job does was decided by the call that made it.
   const about = {
-    payload: fingerprint(payload),
+    ...(mayChange ? {} : { payload: fingerprint(payload) }),
     backoffMs,
     ...(ends ? { ends } : {}),
     ...(delay ? { notBefore: asked + delay } : {}),
   }
-  note({ kind: 'acknowledged', call, ...answer, ...(key ? { key } : {}), ...(answer.status === 'existing' ? {} : about) })
+  note({
+    kind: 'acknowledged',
+    call,
+    ...answer,
+    ...(key ? { key } : {}),
+    ...(unique ? { unique, policy: rule.onConflict } : {}),
+    ...(answer.status === 'existing' ? {} : about),
+  })
 }
 
 process.send({ question: 'ready' })

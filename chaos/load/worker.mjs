@@ -1,20 +1,20 @@
 // A worker in a process of its own. Its one argument is JSON: { url, ledger, sinkPort, options, holdfast }.
 import { Holdfast } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
-import { openLedger } from '../evidence/ledger.mjs'
-import { reachSink } from '../evidence/sink.mjs'
-import { makeWork } from './handler.mjs'
 
 const { url, ledger, sinkPort, options = {}, holdfast: holdfastOptions = {} } = JSON.parse(process.argv[2])
-const { note } = openLedger(ledger)
-const work = makeWork({ note, sink: reachSink(sinkPort) })
+process.env.CHAOS_LEDGER = ledger
+process.env.CHAOS_SINK_PORT = String(sinkPort)
+const handlers = new URL('./handlers.mjs', import.meta.url)
 const silent = { info() {}, warn() {}, error() {} }
 const holdfast = new Holdfast({ connectionString: url, ...holdfastOptions })
+// A bench that died is no reason to go on.
+process.on('disconnect', () => process.exit(1))
 
 /** As a supervisor does: a worker that cannot start yet is started again. */
 async function untilStarted() {
   for (;;) {
-    const started = await startWorker(holdfast, [work], { logger: silent, unsafe: true, ...options }).catch(() => undefined)
+    const started = await startWorker(holdfast, handlers, { logger: silent, unsafe: true, ...options }).catch(() => undefined)
     if (started) return started
     await new Promise((resolve) => setTimeout(resolve, 200))
   }

@@ -7,8 +7,8 @@ import { operations } from './operations.mjs'
 import { casesOf, runCase } from './sweep.mjs'
 
 /** Cases mostly wait: for a timeout, for a lease to run out. */
-const atOnce = 16
-const inShortRun = 240
+const atOnce = 20
+const inShortRun = 180
 
 export const sweep = {
   name: 'sweep',
