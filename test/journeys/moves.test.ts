@@ -165,8 +165,8 @@ describe('another priority', () => {
     await holdfast.enqueueMany(Array.from({ length: 8_000 }, (_, i) => job.job({ name: `${i}` }, { priority: 9 })))
     await start(2)
     await vi.waitFor(() => expect(ran.length).toBeGreaterThan(200), { timeout: 20_000, interval: 2 })
-    const at = ran.length
     expect(await holdfast.setPriority(id, 9, by)).toEqual({ id, done: true, was: 'pending', status: 'pending' })
+    const at = ran.length
     await vi.waitFor(() => expect(ran).toContain('urgent'), patient)
     expect(ran.indexOf('urgent') - at).toBeLessThan(5_000)
     expect((await holdfast.job(id))?.changes).toMatchObject([
