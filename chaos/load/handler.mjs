@@ -68,5 +68,6 @@ export function makeWork({ note, sink, gates = new Map(), definition = { type: '
     if (payload.fatal) throw new FatalError(payload.fatal)
   }
 
-  return defineType({ backoff, ...definition, run })
+  // Stories make jobs fail by the dozen; the breaker is not what they are about.
+  return defineType({ backoff, limits: { breaker: false }, ...definition, run })
 }
