@@ -33,7 +33,13 @@ export class Stage {
   static async open(serverUrl, { empty = false } = {}) {
     const stage = new Stage()
     stage.directory = mkdtempSync(join(tmpdir(), 'holdfast-case-'))
-    stage.#closing.push(() => rmSync(stage.directory, { recursive: true, force: true }))
+    const removeDirectory = () => rmSync(stage.directory, { recursive: true, force: true })
+    // A run that is cut short closes no stage.
+    process.once('exit', removeDirectory)
+    stage.#closing.push(() => {
+      process.off('exit', removeDirectory)
+      removeDirectory()
+    })
     stage.ledger = openLedger(join(stage.directory, 'ledger.jsonl'))
     stage.#closing.push(() => stage.ledger.close())
     const scratch = await makeScratchDatabase(serverUrl)

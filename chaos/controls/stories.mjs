@@ -25,6 +25,8 @@ export async function quiet(stage) {
   await stage.worker(stage.url, patient)
   await enqueue(stage, [
     { zebra: 1, a: 2 },
+    // First, and many: where most of what a type does fails, its breaker opens.
+    ...Array(15).fill({ a: 1 }),
     // Several: on a busy machine a retry may be late by itself.
     ...Array(6).fill({ failUntil: 1 }),
     { failUntil: 2 },

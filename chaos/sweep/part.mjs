@@ -8,7 +8,7 @@ import { casesOf, runCase } from './sweep.mjs'
 
 /** Cases mostly wait: for a timeout, for a lease to run out. */
 const atOnce = 20
-const inShortRun = 180
+const inShortRun = 160
 
 export const sweep = {
   name: 'sweep',
