@@ -14,10 +14,10 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'chaos/**/*.test.mjs'],
     globalSetup: ['test/support/global-setup.ts'],
-    // A process for each file: tests kill workers and read process.env. Four of them, because they share one Postgres and,
+    // A process for each file: tests kill workers and read process.env. Five of them: many wait more than they work, but they share one Postgres and,
     // as a rule, two cores.
     pool: 'forks',
-    maxWorkers: 4,
+    maxWorkers: 5,
     testTimeout: 30_000,
     // Where others share the machine, a test of real processes may run into its deadline once. Vitest names what it ran again.
     retry: process.env.CI ? 1 : 0,

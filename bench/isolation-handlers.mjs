@@ -1,4 +1,4 @@
-import { defineType } from 'holdfast'
+import { defineType } from '../dist/index.js'
 
 const nothing = () => {}
 const many = { atOnce: 2, recycle: { jobs: 1_000_000 } }

@@ -5,10 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Holdfast } from 'holdfast'
-import { startPostgres } from 'holdfast/dev'
-import { makeScratchDatabase } from 'holdfast/testing'
-import { startWorker } from 'holdfast/worker'
+import { startPostgres } from '../dist/dev/index.js'
+import { Holdfast } from '../dist/index.js'
+import { makeScratchDatabase } from '../dist/testing/index.js'
+import { startWorker } from '../dist/worker/index.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const count = Number(process.env.JOBS ?? 5_000)
