@@ -14,8 +14,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'chaos/**/*.test.mjs'],
     globalSetup: ['test/support/global-setup.ts'],
-    // A process for each file: tests kill workers and read process.env. Five of them: many wait more than they work, but they share one Postgres and,
-    // as a rule, two cores.
+    // A process for each file: tests kill workers and read process.env. Five of them on two cores, because many tests wait
+    // more than they work.
     pool: 'forks',
     maxWorkers: 5,
     testTimeout: 30_000,

@@ -80,7 +80,8 @@ describe('gates', () => {
     })
     const before = runs
     await vi.waitFor(() => expect(runs).toBeGreaterThan(before + 1), { timeout: 20_000 })
-    expect(runs).toBeLessThan(60)
+    // Without it each of the fifty would have been tried twenty times by now or soon; test/journeys/breaker.test.ts counts exactly.
+    expect(runs).toBeLessThan(200)
     broken = false
     await vi.waitFor(
       async () => expect((await holdfast.store.inspect.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }),
