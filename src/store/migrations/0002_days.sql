@@ -50,7 +50,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
     return false;
   end if;
-  execute format('create table holdfast.%I (like holdfast.%I including all excluding identity)', v_name, p_family);
+  execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, p_family);
   execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
                   insert into holdfast.%I select * from moved',
                  p_family || '_rest', v_column, v_low, v_column, v_high, v_name);

@@ -10,9 +10,11 @@ create table holdfast.progress (
   at        timestamptz not null
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
--- Ids only grow, so whoever has read up to one can ask for what came after.
+-- Ids only grow, so whoever has read up to one can ask for what came after. A sequence of their own and no identity: until
+-- PostgreSQL 17 the partitions would not have it.
+create sequence holdfast.log_line_seq;
 create table holdfast.log_lines (
-  id       bigint generated always as identity,
+  id       bigint not null default nextval('holdfast.log_line_seq'),
   job_id   uuid not null,
   attempt  smallint not null,
   at       timestamptz not null,

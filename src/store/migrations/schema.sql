@@ -7,7 +7,7 @@ sequence holdfast.lanes_id_seq
 
 sequence holdfast.lease_seq
 
-sequence holdfast.log_lines_id_seq
+sequence holdfast.log_line_seq
 
 sequence holdfast.queue_seq
 
@@ -302,7 +302,7 @@ table holdfast.leases
   with autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.log_lines partition by RANGE (at)
-  id               bigint generated always as identity not null
+  id               bigint default nextval('holdfast.log_line_seq'::regclass) not null
   job_id           uuid not null
   attempt          smallint not null
   at               timestamp with time zone not null
@@ -313,7 +313,7 @@ table holdfast.log_lines partition by RANGE (at)
   INDEX log_lines_by_job ON ONLY holdfast.log_lines USING btree (job_id, id)
 
 table holdfast.log_lines_rest
-  id               bigint generated always as identity not null
+  id               bigint default nextval('holdfast.log_line_seq'::regclass) not null
   job_id           uuid not null
   attempt          smallint not null
   at               timestamp with time zone not null
@@ -1725,7 +1725,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
     return false;
   end if;
-  execute format('create table holdfast.%I (like holdfast.%I including all excluding identity)', v_name, p_family);
+  execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, p_family);
   execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
                   insert into holdfast.%I select * from moved',
                  p_family || '_rest', v_column, v_low, v_column, v_high, v_name);
