@@ -60,7 +60,20 @@ function printCounts(exitCode) {
   const failed = count('failed') + broken.length
   const skipped = count('skipped', 'pending', 'todo', 'disabled')
   const shown = failed === 0 && exitCode !== 0 ? 1 : failed
+  printSkipped(tests.filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status)))
   console.log(`\n${count('passed')} passed, ${shown} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+}
+
+/** What was skipped for another reason than a missing program: it needs root, an ordinary user, or the system's PostgreSQL. */
+function printSkipped(tests) {
+  const noted = read(notRun)
+  const names = tests.map((test) => [...test.ancestorTitles, test.title].filter(Boolean).join(' > '))
+  const others = names.filter((name) => !noted.includes(JSON.stringify(name.split(' > ').at(-1)).slice(1, -1)))
+  if (others.length === 0) return
+  console.log(
+    '\nNot run here (not asked for, or in need of root, of an ordinary user who can run Node, or of a PostgreSQL of the system):',
+  )
+  for (const name of others) console.log(`  ${name}`)
 }
 
 function read(file) {
