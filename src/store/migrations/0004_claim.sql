@@ -129,17 +129,6 @@ begin
     with claimed as (
       update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
       returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
-    ), slotted as (
-      insert into holdfast.lane_slots (job_id, lane_id) select c.job_id, p_lane from claimed as c where v_lane.slots is not null
-      on conflict on constraint lane_slots_pkey do nothing
-    ), started as (
-      update holdfast.held as h set lease_id = claim_jobs.lease_id from claimed as c where c.pass > 0 and h.job_id = c.job_id
-      returning h.type_id, h.concurrency_key
-    ), counted as (
-      insert into holdfast.starts (type_id, concurrency_key, at)
-      -- The clock is read here and not above: the claim may have waited for its lane meanwhile, and starts now.
-      select s.type_id, s.concurrency_key, holdfast.now() from started as s join holdfast.gates as g on g.type_id = s.type_id
-      where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
@@ -150,13 +139,36 @@ begin
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
-  -- What was admitted has begun; others may come up behind it.
-  if v_gated <> '{}' then
-    perform holdfast.admit_type(t.id, false) from (
-      select distinct q.type_id as id from holdfast.queue as q
-      where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = claim_jobs.lease_id)) and q.pass > 0
-      order by 1) as t;
+  if v_lane.slots is not null then
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
+    on conflict on constraint lane_slots_pkey do nothing;
   end if;
+  if v_gated <> '{}' then
+    perform holdfast.count_starts(claim_jobs.lease_id);
+  end if;
+end $$;
+
+-- Runs under the plan settings of claim_jobs.
+-- What came through a gate has begun: its start is counted where its type has a rate, and others may come up behind it.
+create function holdfast.count_starts(p_lease bigint) returns void language plpgsql as $$
+declare
+  v_types integer[];
+begin
+  with passed as (
+    select q.job_id, q.type_id from holdfast.queue as q
+    where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
+  ), begun as (
+    update holdfast.held as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
+    returning h.type_id, h.concurrency_key
+  ), counted as (
+    insert into holdfast.starts (type_id, concurrency_key, at)
+    -- The clock is read here: the claim may have waited for its lane meanwhile, and starts now.
+    select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
+    where g.rate_count is not null or g.key_rate_count is not null
+  )
+  select array_agg(distinct p.type_id) into v_types from passed as p;
+  perform holdfast.admit_type(t.id, false) from unnest(v_types) as t (id) order by t.id;
 end $$;
 
 -- Runs under the plan settings of claim_jobs.
