@@ -21,17 +21,13 @@ export interface Reachable {
  * for, by getters that stand on the class: a getter on each object would cost more than all the rest of a short attempt.
  */
 export class AttemptContext implements RunContext {
+  readonly job: JobInHand
   readonly #attempt: Reachable
-  #job: JobInHand | undefined
 
   constructor(attempt: Reachable) {
+    const { id, type, priority, attempt: number, maxAttempts, createdAtMs } = attempt.job
+    this.job = { id, type: type.type, priority, attempt: number, maxAttempts, createdAt: new Date(createdAtMs) }
     this.#attempt = attempt
-  }
-
-  get job(): JobInHand {
-    const { id, type, priority, attempt, maxAttempts, createdAtMs } = this.#attempt.job
-    this.#job ??= { id, type: type.type, priority, attempt, maxAttempts, createdAt: new Date(createdAtMs) }
-    return this.#job
   }
 
   get signal(): AbortSignal {

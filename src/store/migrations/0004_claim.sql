@@ -38,6 +38,8 @@ declare
   v_rows tid[];
   v_last bigint;
   v_found integer;
+  v_look boolean;
+  v_passed boolean := false;
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
@@ -85,9 +87,9 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), max(free.seq) into v_rows, v_last
+    select array_agg(free.ctid), max(free.seq), bool_or(free.pass > 0 or free.type_id = any (v_gated)) into v_rows, v_last, v_look
     from (
-      select q.ctid, q.seq from holdfast.queue as q
+      select q.ctid, q.seq, q.pass, q.type_id from holdfast.queue as q
       where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
         and (p_types is null or q.type_id = any (p_types))
       order by q.seq limit v_chunk
@@ -100,7 +102,8 @@ begin
     end if;
     v_after[v_best + 1] := v_last;
     v_found := cardinality(v_rows);
-    if v_gated <> '{}' then
+    if v_look then
+      v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
       select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
@@ -144,7 +147,7 @@ begin
     select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
     on conflict on constraint lane_slots_pkey do nothing;
   end if;
-  if v_gated <> '{}' then
+  if v_passed then
     perform holdfast.count_starts(claim_jobs.lease_id);
   end if;
 end $$;
