@@ -140,19 +140,23 @@ export async function rollback(stage) {
   await client.end()
 }
 
-/** The connection that hears calls is ended; from then on jobs come one by one to a worker at rest. */
+/**
+ * The connection that hears calls is ended; from then on jobs come one by one to a worker at rest. A worker that is not called
+ * looks by itself, after twice as long each time: at most two of these moments are just before a look, whenever it began.
+ */
 export async function lostListener(stage) {
-  stage.promises.pickupWithinMs = 500
-  await stage.worker(stage.url, { poll: '3s' })
+  stage.promises.pickupWithinMs = 300
+  await stage.sql('update holdfast.lanes set poll_ms = 60000')
+  await stage.worker(stage.url, { ...patient, poll: '60s' })
   const listening = () =>
     stage.sql(`select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listener'`)
   await stage.until(async () => (await listening()).length === 1)
-  await stage.sql('select pg_terminate_backend($1)', [(await listening())[0].pid])
-  await stage.until(async () => (await listening()).length === 1, 4_000)
+  const [{ pid }] = await listening()
+  await stage.sql('select pg_terminate_backend($1)', [pid])
+  await stage.until(async () => (await listening()).some((session) => session.pid !== pid), 6_000)
   const producer = stage.producer()
-  for (let n = 0; n < 3; n++) {
-    // Long enough asleep that only a call, or the next poll, gets it up.
-    await pause(4_000)
+  for (const restMs of [2_500, 3_100, 3_700, 4_300, 4_900]) {
+    await pause(restMs)
     const [{ id }] = await enqueue(stage, [{}], producer)
     const asked = now()
     await stage.until(() => starts(stage).some(({ job }) => job === id))
