@@ -19,6 +19,8 @@ export class Report {
   scenarios = {}
   controls = {}
   soak = undefined
+  /** What the asynchronous standby lost, as it must. */
+  asynchronousLoss = undefined
   notRun = []
   failures = []
   invariants = Object.fromEntries(
@@ -65,12 +67,25 @@ export class Report {
   }
 
   write(file) {
-    const { options, versions, seconds, cases, faults, acknowledged, executions, scenarios, controls, soak, notRun, failures } =
-      this
+    const {
+      options,
+      versions,
+      seconds,
+      cases,
+      faults,
+      acknowledged,
+      executions,
+      scenarios,
+      controls,
+      soak,
+      asynchronousLoss,
+      notRun,
+      failures,
+    } = this
     const { seed, long, only } = options
     const result = {
       seed, length: long ? 'long' : 'short', ...(only ? { only } : {}), ...versions, seconds, cases, faults, jobsAcknowledged: acknowledged,
-      executions, invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), notRun, failures,
+      executions, invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
     } // biome-ignore format: the order of the report
     mkdirSync(new URL('.', file), { recursive: true })
     writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)

@@ -6,8 +6,9 @@ import { durable, startServer } from '../server.mjs'
 import { diskFull } from './disk-full.mjs'
 import { faults } from './faults.mjs'
 import { Field } from './field.mjs'
+import { migration } from './migration.mjs'
 import { pgbouncer } from './pgbouncer.mjs'
-import { promotion } from './promotion.mjs'
+import { promotion, promotionAsynchronous } from './promotion.mjs'
 
 const longestMs = 600_000
 
@@ -23,8 +24,9 @@ const mixed = (number) => ({
     const server = await startServer({ settings: { ...durable, max_connections: '60' } })
     const field = await Field.open(server)
     try {
-      await Promise.all([field.startWorker(), field.startWorker(), field.startWorker()])
+      await Promise.all([field.startWorker(), field.startWorker(), field.startWorker(), field.startHttpServer()])
       await Promise.all([field.startProducer(seed), field.startProducer(seed + 1), field.startCanceller(seed)])
+      await field.startHttpProducer(seed)
       const facts = []
       for (const name of plan) {
         if (!(await field.progress())) facts.push(`I14: nothing went on before ${name}`)
@@ -39,7 +41,7 @@ const mixed = (number) => ({
   },
 })
 
-const special = [pgbouncer, promotion, diskFull]
+const special = [pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
 
 export const campaigns = {
   name: 'campaigns',

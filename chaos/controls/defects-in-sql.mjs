@@ -1,6 +1,6 @@
 // Defects in the functions of the database.
 import { inSql } from './patches.mjs'
-import { lateResult, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
+import { lateResult, lateRetry, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
 
 export const defectsInSql = [
   {
@@ -61,7 +61,7 @@ export const defectsInSql = [
   {
     name: 'backoff-ignored',
     caughtBy: 'I15',
-    story: quiet,
+    story: lateRetry,
     put: inSql('settle_jobs', 'e.delay * v_ms', '0 * v_ms'),
   },
   {
