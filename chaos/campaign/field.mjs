@@ -137,6 +137,7 @@ export class Field {
       if (!stopped) facts.push(`I14: worker ${worker.pid} did not stop when it was told to`)
     }
     for (const end of this.between.splice(0)) await end()
+    this.proxy.endLost()
     const entries = this.ledger.entries()
     // Whoever ran poison has said so before it died.
     const killed = new Set(entries.filter(({ kind }) => kind === 'killed').map(({ pid }) => pid))
