@@ -10,6 +10,14 @@ export function describeVersions() {
   return { holdfast: version, node: process.version, cores: cpus().length, loadBefore }
 }
 
+/** What a violation was found in: moments differ from run to run, so that it may not show again. */
+function keep(name, history) {
+  const file = new URL(`./results/failed/${name.replaceAll('/', '.')}.json`, import.meta.url)
+  mkdirSync(new URL('.', file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(history, null, 1)}\n`)
+  console.log(`  its ledger and the state of its database are in chaos/results/failed/${name.replaceAll('/', '.')}.json`)
+}
+
 export class Report {
   #begun = performance.now()
   faults = {}
@@ -36,8 +44,8 @@ export class Report {
     this.faults[kind] = (this.faults[kind] ?? 0) + times
   }
 
-  /** One case or campaign with what its checker said. `facts` are violations beyond the invariants. */
-  add(name, { verdicts, facts = [], acknowledged = 0, executions = 0 }) {
+  /** One case or campaign with what its checker said. `facts` are violations beyond the invariants; `history` is the evidence. */
+  add(name, { verdicts, facts = [], acknowledged = 0, executions = 0, history }) {
     this.cases += 1
     this.acknowledged += acknowledged
     this.executions += executions
@@ -48,6 +56,7 @@ export class Report {
       found.push(...violations.slice(0, 5).map((text) => `${invariant}: ${text}`))
     }
     this.fail(name, found)
+    if (found.length > 0 && history) keep(name, history)
     return found
   }
 
