@@ -26,6 +26,8 @@ export class Report {
   cases = 0
   scenarios = {}
   controls = {}
+  /** How many cases were run of how many there are, and of how many operations. */
+  sweep = undefined
   soak = undefined
   /** What the asynchronous standby lost, as it must. */
   asynchronousLoss = undefined
@@ -94,7 +96,7 @@ export class Report {
     const { seed, long, only } = options
     const result = {
       seed, length: long ? 'long' : 'short', ...(only ? { only } : {}), ...versions, seconds, cases, faults, jobsAcknowledged: acknowledged,
-      executions, invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
+      executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
     } // biome-ignore format: the order of the report
     mkdirSync(new URL('.', file), { recursive: true })
     writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)

@@ -21,19 +21,30 @@ export const scenariosPart = {
   async run({ only, long }, report) {
     for (const name of names(only)) {
       const key = name.split('/')[1]
-      const measured = await within(3_600_000, name, measure(key, lengths[long ? 'long' : 'short'])).catch((error) => {
-        report.fail(name, [`it broke: ${error.stack}`])
-      })
+      const first = await once(name, key, long, report)
+      // A lost job is a verdict. A ratio below may also be what others did to the machine meanwhile: it is measured once more.
+      const again = first && first.lost === 0 && first.ratio < least ? await once(name, key, long, report) : undefined
+      const measured = again ?? first
       if (!measured) continue
-      report.scenarios[key] = measured
-      console.log(`${name}: ${measured.before} jobs/s before, ${measured.during} after: ${Math.round(measured.ratio * 100)} %`)
-      if (measured.lost > 0) report.fail(name, [`I1: ${measured.lost} acknowledged jobs are not completed`])
+      report.scenarios[key] = { ...measured, ...(again ? { firstRatio: first.ratio } : {}) }
       if (measured.ratio < least)
         report.fail(name, [
-          `${Math.round(measured.ratio * 100)} % of the undisturbed throughput, and ${least * 100} % are promised`,
+          `${percent(measured)} of the undisturbed throughput${again ? `, and ${percent(first)} at the first try` : ''}; ${least * 100} % are promised`,
         ])
     }
   },
+}
+
+const percent = ({ ratio }) => `${Math.round(ratio * 1000) / 10} %`
+
+async function once(name, key, long, report) {
+  const measured = await within(3_600_000, name, measure(key, lengths[long ? 'long' : 'short'])).catch((error) => {
+    report.fail(name, [`it broke: ${error.stack}`])
+  })
+  if (!measured) return undefined
+  console.log(`${name}: ${measured.before} jobs/s before, ${measured.during} after: ${percent(measured)}`)
+  if (measured.lost > 0) report.fail(name, [`I1: ${measured.lost} acknowledged jobs are not completed`])
+  return measured
 }
 
 const names = (only) =>

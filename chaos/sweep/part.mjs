@@ -8,14 +8,14 @@ import { casesOf, runCase } from './sweep.mjs'
 
 /** Cases mostly wait: for a timeout, for a lease to run out. */
 const atOnce = 20
-const inShortRun = 160
+const inShortRun = 240
 
 export const sweep = {
   name: 'sweep',
   async list(options) {
     const server = await startServer({ settings: quick })
     try {
-      return (await chosenCases(server, options)).map(({ name }) => name)
+      return (await chosenCases(server, options)).cases.map(({ name }) => name)
     } finally {
       await server.stop()
     }
@@ -23,8 +23,14 @@ export const sweep = {
   async run(options, report) {
     const server = await startServer({ settings: quick })
     try {
-      const cases = await chosenCases(server, options)
-      console.log(`sweep: ${cases.length} cases`)
+      const { cases, all } = await chosenCases(server, options)
+      const swept = new Set(cases.map(({ operation }) => operation.name)).size
+      report.sweep = { cases: cases.length, of: all, operations: swept }
+      console.log(
+        cases.length === all
+          ? `sweep: all ${all} cases of ${swept} operations`
+          : `sweep: a sample of ${cases.length} of the ${all} cases, chosen by the seed, of all ${swept} operations; --long runs them all`,
+      )
       await eachAtOnce(cases, atOnce, async (one) => {
         const found = await within(120_000, one.name, runCase(server, one)).catch((error) => ({
           verdicts: {},
@@ -45,6 +51,7 @@ async function chosenCases(server, { only, long, seed }) {
   await eachAtOnce(concerned, atOnce, async (operation) => found.push(...(await casesOf(server, operation))))
   found.sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
   const all = found.filter(({ name }) => name.startsWith(only))
-  if (long || only.startsWith('sweep/')) return all
-  return sample(all, inShortRun, ({ operation, at }) => `${operation.name} ${at.side} ${at.fault}`, seeded(seed))
+  if (long || only.startsWith('sweep/')) return { cases: all, all: all.length }
+  const cases = sample(all, inShortRun, ({ operation, at }) => `${operation.name} ${at.side} ${at.fault}`, seeded(seed))
+  return { cases, all: all.length }
 }
