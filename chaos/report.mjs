@@ -78,25 +78,12 @@ export class Report {
   }
 
   write(file) {
-    const {
-      options,
-      versions,
-      seconds,
-      cases,
-      faults,
-      acknowledged,
-      executions,
-      scenarios,
-      controls,
-      soak,
-      asynchronousLoss,
-      notRun,
-      failures,
-    } = this
-    const { seed, long, only } = options
+    const { options, versions, seconds, cases, faults, sweep, scenarios, controls, soak, asynchronousLoss, notRun, failures } =
+      this
+    const { seed, long, only, minutes } = options
     const result = {
-      seed, length: long ? 'long' : 'short', ...(only ? { only } : {}), ...versions, seconds, cases, faults, jobsAcknowledged: acknowledged,
-      executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
+      seed, length: long ? 'long' : 'short', ...(minutes ? { minutes } : {}), ...(only ? { only } : {}), finished: new Date().toISOString(), ...versions, seconds, cases, faults, jobsAcknowledged: this.acknowledged,
+      executions: this.executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
     } // biome-ignore format: the order of the report
     mkdirSync(new URL('.', file), { recursive: true })
     writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
