@@ -19,7 +19,12 @@ export const controlsPart = {
     console.log(`controls: ${chosen.length}`)
     try {
       await eachAtOnce(chosen, atOnce, async (control) => {
-        const { verdicts, broke } = await tell(server, control.name)
+        let { verdicts, broke } = await tell(server, control.name)
+        // A machine that is busy with other things may hide what a defect does; never what a correct story must not do.
+        if (control.caughtBy && verdicts && verdicts[control.caughtBy].violations.length === 0) {
+          console.log(`  ${control.name} was not caught at the first try`)
+          ;({ verdicts, broke } = await tell(server, control.name))
+        }
         if (verdicts) judge(control, verdicts, report)
         else report.fail(control.name, [`it came to no verdict: ${broke}`])
       })
