@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { DeadLetters } from './dead-letters/dead-letters.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
@@ -38,6 +39,8 @@ export class Holdfast {
   readonly types: TypeRegistry
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
+  /** Jobs that ended dead: find, replay, discard. */
+  readonly deadLetters: DeadLetters
   readonly #backpressure: Backpressure
   readonly #moves: Moves
   readonly #approvals: Approvals
@@ -57,6 +60,7 @@ export class Holdfast {
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
+    this.deadLetters = new DeadLetters(this.store, this.types)
     this.#backpressure = new Backpressure(this.store.operate)
     this.#moves = new Moves(this.store)
     this.#approvals = new Approvals(this.store.move)

@@ -19,6 +19,7 @@ const storeys = [
   ['job', 'config'],
   ['store'],
   ['enqueue', 'claim', 'flow', 'run', 'settle', 'history', 'compose', 'schedule', 'upkeep'],
+  ['dead-letters'],
   ['holdfast.ts'],
   ['index.ts', 'worker'],
   ['access', 'metrics', 'dev'],

@@ -183,7 +183,7 @@ export interface DecidedRow extends MovedRow {
 }
 
 export interface MoveRow {
-  move: 'set_priority' | 'reschedule' | 'run_now'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
   actor: string
   why: string | null
   before: Record<string, unknown>
@@ -214,4 +214,22 @@ export interface LogLineRow {
   attempt: number
   at: number
   line: string
+}
+
+/** Where a dead letter stands in the list, to the microsecond. `fits` is false in a last row that only says how far was read. */
+export interface DeadPlaceRow {
+  id: string
+  at: string
+  fits: boolean
+}
+
+export interface DeadLetterRow extends DeadPlaceRow {
+  died_at: number
+  type: string
+  priority: number
+  attempt: number
+  reason: 'exhausted' | 'fatal' | 'poison'
+  error: Record<string, unknown> | null
+  max_attempts: number | null
+  created_at: number | null
 }

@@ -2,6 +2,7 @@ import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Uniqueness } from '../job/unique.js'
 import { Database, type DatabaseOptions } from './database.js'
+import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
 import { OperatorStore } from './operator-store.js'
@@ -45,7 +46,6 @@ export interface RegisteredType {
   unique: Uniqueness | undefined
 }
 
-/** Which jobs are meant; null does not matter. */
 /** One ended attempt on its way to history. */
 export interface EndedAttempt {
   jobId: string
@@ -67,6 +67,7 @@ export class Store {
   readonly operate: OperatorStore
   readonly move: MoveStore
   readonly sayings: SayingsStore
+  readonly deadLetters: DeadLetterStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -74,6 +75,7 @@ export class Store {
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
     this.sayings = new SayingsStore(this.database)
+    this.deadLetters = new DeadLetterStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */

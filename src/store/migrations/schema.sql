@@ -98,6 +98,8 @@ table holdfast.dead_letters partition by RANGE (died_at)
   error            jsonb
   constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text, 'poison'::text])))
   INDEX dead_letters_by_job ON ONLY holdfast.dead_letters USING btree (job_id)
+  INDEX dead_letters_newest ON ONLY holdfast.dead_letters USING btree (died_at, job_id)
+  INDEX dead_letters_newest_of_type ON ONLY holdfast.dead_letters USING btree (type_id, died_at, job_id)
 
 table holdfast.dead_letters_rest
   job_id           uuid not null
@@ -108,7 +110,9 @@ table holdfast.dead_letters_rest
   reason           text not null
   error            jsonb
   constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text, 'poison'::text])))
+  INDEX dead_letters_rest_died_at_job_id_idx ON holdfast.dead_letters_rest USING btree (died_at, job_id)
   INDEX dead_letters_rest_job_id_idx ON holdfast.dead_letters_rest USING btree (job_id)
+  INDEX dead_letters_rest_type_id_died_at_job_id_idx ON holdfast.dead_letters_rest USING btree (type_id, died_at, job_id)
 
 table holdfast.depth_limits
   scope            text not null
@@ -334,7 +338,7 @@ table holdfast.moves
   why              text
   before           jsonb not null
   after            jsonb not null
-  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text])))
+  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text, 'replay'::text])))
   INDEX moves_of_job ON holdfast.moves USING btree (job_id, at)
 
 table holdfast.progress
@@ -924,6 +928,28 @@ function holdfast.depths_under_limit(p_types text[])
            select al.name from holdfast.types as a join holdfast.lanes as al on al.id = a.lane_id where a.name = any (p_types)))
   group by m.scope, m.name, m.soft, m.hard, m.oldest
 
+function holdfast.discard_dead(p_jobs uuid[], p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_dead uuid[] := holdfast.lock_dead(p_jobs);
+begin
+  if v_dead = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_dead(p_jobs[1]);
+    return;
+  end if;
+  return query
+    with gone as (
+      delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.job_id, d.attempt
+    ), recorded as (
+      insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
+      select g.job_id, holdfast.now(), 'discarded', g.attempt,
+             jsonb_build_object('name', 'Discarded', 'message', concat_ws(': ', 'discarded by ' || p_by, p_why), 'by', p_by, 'why', p_why)
+      from gone as g
+    )
+    select g.job_id, true, 'dead', 'discarded', null::text from gone as g order by g.job_id;
+end 
+
 function holdfast.drop_gate_if_open(p_type integer)
   returns void, plpgsql, volatile, parallel unsafe
 begin
@@ -1343,6 +1369,35 @@ begin
   return v_facts;
 end 
 
+function holdfast.find_dead(p_type text, p_reason text, p_error text, p_died_from timestamp with time zone, p_died_before timestamp with time zone, p_before_at timestamp with time zone, p_before_job uuid, p_limit integer, p_scan integer)
+  returns TABLE(job_id uuid, died_at timestamp with time zone, type_id integer, priority smallint, attempt smallint, reason text, error jsonb, fits boolean), plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, jit=off, plan_cache_mode=force_custom_plan
+declare
+  v_type integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_seen integer := 0;
+  v_found integer := 0;
+begin
+  for job_id, died_at, type_id, priority, attempt, reason, error in
+    select d.job_id, d.died_at, d.type_id, d.priority, d.attempt, d.reason, d.error from holdfast.dead_letters as d
+    where (v_type is null or d.type_id = v_type) and (p_reason is null or d.reason = p_reason)
+      and (p_died_from is null or d.died_at >= p_died_from) and (p_died_before is null or d.died_at < p_died_before)
+      and (p_before_at is null or (d.died_at <= p_before_at and (d.died_at, d.job_id) < (p_before_at, p_before_job)))
+    order by d.died_at desc, d.job_id desc limit p_scan
+  loop
+    v_seen := v_seen + 1;
+    fits := p_error is null or strpos(lower(concat_ws(': ', error ->> 'name', error ->> 'message')), lower(p_error)) > 0;
+    if fits then
+      v_found := v_found + 1;
+      return next;
+      exit when v_found = p_limit;
+    end if;
+  end loop;
+  if v_seen = p_scan and v_found < p_limit then
+    fits := false;
+    return next;
+  end if;
+end 
+
 function holdfast.first_id_at(at timestamp with time zone)
   returns uuid, sql, immutable, parallel safe
  select (lpad(to_hex(floor(extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid 
@@ -1516,6 +1571,25 @@ begin
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
   perform holdfast.wake_lanes(v_lanes, false);
+end 
+
+function holdfast.lock_dead(p_jobs uuid[])
+  returns uuid[], plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+begin
+  if cardinality(p_jobs) > 1 then
+    return array(select d.job_id from holdfast.dead_letters as d where d.job_id = any (p_jobs) order by d.job_id for update skip locked);
+  end if;
+  loop
+    perform from holdfast.dead_letters as d where d.job_id = p_jobs[1] for update;
+    if found then
+      return p_jobs;
+    end if;
+    -- Its row may have been carried into the partition of its day while we waited for it.
+    if not exists (select from holdfast.dead_letters as d where d.job_id = p_jobs[1]) then
+      return '{}';
+    end if;
+  end loop;
 end 
 
 function holdfast.lock_gate(p_type integer)
@@ -1835,6 +1909,15 @@ function holdfast.new_job_id()
   select (substr(t, 1, 12) || '7' || substr(r, 14, 3) || substr(r, 17, 16))::uuid
   from (select lpad(to_hex(floor(extract(epoch from holdfast.now()) * 1000)::bigint), 12, '0') as t,
                replace(gen_random_uuid()::text, '-', '') as r) as parts
+
+function holdfast.not_dead(p_job uuid)
+  returns SETOF holdfast.moved, sql, volatile, parallel unsafe
+  select p_job, false, j.status, j.status, case j.status
+    when 'discarded' then 'it was already discarded'
+    else coalesce((select format('it was already replayed by %s and is %s', m.actor, j.status) from holdfast.moves as m
+                   where m.job_id = p_job and m.move = 'replay' order by m.at desc limit 1),
+                  format('it is not dead but %s', j.status)) end
+  from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
 
 function holdfast.not_live(p_job uuid)
   returns SETOF holdfast.moved, sql, volatile, parallel unsafe
@@ -2231,6 +2314,61 @@ begin
     from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id returning g.type_id into v_type;
     insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, coalesce(p_concurrency_key, ''));
   end if;
+end 
+
+function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_moved holdfast.moved[];
+  v_go uuid[];
+  v_ask uuid[];
+begin
+  if v_dead = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_dead(p_jobs[1]);
+    return;
+  end if;
+  with risen as (
+    delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
+  ), known as materialized (
+    select r.*, b.payload, t.lane_id, p_payload is not null and exists (
+      select from holdfast.approval_requests as a where a.job_id = r.job_id) as asks
+    from risen as r join holdfast.bodies as b on b.id = r.job_id join holdfast.types as t on t.id = r.type_id
+  ), told as (
+    insert into holdfast.moves (job_id, at, move, actor, why, before, after)
+    select k.job_id, v_now, 'replay', p_by, p_why,
+           jsonb_strip_nulls(jsonb_build_object('died_at', k.died_at, 'reason', k.reason, 'attempt', k.attempt,
+             'payload', case when p_payload is not null then k.payload::text end,
+             'approved_by', case when k.asks then (select jsonb_agg(a.actor order by a.at) from holdfast.approvals as a
+                                                   where a.job_id = k.job_id and a.verdict = 'approve') end)),
+           jsonb_strip_nulls(jsonb_build_object('attempt', 1, 'payload', p_payload))
+    from known as k
+  ), back as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select k.job_id, case when k.asks then 'infinity' else v_now end, k.type_id, k.lane_id, k.priority, 1,
+           case when k.asks then 'awaiting_approval' else 'scheduled' end
+    from known as k
+  )
+  select array_agg(row (k.job_id, true, 'dead', case when k.asks then 'awaiting_approval' else 'pending' end, null)::holdfast.moved
+                   order by k.job_id),
+         array_agg(k.job_id) filter (where not k.asks), array_agg(k.job_id) filter (where k.asks)
+  into v_moved, v_go, v_ask from known as k;
+  -- A dead letter never outlives its body. If one did, it would have to stay where people see it.
+  if coalesce(cardinality(v_moved), 0) <> cardinality(v_dead) then
+    raise exception 'the body of a dead letter is missing' using errcode = 'XX000';
+  end if;
+  -- Attempts are counted from one again, and what an earlier number said must not outrank them.
+  delete from holdfast.progress as p where p.job_id = any (v_dead);
+  if p_payload is not null then
+    update holdfast.bodies as b set payload = p_payload::json where b.id = any (v_dead);
+    delete from holdfast.checkpoints as c where c.job_id = any (v_dead);
+    delete from holdfast.approvals as a where a.job_id = any (v_ask);
+    update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
+  end if;
+  perform holdfast.make_ready(v_go);
+  return query select * from unnest(v_moved);
 end 
 
 function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamp with time zone, p_delay_ms double precision, p_by text, p_why text)
