@@ -21,7 +21,7 @@ const storeys = [
   ['enqueue', 'claim', 'flow', 'run', 'settle', 'history', 'compose', 'schedule', 'upkeep'],
   ['dead-letters'],
   ['holdfast.ts'],
-  ['index.ts', 'worker'],
+  ['index.ts', 'worker', 'remote'],
   ['access', 'metrics', 'dev'],
   ['testing'],
   ['server'],

@@ -400,6 +400,7 @@ table holdfast.types
   registered_at    timestamp with time zone default holdfast.now() not null
   gated            boolean default false not null
   approval         jsonb
+  backoff          jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
   constraint timeout_is_positive CHECK ((timeout_ms > 0))
@@ -443,6 +444,11 @@ table holdfast.workers
   started_at       timestamp with time zone default holdfast.now() not null
   seen_at          timestamp with time zone default holdfast.now() not null
   stopped_at       timestamp with time zone
+  token_hash       bytea
+  drain_asked_at   timestamp with time zone
+  drain_asked_by   text
+  drain_asked_why  text
+  constraint hash_has_32_bytes CHECK ((octet_length(token_hash) = 32))
   constraint workers_pkey PRIMARY KEY (id)
 
 function holdfast.admit_ahead()
@@ -852,6 +858,16 @@ begin
   set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
   where type_id = p_type and breaker_opened_at is not null;
 end 
+
+function holdfast.close_empty_leases(p_worker integer, p_leases bigint[])
+  returns void, sql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+  delete from holdfast.leases where id = any (array(
+    select l.id from holdfast.leases as l
+    where l.id = any (p_leases) and l.worker_id = p_worker
+      and not exists (select from holdfast.queue as q where q.job_id = any (l.jobs) and q.lease_id = l.id)
+      and not exists (select from holdfast.cancellations as c where c.lease_id = l.id)
+    for update skip locked))
 
 function holdfast.crashes_before(p_job uuid)
   returns text[], sql, stable, parallel unsafe
