@@ -15,6 +15,7 @@ export const errorTable = {
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
   unique_conflict: { status: 409, retryable: false, title: 'Another job stands for this unique key' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
+  unknown_worker: { status: 409, retryable: false, title: 'No worker with that token is signed on' },
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction is of no client that is known here' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },

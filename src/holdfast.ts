@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { DeadLetters } from './dead-letters/dead-letters.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { Gatherer } from './enqueue/gatherer.js'
@@ -39,6 +40,8 @@ export class Holdfast {
   readonly types: TypeRegistry
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
+  /** Jobs that ended dead: find, replay, discard. */
+  readonly deadLetters: DeadLetters
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
@@ -58,6 +61,7 @@ export class Holdfast {
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
+    this.deadLetters = new DeadLetters(this.store, this.types)
     const backpressure = new Backpressure(this.store.operate)
     this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store) }
     this.#moves = new Moves(this.store)

@@ -50,7 +50,8 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
   }
 }
 
-async function checkAgainstSchema(definition: AnyJobType, payload: unknown): Promise<void> {
+/** Refuses a payload that the type's own schema refuses, naming every place. */
+export async function checkAgainstSchema(definition: AnyJobType, payload: unknown): Promise<void> {
   const result = await definition.schema?.['~standard'].validate(payload)
   if (!result?.issues) return
   const problems = result.issues.map((issue) => {

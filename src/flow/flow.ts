@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
+import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { explained } from '../store/sqlstate.js'
 import { type By, named } from './by.js'
@@ -43,6 +44,13 @@ export class Flow {
 
   async resumeLane(lane: string, who: By): Promise<void> {
     await this.setLane(lane, { enabled: true }, who)
+  }
+
+  /** Orders a worker behind HTTP to finish what it has and to claim no more. It hears so with its next heartbeat or claim. */
+  async drainRemoteWorker(id: number, who: By): Promise<void> {
+    wholeNumber(id, 'id', 1, 2_147_483_647)
+    if (await told(this.#store.drainRemoteWorker(id, named(who)))) return
+    throw new HoldfastError('not_found', `no remote worker ${id} is signed on; a worker of the SDK is drained by stopping it`)
   }
 
   /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */

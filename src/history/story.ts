@@ -48,7 +48,7 @@ export interface LogLine {
 }
 
 export interface Change {
-  move: 'set_priority' | 'reschedule' | 'run_now'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
   by: string
   why: string | null
   before: Record<string, unknown>
@@ -144,8 +144,13 @@ function date(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function change({ actor: by, at, ...row }: MoveRow): Change {
-  return { by, ...row, at: new Date(at) }
+function change({ actor: by, at, before, after, ...row }: MoveRow): Change {
+  return { by, ...row, before: withPayload(before), after: withPayload(after), at: new Date(at) }
+}
+
+/** A payload that was changed is kept as the exact text it was stored as. */
+function withPayload(kept: Record<string, unknown>): Record<string, unknown> {
+  return typeof kept.payload === 'string' ? { ...kept, payload: decodePayload(kept.payload) } : kept
 }
 
 function approval(rows: readonly ApprovalRow[]): StoryApproval | undefined {

@@ -9,6 +9,7 @@ import { healthRoutes } from './routes/health.js'
 import { jobRoutes } from './routes/jobs.js'
 import { pageRoutes } from './routes/page.js'
 import { statusRoutes } from './routes/status.js'
+import { workerRoutes } from './routes/worker.js'
 import { securityHeaders } from './security-headers.js'
 
 export interface ServerOptions {
@@ -30,6 +31,8 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
     bodyLimit,
     requestTimeout: requestTimeoutMs,
     frameworkErrors: answerFrameworkError,
+    // As it comes or not at all: by default unknown fields would be dropped and a text taken for a number, both without a word.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, verbose: true } },
   })
   app.addHook('onSend', async (_request, reply) => void reply.headers(securityHeaders))
   // The line break is for people who ask with curl: without it their prompt stands behind the answer.
@@ -41,5 +44,6 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast)
   statusRoutes(app, holdfast, options.worker)
+  workerRoutes(app, holdfast, log)
   return app
 }

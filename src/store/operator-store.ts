@@ -99,6 +99,11 @@ export class OperatorStore {
   async operateBreaker(type: string, action: string, who: Named): Promise<void> {
     await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why])
   }
+
+  /** Orders a remote worker to claim no more. False: there is no such worker. */
+  async drainRemoteWorker(worker: number, who: Named): Promise<boolean> {
+    return (await this.#database.query(statement('drainRemoteWorker'), [worker, who.by, who.why])).length > 0
+  }
 }
 
 /** A numeric column comes as text. */

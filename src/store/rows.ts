@@ -185,7 +185,7 @@ export interface DecidedRow extends MovedRow {
 }
 
 export interface MoveRow {
-  move: 'set_priority' | 'reschedule' | 'run_now'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
   actor: string
   why: string | null
   before: Record<string, unknown>
@@ -217,4 +217,42 @@ export interface LogLineRow {
   at: number
   level: LogLevel
   line: string
+}
+
+/** Where a dead letter stands in the list, to the microsecond. `fits` is false in a last row that only says how far was read. */
+export interface DeadPlaceRow {
+  id: string
+  at: string
+  fits: boolean
+}
+
+export interface DeadLetterRow extends DeadPlaceRow {
+  died_at: number
+  type: string
+  priority: number
+  attempt: number
+  reason: 'exhausted' | 'fatal' | 'poison'
+  error: Record<string, unknown> | null
+  max_attempts: number | null
+  created_at: number | null
+}
+
+export interface RemoteWorkerRow {
+  /** SHA-256 of its secret, in hexadecimal. */
+  hash: string
+  drain: boolean
+  why: string | null
+  types: { id: number; name: string; timeoutMs: number }[]
+}
+
+/** An attempt that holds its lease, and what decides about its end. */
+export interface HeldAttemptRow {
+  id: string
+  lease: string
+  attempt: number
+  max: number
+  /** Null: the default. */
+  backoff: { base: number; factor: number; cap: number; jitter: number } | null
+  /** Milliseconds since it was claimed. */
+  age: number
 }

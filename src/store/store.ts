@@ -1,39 +1,20 @@
 import { type Approval, encodeApproval } from '../job/approval.js'
+import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Uniqueness } from '../job/unique.js'
 import { Database, type DatabaseOptions } from './database.js'
+import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
+import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
+import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
 import type { Queryable } from './transaction.js'
 
-/** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
-export interface NewJob {
-  id: string
-  /** Whether the producer brought the id, so that it may exist already. */
-  brought: boolean
-  type: string
-  payload: string
-  priority: number | null
-  maxAttempts: number | null
-  delayMs: number | null
-  runAt: string | null
-  idempotencyKey: string | null
-  concurrencyKey: string | null
-  /** JSON, or null where the type alone decides whether it has to be approved. */
-  approval: string | null
-  /** False: none, whatever the type says. */
-  unique: Uniqueness | false | null
-}
-
-/** What became of a job that was not simply created, and the job that stands for it. */
-export interface Stands {
-  id: string
-  what: 'existing' | 'replaced' | 'debounced' | 'queued_behind'
-}
+export type { NewJob, Stands } from './new-job.js'
 
 export interface RegisteredType {
   type: string
@@ -43,9 +24,10 @@ export interface RegisteredType {
   timeoutMs: number
   approval: Approval | undefined
   unique: Uniqueness | undefined
+  /** A function only its own worker can call; for others the default holds. */
+  backoff?: Backoff | BackoffFunction
 }
 
-/** Which jobs are meant; null does not matter. */
 /** One ended attempt on its way to history. */
 export interface EndedAttempt {
   jobId: string
@@ -67,6 +49,8 @@ export class Store {
   readonly operate: OperatorStore
   readonly move: MoveStore
   readonly sayings: SayingsStore
+  readonly deadLetters: DeadLetterStore
+  readonly remote: RemoteStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -74,6 +58,8 @@ export class Store {
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
     this.sayings = new SayingsStore(this.database)
+    this.deadLetters = new DeadLetterStore(this.database)
+    this.remote = new RemoteStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -87,6 +73,7 @@ export class Store {
       update,
       types.map((t) => encodeApproval(t.approval)),
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
+      types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
     ])
   }
 

@@ -1,0 +1,131 @@
+import { HoldfastError } from '../../errors.js'
+import { type Duration, toMilliseconds } from '../../job/duration.js'
+import { isJobId } from '../../job/id.js'
+import { didYouMean } from '../../job/nearest.js'
+import type { Outcome } from '../../job/outcome.js'
+import { encodePayload } from '../../job/payload.js'
+import type { BackoffOption } from '../../job/retry.js'
+import { logLine, progress } from '../../job/saying.js'
+import { type AnyJobType, defineType } from '../../job/type.js'
+import type { RemoteResult, RemoteSaying } from '../../remote/results.js'
+import type { RemoteWorker } from '../../remote/workers.js'
+
+/** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the house. */
+
+export interface Definition {
+  type: string
+  lane?: string
+  priority?: number
+  max_attempts?: number
+  timeout?: Duration
+  backoff?: BackoffOption
+}
+
+export interface Said {
+  job: string
+  lease: string
+  progress?: number
+  note?: string
+  lines?: string[]
+  checkpoint?: unknown
+}
+
+export interface Result {
+  job: string
+  lease: string
+  result: 'complete' | 'fail' | 'snooze' | 'hand_back'
+  ran_ms?: number
+  error?: { name?: string; message: string; stack?: string; code?: string }
+  fatal?: boolean
+  timed_out?: boolean
+  retry_after?: Duration
+  delay?: Duration
+  stop?: 'type' | 'key'
+}
+
+const defaultLease = '60s'
+const leaseMs = { least: 1_000, most: 86_400_000 }
+const longestWaitMs = 30_000
+const longestDelayMs = 30 * 86_400_000
+
+export function defined(type: string | Definition): string | AnyJobType {
+  if (typeof type === 'string') return type
+  const { max_attempts: maxAttempts, ...rest } = type
+  return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
+}
+
+export function typesOf(worker: RemoteWorker, asked: readonly string[] | undefined): Map<number, RemoteWorker['types'][number]> {
+  const known = worker.types.map(({ name }) => name)
+  const foreign = asked?.find((name) => !known.includes(name))
+  if (foreign !== undefined)
+    throw refused('types', `has ${foreign}${didYouMean(foreign, known)}; this worker registered for ${known.join(', ')}`)
+  return new Map(worker.types.filter(({ name }) => !asked || asked.includes(name)).map((type) => [type.id, type]))
+}
+
+export function readResult(given: Result, place: string): RemoteResult {
+  const { job, lease, result, ran_ms: ranMs } = given
+  checkJob(job, `${place}.job`)
+  return { job, lease, outcome: outcomeOf(given, result, place), ...(ranMs === undefined ? {} : { ranMs }) }
+}
+
+function outcomeOf(given: Result, result: Result['result'], place: string): Outcome {
+  const only = (field: keyof Result, of: Result['result']) => {
+    if (given[field] !== undefined && result !== of) throw refused(`${place}.${field}`, `is only for a result that is ${of}`)
+  }
+  for (const field of ['error', 'fatal', 'timed_out', 'retry_after'] as const) only(field, 'fail')
+  for (const field of ['delay', 'stop'] as const) only(field, 'snooze')
+  switch (result) {
+    case 'complete':
+      return { kind: 'completed' }
+    case 'hand_back':
+      return { kind: 'handed_back' }
+    case 'snooze': {
+      if (given.delay === undefined) throw refused(`${place}.delay`, 'is missing; a snooze says for how long')
+      const delayMs = within(given.delay, `${place}.delay`, 0, longestDelayMs)
+      return { kind: 'snoozed', delayMs, ...(given.stop === undefined ? {} : { stop: given.stop }) }
+    }
+    case 'fail': {
+      if (given.error === undefined) throw refused(`${place}.error`, 'is missing; a failure has a message')
+      const failure = { name: 'Error', ...given.error }
+      if (given.timed_out) return { kind: 'timed_out', failure }
+      const { retry_after: after, fatal = false } = given
+      const asked = after === undefined ? {} : { retryAfterMs: within(after, `${place}.retry_after`, 0, longestDelayMs) }
+      return { kind: 'failed', failure, fatal, ...asked }
+    }
+  }
+}
+
+export function readSaid(said: readonly Said[] = []): RemoteSaying[] {
+  return said.map(({ job, lease, progress: fraction, note, lines = [], checkpoint }, i) => {
+    checkJob(job, `said[${i}].job`)
+    const sayings = [...(fraction === undefined ? [] : [progress(fraction, note)]), ...lines.map((line) => logLine(line, 'info'))]
+    return {
+      job,
+      lease,
+      sayings,
+      ...(checkpoint === undefined ? {} : { checkpoint: encodePayload(checkpoint, `said[${i}].checkpoint`) }),
+    }
+  })
+}
+
+export function waitOf(wait: Duration | undefined): number {
+  return within(wait ?? 0, 'wait', 0, longestWaitMs)
+}
+
+export function leaseOf(lease: Duration | undefined): number {
+  return within(lease ?? defaultLease, 'lease', leaseMs.least, leaseMs.most)
+}
+
+function within(value: Duration, field: string, least: number, most: number): number {
+  const ms = Math.ceil(toMilliseconds(value, field))
+  if (ms >= least && ms <= most) return ms
+  throw refused(field, `is ${ms} ms; it must lie between ${least} and ${most}`)
+}
+
+function checkJob(id: string, field: string): void {
+  if (!isJobId(id)) throw refused(field, 'is not a job id')
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}
