@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import { Access } from './access/access.js'
+import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
@@ -38,6 +40,8 @@ export class Holdfast {
   readonly types: TypeRegistry
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
+  /** Keys and roles of those who come over HTTP. */
+  readonly access: Access
   readonly #backpressure: Backpressure
   readonly #moves: Moves
   readonly #approvals: Approvals
@@ -57,6 +61,7 @@ export class Holdfast {
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
+    this.access = new Access(this.store.access)
     this.#backpressure = new Backpressure(this.store.operate)
     this.#moves = new Moves(this.store)
     this.#approvals = new Approvals(this.store.move)
@@ -147,6 +152,11 @@ export class Holdfast {
   /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
   reject(id: string, who: By & { why: string }): Promise<Decided> {
     return this.#approvals.reject(id, who)
+  }
+
+  /** What operators did, the latest first. */
+  async audit(question: AuditQuestion = {}): Promise<AuditLine[]> {
+    return readAudit(this.store.access, question)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

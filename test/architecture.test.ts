@@ -19,12 +19,13 @@ const storeys = [
   ['job', 'config'],
   ['store'],
   ['enqueue', 'claim', 'flow', 'run', 'settle', 'history', 'compose', 'schedule', 'upkeep'],
+  ['access'],
   ['holdfast.ts'],
   ['index.ts', 'worker'],
-  ['access', 'metrics', 'dev'],
+  ['metrics', 'dev'],
   ['testing'],
   ['server'],
-  ['cli'],
+  ['client', 'cli'],
 ]
 
 const roomOf = (path: string) => path.split('/')[0] as string

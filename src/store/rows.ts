@@ -52,6 +52,7 @@ export interface JobRow {
   finished_at: number | null
   worker_id: number | null
   error: unknown
+  owner: string | null
 }
 
 export interface AttemptRow {
@@ -214,4 +215,74 @@ export interface LogLineRow {
   attempt: number
   at: number
   line: string
+}
+
+export interface KeyRow {
+  id: number
+  service: string
+  prefix: string
+  roles: string[]
+  types: string[] | null
+  rate: number
+  by: string
+  created: number
+  expires: number | null
+  revoked: number | null
+  used: number | null
+  live: boolean
+}
+
+/** A key as it is found by its hash. */
+export interface FoundKeyRow {
+  id: number
+  service: string
+  hash: string
+  types: string[] | null
+  rate: number
+  permissions: string[]
+}
+
+export interface AuditRow {
+  id: string
+  at: number
+  actor: string
+  origin: string | null
+  action: string
+  target: string | null
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+  why: string | null
+}
+
+/** Where a job stands that somebody watches. */
+export interface WatchedRow {
+  id: string
+  status: string
+  attempt: number
+  fraction: number | null
+  note: string | null
+  progressed: number | null
+  /** The last line of its log; '0': there is none. */
+  line: string
+}
+
+export interface LiveWorkerRow {
+  id: number
+  name: string
+  host: string
+  pid: number
+  version: string
+  started: number
+  seen: number
+  silent: number
+  types: string[]
+  leased: number
+}
+
+export interface TypeDepthRow {
+  type: string
+  lane: string
+  waiting: number
+  scheduled: number
+  oldest: number | null
 }

@@ -48,12 +48,20 @@ begin
   perform holdfast.drop_gate_if_open(p_type);
 end $$;
 
--- Sets limits. Only the fields that are named change; null takes a limit away.
-create function holdfast.set_limits(p_type text, p_limits jsonb) returns void language plpgsql as $$
+-- What people set about a gate, and what shuts it: for the audit log.
+create function holdfast.gate_settings(p_type integer) returns jsonb language sql stable as $$
+  select to_jsonb(g) - '{type_id,defined,turn,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
+$$;
+
+-- Sets limits. Only the fields that are named change; null takes a limit away. Without a name it is no operator's doing.
+create function holdfast.set_limits(p_type text, p_limits jsonb, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
     key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
@@ -69,6 +77,9 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
+  if p_by is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  end if;
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -94,32 +105,49 @@ end $$;
 create function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
   where type_id = v_type and paused_at is null;
   update holdfast.types set gated = true where id = v_type and not gated;
+  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
 end $$;
 
-create function holdfast.resume_type(p_type text) returns void language plpgsql as $$
+create function holdfast.resume_type(p_type text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end $$;
+
+-- What people set about a key: for the audit log. Null: nobody ever did.
+create function holdfast.key_settings(p_type integer, p_key text) returns jsonb language sql stable as $$
+  select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why,
+                            'rests_until', k.rests_until, 'weight', k.weight)
+  from holdfast.keys as k where k.type_id = p_type and k.concurrency_key = p_key
+$$;
 
 -- Pauses one key of a type. What was admitted and does not run yet goes back to the gate.
 create function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
   values (v_type, p_key, holdfast.now(), p_by, p_why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   with pulled as (
     delete from holdfast.queue as q using holdfast.held as h
     where h.type_id = v_type and h.concurrency_key = p_key and h.lease_id is null and q.job_id = h.job_id and q.lease_id is null
@@ -134,24 +162,32 @@ begin
   perform holdfast.review_gate(v_type);
 end $$;
 
-create function holdfast.resume_key(p_type text, p_key text) returns void language plpgsql as $$
+create function holdfast.resume_key(p_type text, p_key text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   update holdfast.keys set paused_at = null, paused_by = null, paused_why = null, rests_until = null
   where type_id = v_type and concurrency_key = p_key;
+  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end $$;
 
 -- How large a share a key gets beside the others: a key of weight 2 gets twice as many turns as one of weight 1.
-create function holdfast.set_weight(p_type text, p_key text, p_weight real) returns void language plpgsql as $$
+create function holdfast.set_weight(p_type text, p_key text, p_weight real, p_by text default null, p_why text default null)
+returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
   on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
 end $$;
 
 -- Stops a type, or one key of it, for a while: what a handler asks for when it was told "too many requests".
@@ -175,8 +211,10 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
     when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   case p_action
     when 'open' then
       perform holdfast.open_breaker(v_type, v_reason);
@@ -193,6 +231,7 @@ begin
       raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
         hint = 'It can open, close, hold_open, hold_closed and release.';
   end case;
+  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -200,12 +239,15 @@ end $$;
 create function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean) returns void
 language plpgsql as $$
 declare
+  v_made constant boolean := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
   v_lane smallint;
+  v_before jsonb;
 begin
-  if p_create then
+  if v_made then
     insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
   end if;
   v_lane := holdfast.lane_named(p_lane);
+  select to_jsonb(l) into v_before from holdfast.lanes as l where l.id = v_lane for no key update;
   update holdfast.lanes as l set
     slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
     worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
@@ -215,6 +257,8 @@ begin
     ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
     changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
   where l.id = v_lane;
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then v_before - '{id,changed_by,changed_why,changed_at}'::text[] end,
+    (select to_jsonb(l) - '{id,changed_by,changed_why,changed_at}'::text[] from holdfast.lanes as l where l.id = v_lane), p_by, p_why);
   if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
     -- What runs already counts from now on.
     insert into holdfast.lane_slots (job_id, lane_id)

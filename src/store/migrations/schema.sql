@@ -3,6 +3,10 @@
 
 enum holdfast.outcome (completed, failed, timed_out, out_of_memory, crashed, lease_expired, snoozed, handed_back, cancelled, discarded)
 
+sequence holdfast.api_keys_id_seq
+
+sequence holdfast.audit_log_id_seq
+
 sequence holdfast.lanes_id_seq
 
 sequence holdfast.lease_seq
@@ -14,6 +18,27 @@ sequence holdfast.queue_seq
 sequence holdfast.types_id_seq
 
 sequence holdfast.workers_id_seq
+
+table holdfast.api_keys
+  id               integer generated always as identity not null
+  service          text not null
+  hash             bytea not null
+  prefix           text not null
+  roles            text[] not null
+  types            text[]
+  rate_limit       integer default 1000 not null
+  created_at       timestamp with time zone default holdfast.now() not null
+  created_by       text not null
+  expires_at       timestamp with time zone
+  revoked_at       timestamp with time zone
+  last_used_at     timestamp with time zone
+  constraint api_keys_hash UNIQUE (hash)
+  constraint api_keys_pkey PRIMARY KEY (id)
+  constraint hash_is_sha_256 CHECK ((octet_length(hash) = 32))
+  constraint key_has_a_role CHECK ((cardinality(roles) >= 1))
+  constraint rate_limit_is_positive CHECK (((rate_limit >= 1) AND (rate_limit <= 1000000)))
+  constraint service_is_short CHECK (((service ~ '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$'::text) AND (service <> ALL (ARRAY['admin'::text, 'holdfast'::text]))))
+  INDEX api_keys_of_service ON holdfast.api_keys USING btree (service, id)
 
 table holdfast.approval_requests
   job_id           uuid not null
@@ -40,6 +65,20 @@ table holdfast.arrivals
   INDEX arrivals_of_type ON holdfast.arrivals USING btree (type_id)
   with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
+table holdfast.audit_log
+  id               bigint generated always as identity not null
+  at               timestamp with time zone not null
+  actor            text not null
+  origin           text
+  action           text not null
+  target           text
+  before           jsonb
+  after            jsonb
+  why              text
+  constraint audit_log_pkey PRIMARY KEY (id)
+  INDEX audit_log_by_actor ON holdfast.audit_log USING btree (actor, id)
+  INDEX audit_log_by_target ON holdfast.audit_log USING btree (target, id)
+
 table holdfast.bodies partition by RANGE (id)
   id               uuid not null
   type_id          integer not null
@@ -49,12 +88,14 @@ table holdfast.bodies partition by RANGE (id)
   run_at           timestamp with time zone
   idempotency_key  text
   concurrency_key  text
+  owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  INDEX bodies_by_owner ON ONLY holdfast.bodies USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.bodies_rest
   id               uuid not null
@@ -65,12 +106,14 @@ table holdfast.bodies_rest
   run_at           timestamp with time zone
   idempotency_key  text
   concurrency_key  text
+  owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_rest_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  INDEX bodies_rest_owner_id_idx ON holdfast.bodies_rest USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.cancellations
   job_id           uuid not null
@@ -362,6 +405,14 @@ table holdfast.queue
   UNIQUE INDEX queue_claim ON holdfast.queue USING btree (lane_id, priority, seq, type_id)
   with fillfactor=40, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.2
 
+table holdfast.roles
+  name             text not null
+  permissions      text[] not null
+  built_in         boolean default false not null
+  constraint permissions_are_known CHECK ((permissions <@ ARRAY['jobs:read'::text, 'jobs:enqueue'::text, 'jobs:cancel'::text, 'jobs:work'::text, 'workers:view'::text, 'workers:manage'::text, 'dlq:manage'::text, 'admin'::text]))
+  constraint role_name_is_short CHECK ((name ~ '^[a-z][a-z0-9_-]{0,62}$'::text))
+  constraint roles_pkey PRIMARY KEY (name)
+
 table holdfast.sleepers
   lane_id          smallint not null
   worker_id        integer not null
@@ -440,6 +491,13 @@ table holdfast.workers
   seen_at          timestamp with time zone default holdfast.now() not null
   stopped_at       timestamp with time zone
   constraint workers_pkey PRIMARY KEY (id)
+
+function holdfast.acting(p_by text, p_origin text)
+  returns text, plpgsql, volatile, parallel unsafe
+begin
+  perform set_config('holdfast.origin', coalesce(p_origin, ''), true);
+  return coalesce(p_by, session_user);
+end 
 
 function holdfast.admit_ahead()
   returns integer, sql, immutable, parallel unsafe
@@ -637,6 +695,43 @@ function holdfast.approval_rule(p_type jsonb, p_asked jsonb)
     'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
   )) end
 
+function holdfast.audit(p_action text, p_target text, p_before jsonb, p_after jsonb, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_changed text[];
+begin
+  if p_before is not null and p_after is not null then
+    v_changed := array(select k from jsonb_object_keys(p_before || p_after) as k where p_before -> k is distinct from p_after -> k);
+    if v_changed = '{}' then
+      return;
+    end if;
+    p_before := (select jsonb_object_agg(k, p_before -> k) from unnest(v_changed) as k);
+    p_after := (select jsonb_object_agg(k, p_after -> k) from unnest(v_changed) as k);
+  end if;
+  insert into holdfast.audit_log (at, actor, origin, action, target, before, after, why)
+  values (holdfast.now(), coalesce(p_by, session_user), nullif(current_setting('holdfast.origin', true), ''), p_action, p_target,
+          p_before, p_after, p_why);
+end 
+
+function holdfast.audit_moves(p_move text, p_moved holdfast.moved[], p_after jsonb, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_done holdfast.moved[] := array(select m from unnest(p_moved) as m where m.done);
+  v_before jsonb;
+begin
+  if cardinality(v_done) = 1 then
+    v_before := jsonb_build_object('status', v_done[1].was);
+    if p_after is not null then
+      v_before := v_before || coalesce((select m.before from holdfast.moves as m where m.job_id = v_done[1].job_id order by m.at desc limit 1), '{}');
+    end if;
+    perform holdfast.audit(p_move || '_job', v_done[1].job_id::text, v_before,
+      jsonb_build_object('status', v_done[1].status) || coalesce(p_after, '{}'), p_by, p_why);
+  elsif cardinality(v_done) > 1 then
+    perform holdfast.audit(p_move || '_jobs', format('%s jobs', cardinality(v_done)), null,
+      coalesce(p_after, '{}') || jsonb_build_object('jobs', (select jsonb_agg(m.job_id) from unnest(v_done) as m)), p_by, p_why);
+  end if;
+end 
+
 function holdfast.cancel_jobs(p_jobs uuid[], p_by text, p_why text)
   returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
@@ -673,6 +768,7 @@ begin
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast_worker_' || w.id, '') from unnest(v_workers) as w (id);
   perform holdfast.wake_lanes(v_lanes, false);
+  perform holdfast.audit_moves('cancel', v_moved, null, p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -855,6 +951,28 @@ function holdfast.crashes_before(p_job uuid)
     to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
   from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
 
+function holdfast.create_key(p_service text, p_hash bytea, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision, p_by text, p_why text)
+  returns integer, plpgsql, volatile, parallel unsafe
+declare
+  v_unknown text := (select min(r) from unnest(p_roles) as r where r not in (select name from holdfast.roles));
+  v_id integer;
+begin
+  if v_unknown is not null then
+    raise exception 'there is no role "%"', v_unknown using errcode = 'HF002',
+      hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.roles as r);
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.keys.' || p_service, 0));
+  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
+    raise exception '% has two keys already', p_service using errcode = 'HF006', hint = 'Revoke one of them first.';
+  end if;
+  insert into holdfast.api_keys (service, hash, prefix, roles, types, rate_limit, expires_at, created_by)
+  values (p_service, p_hash, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  returning id into v_id;
+  perform holdfast.audit('create_key', v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  return v_id;
+end 
+
 function holdfast.decide_approval(p_job uuid, p_verdict text, p_by text, p_why text)
   returns TABLE(job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, jit=off
@@ -891,6 +1009,10 @@ begin
     perform holdfast.release_approved(array[p_job]);
   end if;
   status := (select j.status from holdfast.jobs as j where j.id = p_job);
+  if done then
+    perform holdfast.audit(p_verdict || '_job', p_job::text, jsonb_build_object('status', was, 'approvals', approvals - (p_verdict = 'approve')::integer),
+                           jsonb_build_object('status', status, 'approvals', approvals), p_by, p_why);
+  end if;
   return next;
 end 
 
@@ -990,6 +1112,22 @@ begin
     return v_name;
   end loop;
   return null;
+end 
+
+function holdfast.drop_role(p_name text, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
+  if v_before ->> 'built_in' = 'true' or exists (select from holdfast.api_keys as k where p_name = any (k.roles) and k.revoked_at is null) then
+    raise exception 'the role % is in use', p_name using errcode = 'HF006', hint = 'Revoke the keys that have it first.';
+  end if;
+  delete from holdfast.roles where name = p_name;
+  if v_before is not null then
+    perform holdfast.audit('drop_role', p_name, v_before, null, p_by, p_why);
+  end if;
+  return v_before is not null;
 end 
 
 function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
@@ -1375,6 +1513,10 @@ begin
   perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
 end 
 
+function holdfast.gate_settings(p_type integer)
+  returns jsonb, sql, stable, parallel unsafe
+  select to_jsonb(g) - '{type_id,defined,turn,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
+
 function holdfast.hand_back_unheard(p_worker integer, p_known bigint[])
   returns integer, plpgsql, volatile, parallel unsafe
   set enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
@@ -1472,6 +1614,16 @@ begin
   end if;
 end 
 
+function holdfast.key_facts(p_id integer)
+  returns jsonb, sql, stable, parallel unsafe
+  select to_jsonb(k) - '{id,hash,last_used_at,created_at,created_by}'::text[] from holdfast.api_keys as k where k.id = p_id
+
+function holdfast.key_settings(p_type integer, p_key text)
+  returns jsonb, sql, stable, parallel unsafe
+  select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why,
+                            'rests_until', k.rests_until, 'weight', k.weight)
+  from holdfast.keys as k where k.type_id = p_type and k.concurrency_key = p_key
+
 function holdfast.lane_named(p_name text)
   returns smallint, plpgsql, stable, parallel unsafe
 declare
@@ -1516,6 +1668,44 @@ begin
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
   perform holdfast.wake_lanes(v_lanes, false);
+end 
+
+function holdfast.list_jobs(p_owner text, p_type text, p_status text, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_payload jsonb, p_before uuid, p_limit integer, p_look integer, OUT jobs uuid[], OUT next uuid)
+  returns record, plpgsql, stable, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, enable_sort=off, jit=off
+declare
+  v_type constant integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_before constant uuid := least(p_before, holdfast.first_id_at(p_created_before + interval '1 day'),
+                                  'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid);
+  v_found integer := 0;
+  v_looked integer := 0;
+  v_job record;
+begin
+  jobs := '{}';
+  for v_job in
+    -- Two branches, because each has an index of its own to walk; one of them is not begun.
+    select * from (
+      (select b.id, b.type_id, b.created_at, b.payload from holdfast.bodies as b
+       where p_owner is null and b.id < v_before order by b.id desc limit p_look)
+      union all
+      (select b.id, b.type_id, b.created_at, b.payload from holdfast.bodies as b
+       where b.owner = p_owner and b.id < v_before order by b.id desc limit p_look)
+    ) as b
+  loop
+    v_looked := v_looked + 1;
+    if (v_type is null or v_job.type_id = v_type)
+       and (p_created_after is null or v_job.created_at >= p_created_after)
+       and (p_created_before is null or v_job.created_at < p_created_before)
+       and (p_payload is null or v_job.payload::jsonb @> p_payload)
+       and (p_status is null or holdfast.status_of(v_job.id) = p_status) then
+      jobs := jobs || v_job.id;
+      v_found := v_found + 1;
+    end if;
+    if v_found = p_limit or v_looked = p_look then
+      next := v_job.id;
+      return;
+    end if;
+  end loop;
 end 
 
 function holdfast.lock_gate(p_type integer)
@@ -1884,8 +2074,10 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
     when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   case p_action
     when 'open' then
       perform holdfast.open_breaker(v_type, v_reason);
@@ -1902,19 +2094,32 @@ begin
       raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
         hint = 'It can open, close, hold_open, hold_closed and release.';
   end case;
+  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.owned(p_jobs uuid[], p_owner text)
+  returns uuid[], plpgsql, volatile, parallel unsafe
+begin
+  if coalesce(p_owner, '') <> coalesce(current_setting('holdfast.owner', true), '') then
+    perform set_config('holdfast.owner', coalesce(p_owner, ''), true);
+  end if;
+  return p_jobs;
 end 
 
 function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
   values (v_type, p_key, holdfast.now(), p_by, p_why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   with pulled as (
     delete from holdfast.queue as q using holdfast.held as h
     where h.type_id = v_type and h.concurrency_key = p_key and h.lease_id is null and q.job_id = h.job_id and q.lease_id is null
@@ -1933,11 +2138,14 @@ function holdfast.pause_type(p_type text, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
   where type_id = v_type and paused_at is null;
   update holdfast.types set gated = true where id = v_type and not gated;
+  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
 end 
 
 function holdfast.promote_due(p_limit integer, p_after timestamp with time zone)
@@ -2168,6 +2376,12 @@ begin
   return v_read;
 end 
 
+function holdfast.refuse_change()
+  returns trigger, plpgsql, volatile, parallel unsafe
+begin
+  raise exception 'the audit log is only added to' using errcode = 'HF007';
+end 
+
 function holdfast.release_approved(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -2279,6 +2493,7 @@ begin
   select g.job_id, v_at, g.type_id, g.lane_id, g.priority, g.attempt, 'scheduled' from ungated as g;
   -- Workers know when the next job is due; that may have changed.
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.audit_moves('reschedule', v_moved, jsonb_build_object('due_at', v_at), p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -2322,24 +2537,30 @@ begin
   perform holdfast.wake_lanes(v_lanes, true);
 end 
 
-function holdfast.resume_key(p_type text, p_key text)
+function holdfast.resume_key(p_type text, p_key text, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   update holdfast.keys set paused_at = null, paused_by = null, paused_why = null, rests_until = null
   where type_id = v_type and concurrency_key = p_key;
+  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end 
 
-function holdfast.resume_type(p_type text)
+function holdfast.resume_type(p_type text, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end 
 
@@ -2362,6 +2583,40 @@ begin
   update holdfast.keys set full_now = false where type_id = p_type and full_now;
   perform holdfast.admit_type(p_type, true);
   perform holdfast.drop_gate_if_open(p_type);
+end 
+
+function holdfast.revoke_key(p_id integer, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  perform from holdfast.api_keys where id = p_id for update;
+  v_before := holdfast.key_facts(p_id);
+  update holdfast.api_keys set revoked_at = holdfast.now() where id = p_id and revoked_at is null;
+  if v_before is not null then
+    perform holdfast.audit('revoke_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  end if;
+  return v_before is not null;
+end 
+
+function holdfast.rotate_key(p_id integer, p_hash bytea, p_prefix text, p_grace_ms double precision, p_by text, p_why text)
+  returns integer, plpgsql, volatile, parallel unsafe
+declare
+  v_old holdfast.api_keys;
+  v_before jsonb;
+  v_id integer;
+begin
+  select * into v_old from holdfast.api_keys as k
+  where k.id = p_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > holdfast.now()) for update;
+  if not found then
+    return null;
+  end if;
+  v_before := holdfast.key_facts(p_id);
+  v_id := holdfast.create_key(v_old.service, p_hash, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
+    extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
+  update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
+  perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  return v_id;
 end 
 
 function holdfast.run_now(p_jobs uuid[], p_by text, p_why text)
@@ -2391,6 +2646,7 @@ begin
          array_agg(s.job_id) filter (where s.go)
   into v_moved, v_go from stood as s;
   perform holdfast.make_ready(v_go);
+  perform holdfast.audit_moves('run_now', v_moved, jsonb_build_object('due_at', holdfast.now()), p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -2408,15 +2664,30 @@ begin
   return true;
 end 
 
+function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb := (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name);
+begin
+  insert into holdfast.depth_limits (scope, name, soft, hard, oldest)
+  values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond')
+  on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest;
+  perform holdfast.audit('limit_depth', concat_ws(' ', p_scope, nullif(p_name, '')), v_before,
+    (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_by, p_why);
+end 
+
 function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean)
   returns void, plpgsql, volatile, parallel unsafe
 declare
+  v_made constant boolean := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
   v_lane smallint;
+  v_before jsonb;
 begin
-  if p_create then
+  if v_made then
     insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
   end if;
   v_lane := holdfast.lane_named(p_lane);
+  select to_jsonb(l) into v_before from holdfast.lanes as l where l.id = v_lane for no key update;
   update holdfast.lanes as l set
     slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
     worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
@@ -2426,6 +2697,8 @@ begin
     ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
     changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
   where l.id = v_lane;
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then v_before - '{id,changed_by,changed_why,changed_at}'::text[] end,
+    (select to_jsonb(l) - '{id,changed_by,changed_why,changed_at}'::text[] from holdfast.lanes as l where l.id = v_lane), p_by, p_why);
   if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
     -- What runs already counts from now on.
     insert into holdfast.lane_slots (job_id, lane_id)
@@ -2436,12 +2709,14 @@ begin
   perform holdfast.wake_lanes(array[v_lane], true);
 end 
 
-function holdfast.set_limits(p_type text, p_limits jsonb)
+function holdfast.set_limits(p_type text, p_limits jsonb, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
     key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
@@ -2457,6 +2732,9 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
+  if p_by is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  end if;
   perform holdfast.review_gate(v_type);
 end 
 
@@ -2491,17 +2769,47 @@ begin
   update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
   from holdfast.lanes as l where g.job_id = any (v_go) and l.id = g.lane_id;
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.audit_moves('set_priority', v_moved, jsonb_build_object('priority', p_priority), p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
-function holdfast.set_weight(p_type text, p_key text, p_weight real)
+function holdfast.set_role(p_name text, p_permissions text[], p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
+  if v_before ->> 'built_in' = 'true' then
+    raise exception 'the role % came with the installation and stays as it is', p_name using errcode = 'HF006', hint = 'Make one of another name.';
+  end if;
+  insert into holdfast.roles (name, permissions) values (p_name, p_permissions)
+  on conflict (name) do update set permissions = excluded.permissions;
+  perform holdfast.audit('set_role', p_name, v_before, (select to_jsonb(r) from holdfast.roles as r where r.name = p_name), p_by, p_why);
+end 
+
+function holdfast.set_type_lane(p_type text, p_lane text, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type constant integer := holdfast.type_named(p_type);
+  v_lane constant smallint := holdfast.lane_named(p_lane);
+  v_before jsonb;
+begin
+  select jsonb_build_object('lane', l.name) into v_before from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.id = v_type;
+  update holdfast.types set lane_id = v_lane where id = v_type;
+  perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_by, p_why);
+end 
+
+function holdfast.set_weight(p_type text, p_key text, p_weight real, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
   on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
 end 
 
 function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_closed bigint[], p_stops text[] DEFAULT NULL::text[])
@@ -2985,6 +3293,7 @@ view holdfast.jobs
   finished_at      timestamp with time zone
   worker_id        integer
   error            jsonb
+  owner            text
 as
  SELECT b.id,
     t.name AS type,
@@ -3001,7 +3310,8 @@ as
     s.started_at,
     s.finished_at,
     s.worker_id,
-    s.error
+    s.error,
+    b.owner
    FROM ( SELECT q.job_id,
                 CASE
                     WHEN q.lease_id IS NULL THEN 'pending'::text
