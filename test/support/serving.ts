@@ -43,6 +43,8 @@ export async function serve(options: Partial<ServerOptions> = {}) {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
+    /** The server itself, for requests that need no network. */
+    app: () => server,
     async goAway() {
       await server.close()
     },

@@ -34,13 +34,11 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     async (_request, reply) => {
       const [types, gates] = await Promise.all([holdfast.store.types(null), flow.gates()])
       const gateOf = new Map(gates.map((gate) => [gate.type, gateAnswer(gate)]))
-      return reply
-        .header('cache-control', 'no-store')
-        .send({
-          types: types
-            .sort((a, b) => (a.name < b.name ? -1 : 1))
-            .map(({ name, lanename }) => ({ type: name, lane: lanename, gate: gateOf.get(name) ?? null })),
-        })
+      return reply.header('cache-control', 'no-store').send({
+        types: types
+          .sort((a, b) => (a.name < b.name ? -1 : 1))
+          .map(({ name, lanename }) => ({ type: name, lane: lanename, gate: gateOf.get(name) ?? null })),
+      })
     },
   )
 
