@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import { Access } from './access/access.js'
+import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
@@ -42,6 +44,8 @@ export class Holdfast {
   readonly flow: Flow
   /** Jobs that ended dead: find, replay, discard. */
   readonly deadLetters: DeadLetters
+  /** Keys and roles of those who come over HTTP. */
+  readonly access: Access
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
@@ -62,6 +66,7 @@ export class Holdfast {
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
     this.deadLetters = new DeadLetters(this.store, this.types)
+    this.access = new Access(this.store.access)
     const backpressure = new Backpressure(this.store.operate)
     this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store) }
     this.#moves = new Moves(this.store)
@@ -153,6 +158,11 @@ export class Holdfast {
   /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
   reject(id: string, who: By & { why: string }): Promise<Decided> {
     return this.#approvals.reject(id, who)
+  }
+
+  /** What operators did, the latest first. */
+  async audit(question: AuditQuestion = {}): Promise<AuditLine[]> {
+    return readAudit(this.store.access, question)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

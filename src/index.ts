@@ -1,5 +1,8 @@
 // The library, in the order a job meets it. Loads the driver and little else; workers are in holdfast/worker.
 
+export type { Access, KeyFields, KeyState, Role } from './access/access.js'
+export type { AuditLine, AuditQuestion } from './access/audit.js'
+export { type Permission, permissions } from './access/permissions.js'
 export type {
   DeadLetter,
   DeadLetterPage,

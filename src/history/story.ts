@@ -17,6 +17,8 @@ export interface JobStory {
   payload: unknown
   idempotencyKey: string | null
   concurrencyKey: string | null
+  /** The service that enqueued it over HTTP; null where nobody did. */
+  owner: string | null
   createdAt: Date
   dueAt: Date | null
   startedAt: Date | null
@@ -128,6 +130,7 @@ export function describeJob(job: JobRow): JobSummary {
     payload: decodePayload(job.payload),
     idempotencyKey: job.idempotency_key,
     concurrencyKey: job.concurrency_key,
+    owner: job.owner,
     createdAt: new Date(job.created_at),
     dueAt: date(job.due_at),
     startedAt: date(job.started_at),

@@ -95,7 +95,8 @@ export class RemoteClaims {
       const free = Number.isFinite(slots) ? slots - (await this.#store.remote.runningInLane(worker, reader.lane)) : limit
       const room = Math.min(limit - claimed.length, free)
       // Who asks for so many can start them all.
-      if (room > 0) for (const row of await reader.claim(worker, { limit: room, gated: room }, leaseMs)) claimed.push({ ...row, leaseMs })
+      if (room > 0)
+        for (const row of await reader.claim(worker, { limit: room, gated: room }, leaseMs)) claimed.push({ ...row, leaseMs })
     }
     return claimed
   }

@@ -1,6 +1,5 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorTable, HoldfastError } from '../errors.js'
-import { didYouMean } from '../job/nearest.js'
 import { explained } from '../store/sqlstate.js'
 import type { Logger } from '../worker/logger.js'
 import { securityHeaders } from './security-headers.js'
@@ -42,7 +41,7 @@ export function answerFrameworkError(error: FastifyError, _request: unknown, rep
 }
 
 function sendProblem(reply: FastifyReply, error: HoldfastError): void {
-  if (error.retryable) reply.header('retry-after', '1')
+  if (error.retryable) reply.header('retry-after', String(Math.max(1, Math.ceil((error.retryAfterMs ?? 0) / 1_000))))
   // The body is a text already: an object would be sent as application/json.
   reply
     .status(error.status)
@@ -65,11 +64,10 @@ function problem(error: HoldfastError): Problem {
 function asHoldfastError(error: unknown): HoldfastError {
   const known = explained(error)
   if (known instanceof HoldfastError) return known
-  const { code, statusCode, message, validation } = error as FastifyError
-  if (validation?.[0]) return unfit(validation[0])
+  const { code, statusCode, message } = error as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new HoldfastError('request_too_large', 'the body is larger than this path takes, which for most is 128 KB')
+      return new HoldfastError('request_too_large', 'the body has more bytes than are taken here: 128 KB on most paths')
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new HoldfastError('unsupported_media_type', 'send JSON, with Content-Type: application/json')
   }
@@ -78,29 +76,6 @@ function asHoldfastError(error: unknown): HoldfastError {
     return new HoldfastError('invalid_request', message)
   }
   return new HoldfastError('internal_error', 'the server has written to its log what it was')
-}
-
-/** What a schema refused: the field as a caller would write it, and what it would take. */
-function unfit({ instancePath, keyword, params, message, ...verbose }: FastifySchemaValidationError): HoldfastError {
-  const place = instancePath
-    .slice(1)
-    .replace(/\/(\d+)/g, '[$1]')
-    .replaceAll('/', '.')
-  const under = (name: unknown) => (place === '' ? String(name) : `${place}.${name}`)
-  if (keyword === 'additionalProperties') {
-    const known = Object.keys((verbose as { parentSchema?: { properties?: object } }).parentSchema?.properties ?? {})
-    const name = String(params.additionalProperty)
-    const field = under(name).slice(0, 200)
-    return new HoldfastError('invalid_option', `${field} is not known${didYouMean(name, known)}; known are ${known.join(', ')}`, {
-      field,
-    })
-  }
-  if (keyword === 'required') {
-    const field = under(params.missingProperty)
-    return new HoldfastError('invalid_option', `${field} is missing`, { field })
-  }
-  const field = place || 'body'
-  return new HoldfastError('invalid_option', `${field} ${message ?? 'cannot be that'}`, { field })
 }
 
 /** Without the query, which may hold what should not be written down. */

@@ -45,11 +45,11 @@ export class DeadLetterStore {
   }
 
   async replay(ids: readonly string[], payload: string | null, who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('replayDead'), [ids, who.by, who.why, payload])
+    return this.#database.query(statement('replayDead'), [ids, who.by, who.why, who.from, payload])
   }
 
   async discard(ids: readonly string[], who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('discardDead'), [ids, who.by, who.why])
+    return this.#database.query(statement('discardDead'), [ids, who.by, who.why, who.from])
   }
 }
 

@@ -54,6 +54,7 @@ export interface JobRow {
   finished_at: number | null
   worker_id: number | null
   error: unknown
+  owner: string | null
 }
 
 export interface AttemptRow {
@@ -255,4 +256,37 @@ export interface HeldAttemptRow {
   backoff: { base: number; factor: number; cap: number; jitter: number } | null
   /** Milliseconds since it was claimed. */
   age: number
+}
+
+/** Where a job stands that somebody watches. */
+export interface WatchedRow {
+  id: string
+  status: string
+  attempt: number
+  fraction: number | null
+  note: string | null
+  progressed: number | null
+  /** The last line of its log; '0': there is none. */
+  line: string
+}
+
+export interface LiveWorkerRow {
+  id: number
+  name: string
+  host: string
+  pid: number
+  version: string
+  started: number
+  seen: number
+  silent: number
+  types: string[]
+  leased: number
+}
+
+export interface TypeDepthRow {
+  type: string
+  lane: string
+  waiting: number
+  scheduled: number
+  oldest: number | null
 }

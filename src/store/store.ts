@@ -2,6 +2,7 @@ import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Uniqueness } from '../job/unique.js'
+import { AccessStore } from './access-store.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
@@ -51,6 +52,7 @@ export class Store {
   readonly sayings: SayingsStore
   readonly deadLetters: DeadLetterStore
   readonly remote: RemoteStore
+  readonly access: AccessStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -60,6 +62,7 @@ export class Store {
     this.sayings = new SayingsStore(this.database)
     this.deadLetters = new DeadLetterStore(this.database)
     this.remote = new RemoteStore(this.database)
+    this.access = new AccessStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -98,13 +101,12 @@ export class Store {
   }
 
   /**
-   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each
-   * one that was not simply created, by its place from 0. `fresh` is a promise that no id can exist yet, `keysTaken` that
-   * takeKeys was called for these jobs.
+   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each one not
+   * simply created, by its place from 0. `fresh`: no id can exist yet; `keysTaken`: takeKeys was called for these jobs.
    */
   async enqueue(
     jobs: readonly NewJob[],
-    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; tx?: Queryable },
+    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; owner?: string | undefined; tx?: Queryable },
   ): Promise<Map<number, Stands>> {
     const values = [
       jobs.map((job) => job.id),
@@ -124,6 +126,7 @@ export class Store {
       jobs.some((job) => job.unique !== null)
         ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
         : null,
+      options.owner ?? null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     return standing(

@@ -209,21 +209,21 @@ describe('what is wrong in a request', () => {
   const job = '01900000-0000-7000-8000-000000000001'
   test.each([
     ['claim', { limt: 3 }, 'limt', 'did you mean "limit"?'],
-    ['claim', { limit: 1e9 }, 'limit', '<= 100'],
-    ['claim', { limit: '5' }, 'limit', 'must be integer'],
+    ['claim', { limit: 1e9 }, 'limit', 'from 1 to 100'],
+    ['claim', { limit: '5' }, 'limit', 'a whole number'],
     ['claim', { wait: '31s' }, 'wait', '30000'],
     ['claim', { lease: '10ms' }, 'lease', 'between 1000'],
     ['claim', { types: ['remot'] }, 'types', 'did you mean "remote"?'],
     ['heartbeat', {}, 'leases', 'is missing'],
-    ['heartbeat', { leases: ['..'] }, 'leases[0]', 'must match'],
-    ['heartbeat', { leases: [], said: [{ job, lease: '1', progress: 7 }] }, 'said[0].progress', '<= 1'],
-    ['settle', { results: [] }, 'results', 'fewer than 1'],
-    ['settle', { results: [{ job, lease: '1', result: 'done' }] }, 'results[0].result', 'allowed values'],
+    ['heartbeat', { leases: ['..'] }, 'leases[0]', 'the lease of a claimed job'],
+    ['heartbeat', { leases: [], said: [{ job, lease: '1', progress: 7 }] }, 'said[0].progress', 'from 0 to 1'],
+    ['settle', { results: [] }, 'results', '1 to 100'],
+    ['settle', { results: [{ job, lease: '1', result: 'done' }] }, 'results[0].result', 'it can be complete, fail'],
     ['settle', { results: [{ job, lease: '1', result: 'complete', eror: {} }] }, 'results[0].eror', 'did you mean "error"?'],
     ['settle', { results: [{ job, lease: '1', result: 'complete', fatal: true }] }, 'results[0].fatal', 'only for'],
     ['settle', { results: [{ job, lease: '1', result: 'snooze' }] }, 'results[0].delay', 'is missing'],
     ['settle', { results: [{ job, lease: '1', result: 'fail' }] }, 'results[0].error', 'is missing'],
-    ['settle', { results: [{ job: 'x'.repeat(36), lease: '1', result: 'complete' }] }, 'results[0].job', 'not a job id'],
+    ['settle', { results: [{ job: 'x'.repeat(36), lease: '1', result: 'complete' }] }, 'results[0].job', 'the id of a job'],
     ['settle', { results: [1, 2].map(() => ({ job, lease: '1', result: 'complete' })) }, 'results', 'twice'],
   ])('POST /worker/%s with %j is refused at %s', async (path, body, field, detail) => {
     const response = await send(path, { worker, ...body })

@@ -1,15 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import type { Holdfast } from '../../holdfast.js'
 import type { Worker } from '../../worker/worker.js'
+import { text } from '../schemas/common.js'
+import { answer } from '../schemas/schema.js'
+
+const status = answer({ status: text })
+const about = { summary: 'Whether it is alive and truly polling', response: { 200: status, 503: status } }
 
 /** Open to everybody, so it says whether and not why: the reason names hosts and ports. */
 export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
-  app.get('/healthz', { config: { open: true } }, async (_request, reply) => {
-    const status = worker ? worker.health().status : await databaseHealth(holdfast)
+  app.get('/healthz', { schema: about }, async (_request, reply) => {
+    const health = worker ? worker.health().status : await databaseHealth(holdfast)
     return reply
-      .status(status === 'ok' ? 200 : 503)
+      .status(health === 'ok' ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send({ status })
+      .send({ status: health })
   })
 }
 

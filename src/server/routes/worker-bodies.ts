@@ -1,47 +1,15 @@
 import { HoldfastError } from '../../errors.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
-import { isJobId } from '../../job/id.js'
 import { didYouMean } from '../../job/nearest.js'
 import type { Outcome } from '../../job/outcome.js'
 import { encodePayload } from '../../job/payload.js'
-import type { BackoffOption } from '../../job/retry.js'
-import { logLine, progress } from '../../job/saying.js'
+import { logLine, progress, type Saying } from '../../job/saying.js'
 import { type AnyJobType, defineType } from '../../job/type.js'
 import type { RemoteResult, RemoteSaying } from '../../remote/results.js'
 import type { RemoteWorker } from '../../remote/workers.js'
+import type { Definition, Result, Said } from '../schemas/worker.js'
 
 /** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the house. */
-
-export interface Definition {
-  type: string
-  lane?: string
-  priority?: number
-  max_attempts?: number
-  timeout?: Duration
-  backoff?: BackoffOption
-}
-
-export interface Said {
-  job: string
-  lease: string
-  progress?: number
-  note?: string
-  lines?: string[]
-  checkpoint?: unknown
-}
-
-export interface Result {
-  job: string
-  lease: string
-  result: 'complete' | 'fail' | 'snooze' | 'hand_back'
-  ran_ms?: number
-  error?: { name?: string; message: string; stack?: string; code?: string }
-  fatal?: boolean
-  timed_out?: boolean
-  retry_after?: Duration
-  delay?: Duration
-  stop?: 'type' | 'key'
-}
 
 const defaultLease = '60s'
 const leaseMs = { least: 1_000, most: 86_400_000 }
@@ -64,8 +32,7 @@ export function typesOf(worker: RemoteWorker, asked: readonly string[] | undefin
 
 export function readResult(given: Result, place: string): RemoteResult {
   const { job, lease, result, ran_ms: ranMs } = given
-  checkJob(job, `${place}.job`)
-  return { job, lease, outcome: outcomeOf(given, result, place), ...(ranMs === undefined ? {} : { ranMs }) }
+  return { job: job.toLowerCase(), lease, outcome: outcomeOf(given, result, place), ...(ranMs === undefined ? {} : { ranMs }) }
 }
 
 function outcomeOf(given: Result, result: Result['result'], place: string): Outcome {
@@ -97,15 +64,18 @@ function outcomeOf(given: Result, result: Result['result'], place: string): Outc
 
 export function readSaid(said: readonly Said[] = []): RemoteSaying[] {
   return said.map(({ job, lease, progress: fraction, note, lines = [], checkpoint }, i) => {
-    checkJob(job, `said[${i}].job`)
-    const sayings = [...(fraction === undefined ? [] : [progress(fraction, note)]), ...lines.map((line) => logLine(line, 'info'))]
+    const sayings = [...(fraction === undefined ? [] : [progress(fraction, note)]), ...lines.map(saidLine)]
     return {
-      job,
+      job: job.toLowerCase(),
       lease,
       sayings,
       ...(checkpoint === undefined ? {} : { checkpoint: encodePayload(checkpoint, `said[${i}].checkpoint`) }),
     }
   })
+}
+
+function saidLine(said: NonNullable<Said['lines']>[number]): Saying {
+  return typeof said === 'string' ? logLine(said, 'info') : logLine(said.line, said.level ?? 'info')
 }
 
 export function waitOf(wait: Duration | undefined): number {
@@ -120,10 +90,6 @@ function within(value: Duration, field: string, least: number, most: number): nu
   const ms = Math.ceil(toMilliseconds(value, field))
   if (ms >= least && ms <= most) return ms
   throw refused(field, `is ${ms} ms; it must lie between ${least} and ${most}`)
-}
-
-function checkJob(id: string, field: string): void {
-  if (!isJobId(id)) throw refused(field, 'is not a job id')
 }
 
 function refused(field: string, problem: string): HoldfastError {

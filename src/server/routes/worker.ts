@@ -1,26 +1,31 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Holdfast } from '../../holdfast.js'
-import type { Duration } from '../../job/duration.js'
 import { decodePayload } from '../../job/payload.js'
-import { RemoteClaims } from '../../remote/claims.js'
+import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
 import { rescueChore } from '../../upkeep/rescue.js'
 import { sleepersChore } from '../../upkeep/sleepers.js'
 import { Upkeep } from '../../upkeep/upkeep.js'
 import type { Logger } from '../../worker/logger.js'
+import { refuseOtherTypes } from '../auth.js'
 import {
-  type Definition,
-  defined,
-  leaseOf,
-  type Result,
-  readResult,
-  readSaid,
-  type Said,
-  typesOf,
-  waitOf,
-} from './worker-bodies.js'
-import * as schemas from './worker-schemas.js'
+  type ClaimBody,
+  claimAnswer,
+  claimBody,
+  type HeartbeatBody,
+  heartbeatAnswer,
+  heartbeatBody,
+  type RegisterBody,
+  registerAnswer,
+  registerBody,
+  type SettleBody,
+  settleAnswer,
+  settleBody,
+  signOffAnswer,
+  signOffBody,
+} from '../schemas/worker.js'
+import { defined, leaseOf, readResult, readSaid, typesOf, waitOf } from './worker-bodies.js'
 
 /** A hundred failed results with their stacks. */
 const bodyLimit = 2 * 1024 * 1024
@@ -39,56 +44,51 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
   // Polls that wait would keep the server from closing.
   app.addHook('preClose', async () => void (await Promise.all([claims.close(), upkeep.stop()])))
 
-  app.post<{ Body: { name: string; types: (string | Definition)[]; host?: string; pid?: number; version?: string } }>(
+  app.post<{ Body: RegisterBody }>(
     '/worker/register',
-    { schema: schemas.register },
-    async ({ body }, reply) => {
-      const { name, types, host = 'remote', pid = 0, version = 'remote' } = body
+    { schema: { summary: 'Sign on as a worker', body: registerBody, response: { 201: registerAnswer } } },
+    async (request, reply) => {
+      const { name, types, host = 'remote', pid = 0, version = 'remote' } = request.body
+      const named = types.map((type) => (typeof type === 'string' ? type : type.type))
+      refuseOtherTypes(request, named)
       const made = await workers.register({ name, host, pid, version }, types.map(defined))
       upkeep.start()
       return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })
     },
   )
 
-  app.post<{ Body: { worker: string; types?: string[]; limit: number; lease?: Duration; wait?: Duration; holding?: string[] } }>(
+  app.post<{ Body: ClaimBody }>(
     '/worker/claim',
-    { schema: schemas.claim },
-    async ({ body }, reply) => {
+    { schema: { summary: 'Claim jobs, and wait for them', body: claimBody, response: { 200: claimAnswer } } },
+    async (request, reply) => {
+      const { body } = request
       const asked = { leaseMs: leaseOf(body.lease), waitMs: waitOf(body.wait) }
       const worker = await workers.identify(body.worker)
       const types = typesOf(worker, body.types)
+      refuseOtherTypes(
+        request,
+        [...types.values()].map((type) => type.name),
+      )
       upkeep.start()
       if (body.holding) await store.handBackUnheard(worker.id, body.holding)
       if (worker.drain) return answer(reply, { jobs: [], ...orders(worker) })
       const gone = whenGone(reply)
-      const rows = await claims.claim(worker, { ...asked, types: [...types.keys()], limit: body.limit, gone })
+      const rows = await claims.claim(worker, { ...asked, types: [...types.keys()], limit: body.limit ?? 1, gone })
       // A connection kept open would keep the server from closing.
       if (claims.closing) reply.header('connection', 'close')
       if (rows.length > 0 && gone.aborted) {
         await claims.handBack(worker, rows)
         return answer(reply, { jobs: [], ...orders(worker) })
       }
-      const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map()
-      const jobs = rows.map((row) => ({
-        id: row.id,
-        lease: row.lease,
-        lease_ms: row.leaseMs,
-        type: types.get(row.type)?.name,
-        timeout_ms: types.get(row.type)?.timeoutMs,
-        priority: row.priority,
-        attempt: row.attempt,
-        max_attempts: row.max ?? row.attempt,
-        created_at: new Date(row.created ?? 0),
-        payload: decodePayload(row.payload ?? 'null'),
-        ...(checkpoints.has(row.id) ? { checkpoint: decodePayload(checkpoints.get(row.id)) } : {}),
-      }))
+      const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map<string, string>()
+      const jobs = rows.map((row) => claimedJob(row, types.get(row.type), checkpoints.get(row.id)))
       return answer(reply, { jobs, ...orders(worker) })
     },
   )
 
-  app.post<{ Body: { worker: string; leases: string[]; lease?: Duration; said?: Said[] } }>(
+  app.post<{ Body: HeartbeatBody }>(
     '/worker/heartbeat',
-    { schema: schemas.heartbeat, bodyLimit },
+    { bodyLimit, schema: { summary: 'Renew leases, and hear orders', body: heartbeatBody, response: { 200: heartbeatAnswer } } },
     async ({ body }, reply) => {
       const ms = leaseOf(body.lease)
       const said = readSaid(body.said)
@@ -100,9 +100,9 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
     },
   )
 
-  app.post<{ Body: { worker: string; results: Result[]; said?: Said[] } }>(
+  app.post<{ Body: SettleBody }>(
     '/worker/settle',
-    { schema: schemas.settle, bodyLimit },
+    { bodyLimit, schema: { summary: 'End attempts, many at once', body: settleBody, response: { 200: settleAnswer } } },
     async ({ body }, reply) => {
       const ended = body.results.map((result, i) => readResult(result, `results[${i}]`))
       const said = readSaid(body.said)
@@ -113,10 +113,30 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
     },
   )
 
-  app.post<{ Body: { worker: string } }>('/worker/sign-off', { schema: schemas.signOff }, async ({ body }, reply) => {
-    const worker = await workers.identify(body.worker)
-    return answer(reply, { handed_back: await workers.signOff(worker) })
-  })
+  app.post<{ Body: { worker: string } }>(
+    '/worker/sign-off',
+    { schema: { summary: 'End a worker, and free what it holds', body: signOffBody, response: { 200: signOffAnswer } } },
+    async ({ body }, reply) => {
+      const worker = await workers.identify(body.worker)
+      return answer(reply, { handed_back: await workers.signOff(worker) })
+    },
+  )
+}
+
+function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | undefined, checkpoint: string | undefined) {
+  return {
+    id: row.id,
+    lease: row.lease,
+    lease_ms: row.leaseMs,
+    type: type?.name,
+    timeout_ms: type?.timeoutMs,
+    priority: row.priority,
+    attempt: row.attempt,
+    max_attempts: row.max ?? row.attempt,
+    created_at: new Date(row.created ?? 0),
+    payload: decodePayload(row.payload ?? 'null'),
+    ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
+  }
 }
 
 function answer(reply: FastifyReply, body: object): FastifyReply {

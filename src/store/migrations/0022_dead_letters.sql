@@ -98,6 +98,7 @@ begin
     update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
   perform holdfast.make_ready(v_go);
+  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null), p_by, p_why);
   return query select * from unnest(v_moved);
 end $$;
 
@@ -108,21 +109,23 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
 declare
   v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_moved holdfast.moved[];
 begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
     return;
   end if;
-  return query
-    with gone as (
-      delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.job_id, d.attempt
-    ), recorded as (
-      insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
-      select g.job_id, holdfast.now(), 'discarded', g.attempt,
-             jsonb_build_object('name', 'Discarded', 'message', concat_ws(': ', 'discarded by ' || p_by, p_why), 'by', p_by, 'why', p_why)
-      from gone as g
-    )
-    select g.job_id, true, 'dead', 'discarded', null::text from gone as g order by g.job_id;
+  with gone as (
+    delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.job_id, d.attempt
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
+    select g.job_id, holdfast.now(), 'discarded', g.attempt,
+           jsonb_build_object('name', 'Discarded', 'message', concat_ws(': ', 'discarded by ' || p_by, p_why), 'by', p_by, 'why', p_why)
+    from gone as g
+  )
+  select array_agg(row (g.job_id, true, 'dead', 'discarded', null)::holdfast.moved order by g.job_id) into v_moved from gone as g;
+  perform holdfast.audit_moves('discard', v_moved, null, p_by, p_why);
+  return query select * from unnest(v_moved);
 end $$;
 
 -- Dead letters that fit a filter, newest first, from a place on. Reads at most p_scan of them, so that a text that stands

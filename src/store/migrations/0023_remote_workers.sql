@@ -1,7 +1,7 @@
 -- Why: workers in any language, through the HTTP server. Servers keep nothing in memory that matters, so what such a worker
 -- is, and what decides about its results, stands here.
 -- Lock: an exclusive one on types and workers for a moment. Cost: milliseconds.
--- Old workers: do not see the columns. Back: drop the columns and the function.
+-- Old workers: do not see the columns. Back: drop the columns and the functions.
 
 -- How a type's failed attempts are retried: {"base", "factor", "cap", "jitter"} in milliseconds. Null: the default, also where
 -- the definition has a function for it, which only its own worker can call.
@@ -27,3 +27,14 @@ as $$
       and not exists (select from holdfast.cancellations as c where c.lease_id = l.id)
     for update skip locked))
 $$;
+
+-- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
+create function holdfast.drain_remote_worker(p_worker integer, p_by text, p_why text) returns boolean language plpgsql as $$
+begin
+  update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = p_by, drain_asked_why = p_why
+  where id = p_worker and token_hash is not null and stopped_at is null;
+  if found then
+    perform holdfast.audit('drain_worker', p_worker::text, null, null, p_by, p_why);
+  end if;
+  return found;
+end $$;

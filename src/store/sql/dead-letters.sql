@@ -1,10 +1,11 @@
 -- name: replayDead
--- Makes dead jobs due again, with a new payload where $4 is one. One job always has an answer.
-select job_id::text as id, done, was, status, because from holdfast.replay_dead($1::uuid[], $4::text, $2::text, $3::text)
+-- Makes dead jobs due again, with a new payload where $5 is one. One job always has an answer.
+select job_id::text as id, done, was, status, because
+from holdfast.replay_dead($1::uuid[], $5::text, holdfast.acting($2::text, $4::text), $3::text)
 
 -- name: discardDead
 -- Ends dead jobs for good. One job always has an answer.
-select job_id::text as id, done, was, status, because from holdfast.discard_dead($1::uuid[], $2::text, $3::text)
+select job_id::text as id, done, was, status, because from holdfast.discard_dead($1::uuid[], holdfast.acting($2::text, $4::text), $3::text)
 
 -- name: matchingDead
 -- The next dead letters that fit a filter, newest first. A row that does not fit is the last and says how far it read.

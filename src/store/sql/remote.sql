@@ -48,7 +48,5 @@ select holdfast.close_empty_leases($1::text::integer, $2::bigint[])::text as don
 select job_id::text as id, value from holdfast.checkpoints where job_id = any ($1::uuid[])
 
 -- name: drainRemoteWorker
--- Orders a remote worker to claim no more. No row: there is no remote worker of that id that is signed on.
-update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = $2::text, drain_asked_why = $3::text
-where id = $1::text::integer and token_hash is not null and stopped_at is null
-returning id
+-- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
+select holdfast.drain_remote_worker($1::text::integer, holdfast.acting($2::text, $4::text), $3::text) as known
