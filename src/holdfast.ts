@@ -160,6 +160,14 @@ export class Holdfast {
     return this.#approvals.reject(id, who)
   }
 
+  /**
+   * Removes everything that is kept of a job that has ended, before its time. What stays is a line in the audit log, and its
+   * idempotency and unique keys for as long as they live.
+   */
+  forget(id: string, who: By): Promise<Moved> {
+    return this.#moves.forget(id, who)
+  }
+
   /** What operators did, the latest first. */
   async audit(question: AuditQuestion = {}): Promise<AuditLine[]> {
     return readAudit(this.store.access, question)

@@ -101,6 +101,12 @@ export class HoldfastClient {
     return (await this.#send<ClientMoved>('DELETE', `/jobs/${encodeURIComponent(id)}${why}`)).answer
   }
 
+  /** Deletes everything that is kept of a job that has ended. One that has not is refused with `conflict`. */
+  async forget(id: string, options: { why?: string } = {}): Promise<ClientMoved> {
+    const why = options.why === undefined ? '' : `&why=${encodeURIComponent(options.why)}`
+    return (await this.#send<ClientMoved>('DELETE', `/jobs/${encodeURIComponent(id)}?forget=true${why}`)).answer
+  }
+
   async #named(request: JobRequest): Promise<Named> {
     const body = await jobBody(request)
     return { body: { ...body, id: body.id ?? newJobId() }, brought: body.id !== undefined }

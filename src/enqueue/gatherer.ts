@@ -20,7 +20,7 @@ const mostAtOnce = { jobs: 500, characters: 2_000_000 }
  */
 export class Gatherer {
   readonly #store: Store
-  readonly #waiting: Waiting[] = []
+  #waiting: Waiting[] = []
   #underWay = 0
 
   constructor(store: Store) {
@@ -55,15 +55,21 @@ export class Gatherer {
     }
   }
 
-  /** As many as one statement takes, all of one owner: a statement has one. */
+  /** As many as one statement takes, all of one owner, because a statement has one; of the others the first is the next in turn. */
   #next(): Waiting[] {
+    const owner = this.#waiting[0]?.owner
+    const batch: Waiting[] = []
+    const left: Waiting[] = []
     let characters = 0
-    const end = this.#waiting.findIndex(({ job, owner }, place) => {
-      characters += job.payload.length
-      const full = place === mostAtOnce.jobs || (place > 0 && characters > mostAtOnce.characters)
-      return full || owner !== this.#waiting[0]?.owner
-    })
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
+    for (const one of this.#waiting) {
+      const fits = batch.length < mostAtOnce.jobs && (batch.length === 0 || characters < mostAtOnce.characters)
+      if (one.owner === owner && fits) {
+        batch.push(one)
+        characters += one.job.payload.length
+      } else left.push(one)
+    }
+    this.#waiting = left
+    return batch
   }
 
   #storeAll(batch: readonly Waiting[]): Promise<Map<number, Stands>> {

@@ -81,6 +81,11 @@ export class Moves {
     return this.#many(filter, options, this.#hurrying(named(who)))
   }
 
+  async forget(id: string, who: By): Promise<Moved> {
+    const by = named(who)
+    return this.#one(id, () => this.#store.move.forgetJob(id, by))
+  }
+
   #cancelling(who: Named): Move {
     return (ids) => this.#store.move.cancelJobs(ids, who)
   }

@@ -38,6 +38,11 @@ export class MoveStore {
     return this.#database.query(statement('runNow'), [ids, who.by, who.why, who.from])
   }
 
+  /** Removes what is kept of a job that has ended. */
+  async forgetJob(id: string, who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('forgetJob'), [id, who.by, who.why, who.from])
+  }
+
   /** The next live jobs after that id which fit, by id. */
   async matchingJobs(filter: EncodedFilter, after: string, limit: number): Promise<string[]> {
     const { type, status, lane, concurrencyKey, priority, createdBefore, payload } = filter

@@ -106,6 +106,19 @@ describe('the audit log', () => {
       await holdfast.cancelMany({ type: 'send_email' }, who)
       return { target: '2 jobs', before: null, after: { jobs } }
     }],
+    ['forget_job', async () => {
+      const { id } = await later()
+      await holdfast.cancel(id, { by: 'bob' })
+      await holdfast.forget(id, who)
+      return { target: id, before: { type: 'send_email', status: 'cancelled' }, after: null }
+    }],
+    ['drain_worker', async () => {
+      const worker = `insert into holdfast.workers (name, host, pid, version, types, token_hash)
+                      values ('w', 'h', 1, 'v', '{}', sha256('x')) returning id`
+      const { id } = (await sql.query(worker)).rows[0]
+      await holdfast.flow.drainRemoteWorker(id, who)
+      return { target: String(id), before: null, after: null }
+    }],
     ['set_role', async () => {
       await holdfast.access.setRole('mine', ['jobs:read'], who)
       return { target: 'mine', before: null, after: { permissions: ['jobs:read'] } }

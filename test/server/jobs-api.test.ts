@@ -63,11 +63,16 @@ describe('POST /jobs', () => {
     const again = await call('POST', '/jobs', { type: 'greet', payload: {}, unique: { key: 'taken' } }, billing)
     expect(again).toMatchObject({ status: 409, body: { code: 'unique_conflict' } })
     await serving.holdfast.flow.limitDepth({ type: 'other' }, { hard: 1 }, who)
-    await serving.holdfast.enqueueMany([other.job({}), other.job({})]).catch(() => {})
+    await serving.holdfast.enqueue(other, {})
     await serving.holdfast.store.operate.measureDepths()
-    const refused = await call('POST', '/jobs/batch', { jobs: [1, 2, 3].map((n) => ({ type: 'other', payload: n })) })
-    expect(refused).toMatchObject({ status: 429, body: { code: 'too_much_waiting' } })
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(5)
+    for (const refused of [
+      await call('POST', '/jobs/batch', { jobs: [1, 2, 3].map((n) => ({ type: 'other', payload: n })) }, billing),
+      await call('POST', '/jobs', { type: 'other', payload: {}, priority: 9 }, billing),
+    ]) {
+      expect(refused).toMatchObject({ status: 429, body: { code: 'too_much_waiting' } })
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(5)
+    }
+    expect((await call('GET', '/jobs?type=other', undefined, billing)).body.jobs).toEqual([])
     await serving.holdfast.flow.limitDepth({ type: 'other' }, {}, who)
   })
 })
@@ -176,6 +181,39 @@ describe('one job', () => {
     expect((await call('DELETE', `/jobs/${nobody}`)).status).toBe(404)
     const [line] = await serving.holdfast.audit({ target: id })
     expect(line).toMatchObject({ actor: 'billing', origin: '127.0.0.1', action: 'cancel_job', why: 'no longer' })
+  })
+
+  test('that has ended is deleted when that is asked for: nothing of it is left but a line of the audit log', async () => {
+    const secret = 'a secret of Ada'
+    const id = await enqueue({ payload: { secret }, idempotency_key: 'forgettable' })
+    const path = `/jobs/${id}?forget=true&why=asked%20for`
+    expect((await call('DELETE', path, undefined, billing)).body).toMatchObject({ status: 409, detail: /has not ended/ })
+    await call('DELETE', `/jobs/${id}`, undefined, billing)
+    expect((await call('DELETE', path, undefined, shipping)).status).toBe(404)
+    expect((await call('DELETE', path, undefined, billing)).body).toEqual({
+      id,
+      done: true,
+      was: 'cancelled',
+      status: 'cancelled',
+    })
+    expect((await call('GET', `/jobs/${id}`, undefined, billing)).status).toBe(404)
+    expect((await call('DELETE', path, undefined, billing)).status).toBe(404)
+    const { rows } = await serving.sql.query(
+      "select table_name as name from information_schema.tables where table_schema = 'holdfast'",
+    )
+    for (const { name } of rows) {
+      const { rows: left } = await serving.sql.query(`select to_jsonb(t)::text as row from holdfast."${name}" as t`)
+      expect(
+        left.filter(({ row }) => row.includes(secret)),
+        name,
+      ).toEqual([])
+    }
+    expect(await serving.holdfast.audit({ action: 'forget_job' })).toMatchObject([
+      { actor: 'billing', target: id, before: { type: 'greet', status: 'cancelled' }, after: null, why: 'asked for' },
+    ])
+    // What was done once is not done again because it was forgotten.
+    const again = await call('POST', '/jobs', { type: 'greet', payload: {}, idempotency_key: 'forgettable' }, billing)
+    expect(again).toMatchObject({ status: 200, body: { id, status: 'existing' } })
   })
 
   test('is approved by as many others as it needs, and never by who asked for it', async () => {

@@ -7,7 +7,7 @@ import type { JobStory } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor, callerOf } from '../auth.js'
 import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
-import { decidedAnswer, explainAnswer, jobAnswer, rejectBody, whyQuery } from '../schemas/jobs.js'
+import { type DeleteQuery, decidedAnswer, deleteQuery, explainAnswer, jobAnswer, rejectBody } from '../schemas/jobs.js'
 import { explanationAnswer, storyAnswer } from './job-answers.js'
 
 interface OneJob {
@@ -33,19 +33,23 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     },
   )
 
-  app.delete<OneJob & { Querystring: { why?: string } }>(
+  // Two things under one address, told apart by more than the job's status: a cancel that is sent again because its answer
+  // was lost must not delete what it has cancelled.
+  app.delete<OneJob & { Querystring: DeleteQuery }>(
     '/jobs/:id',
     {
       schema: {
-        summary: 'Cancel a job that waits or runs; one that has ended stays as it is (409)',
+        summary: 'Cancel a job that waits or runs; with forget=true, delete one that has ended',
         params: jobParams,
-        querystring: whyQuery,
+        querystring: deleteQuery,
         response: { 200: movedAnswer },
       },
     },
     async (request) => {
       const { id } = await visibleJob(holdfast, request)
-      return orConflict(await holdfast.cancel(id, actor(request, request.query.why)))
+      const { why, forget = false } = request.query
+      const who = actor(request, why)
+      return orConflict(forget ? await holdfast.forget(id, who) : await holdfast.cancel(id, who))
     },
   )
 

@@ -155,6 +155,11 @@ export const waitQuery = object({
   timeout: { type: 'string', maxLength: 20, default: '30s', description: 'how long to wait, such as 30s; at most 60s' },
 })
 export const whyQuery = object({ why })
+export const deleteQuery = object({
+  why,
+  forget: { type: 'boolean', default: false, description: 'true to delete a job that has ended, with all that is kept of it' },
+})
+export type DeleteQuery = Of<typeof deleteQuery>
 export const rejectBody = object({ why: { ...why, minLength: 1 } }, ['why'])
 export const decidedAnswer = object({ ...movedAnswer.properties, approvals: number, quorum: number }, [
   'id',

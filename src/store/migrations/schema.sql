@@ -1721,6 +1721,34 @@ function holdfast.first_id_at(at timestamp with time zone)
   returns uuid, sql, immutable, parallel safe
  select (lpad(to_hex(floor(extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid 
 
+function holdfast.forget_job(p_job uuid, p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_job record;
+begin
+  perform from holdfast.bodies as b where b.id = p_job for update;
+  select j.type, j.status into v_job from holdfast.jobs as j where j.id = p_job;
+  if not found then
+    return;
+  end if;
+  if v_job.status not in ('completed', 'cancelled', 'discarded') then
+    return query select p_job, false, v_job.status, v_job.status,
+      case v_job.status when 'dead' then 'it is dead; replay or discard it first' else 'it has not ended; cancel it first' end;
+    return;
+  end if;
+  delete from holdfast.bodies as b where b.id = p_job;
+  delete from holdfast.history as h where h.job_id = p_job;
+  delete from holdfast.log_lines as l where l.job_id = p_job;
+  delete from holdfast.progress as p where p.job_id = p_job;
+  delete from holdfast.checkpoints as c where c.job_id = p_job;
+  delete from holdfast.moves as m where m.job_id = p_job;
+  delete from holdfast.approvals as a where a.job_id = p_job;
+  delete from holdfast.approval_requests as a where a.job_id = p_job;
+  perform holdfast.audit('forget_job', p_job::text, jsonb_build_object('type', v_job.type, 'status', v_job.status), null, p_by, p_why);
+  return query select p_job, true, v_job.status, v_job.status, null::text;
+end 
+
 function holdfast.free_slots(p_jobs uuid[], p_passed uuid[])
   returns void, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off

@@ -16,6 +16,10 @@ from holdfast.reschedule_jobs($1::uuid[], $5::text::timestamptz, $6::text::float
 -- Makes jobs that wait for a time due at once.
 select job_id::text as id, done, was, status, because from holdfast.run_now($1::uuid[], holdfast.acting($2::text, $4::text), $3::text)
 
+-- name: forgetJob
+-- Removes everything that is kept of a job that has ended. No row: no such job is kept.
+select job_id::text as id, done, was, status, because from holdfast.forget_job($1::text::uuid, holdfast.acting($2::text, $4::text), $3::text)
+
 -- name: matchingJobs
 -- The next live jobs after $8 that fit a filter, by id.
 select matching_jobs::text as id
