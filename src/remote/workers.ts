@@ -3,7 +3,7 @@ import { TypeRegistry } from '../enqueue/registry.js'
 import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
 import type { AnyJobType } from '../job/type.js'
-import type { RemoteWorkerRow } from '../store/rows.js'
+import type { RemoteWorkerRow } from '../store/remote-rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 

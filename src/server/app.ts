@@ -11,6 +11,7 @@ import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
+import { autoscaleRoutes } from './routes/autoscale.js'
 import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
 import { jobRoutes } from './routes/jobs.js'
@@ -59,6 +60,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   oneJobRoutes(app, holdfast)
   followJobRoutes(app, holdfast)
   statusRoutes(app, holdfast, options.worker)
+  autoscaleRoutes(app, holdfast)
   workerRoutes(app, holdfast, log)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)

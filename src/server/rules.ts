@@ -12,8 +12,10 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /page/page.css': 'open',
   'GET /page/icon.svg': 'open',
   'GET /healthz': 'open',
+  'GET /readyz': 'open',
   'GET /openapi.json': 'any key',
   'GET /status': 'workers:view',
+  'GET /autoscale': 'workers:view',
 
   'POST /jobs': 'jobs:enqueue',
   'POST /jobs/batch': 'jobs:enqueue',

@@ -1,4 +1,6 @@
+import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
+import { newestMigration } from './migrate.js'
 import { statement } from './queries.js'
 import type {
   ApprovalRow,
@@ -6,6 +8,7 @@ import type {
   CappedCount,
   ExplainFacts,
   JobRow,
+  LaneLoadRow,
   LiveWorkerRow,
   LogLineRow,
   MoveRow,
@@ -130,6 +133,19 @@ export class InspectStore {
 
   async newestJobs(limit: number): Promise<NewestJobRow[]> {
     return this.#database.query(statement('newestJobs'), [limit])
+  }
+
+  /** How busy each lane is. */
+  async laneLoads(): Promise<LaneLoadRow[]> {
+    return this.#database.query(statement('laneLoads'), [])
+  }
+
+  /** Throws where the schema is older than this version needs, or the database does not answer. */
+  async checkSchema(): Promise<void> {
+    const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [], pingTimeoutMs)
+    if (!row || row.newest < newestMigration()) {
+      throw new HoldfastError('schema_outdated', 'the database has not been migrated to this version yet')
+    }
   }
 
   async ping(): Promise<void> {

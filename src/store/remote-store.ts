@@ -1,6 +1,7 @@
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { HeldAttemptRow, LostRow, RemoteWorkerRow } from './rows.js'
+import type { HeldAttemptRow, RemoteWorkerRow } from './remote-rows.js'
+import type { LostRow } from './rows.js'
 
 /** What the HTTP server does for workers in other languages, beyond what the store does for every worker. */
 export class RemoteStore {

@@ -238,26 +238,6 @@ export interface DeadLetterRow extends DeadPlaceRow {
   created_at: number | null
 }
 
-export interface RemoteWorkerRow {
-  /** SHA-256 of its secret, in hexadecimal. */
-  hash: string
-  drain: boolean
-  why: string | null
-  types: { id: number; name: string; timeoutMs: number }[]
-}
-
-/** An attempt that holds its lease, and what decides about its end. */
-export interface HeldAttemptRow {
-  id: string
-  lease: string
-  attempt: number
-  max: number
-  /** Null: the default. */
-  backoff: { base: number; factor: number; cap: number; jitter: number } | null
-  /** Milliseconds since it was claimed. */
-  age: number
-}
-
 /** Where a job stands that somebody watches. */
 export interface WatchedRow {
   id: string
@@ -289,4 +269,19 @@ export interface TypeDepthRow {
   waiting: number
   scheduled: number
   oldest: number | null
+}
+
+/** How busy a lane is. */
+export interface LaneLoadRow {
+  lane: string
+  enabled: boolean
+  /** How many jobs of it may run at once in all; null: as many as workers take. */
+  slots: number | null
+  /** Jobs that are due, of types that nothing holds back. */
+  waiting: number
+  running: number
+  /** Attempts that ended in a second, in the last minute. */
+  ended: number
+  /** Workers of its types that were heard of within three minutes. */
+  live: number
 }

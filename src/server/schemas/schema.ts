@@ -8,8 +8,8 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly properties?: { readonly [name: string]: Schema }
   readonly required?: readonly string[]
-  /** False: a field that is not named is refused. */
-  readonly additionalProperties?: boolean
+  /** False: a field that is not named is refused. A schema: fields of any name are like that. */
+  readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
   readonly minItems?: number
   readonly maxItems?: number

@@ -151,3 +151,34 @@ where w.stopped_at is null and w.seen_at > holdfast.now() - interval '1 day' ord
 select t.name as type, l.name as lane, d.waiting::float8 as waiting, d.scheduled::float8 as scheduled,
        extract(epoch from holdfast.now() - d.oldest_at)::float8 * 1000 as oldest
 from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join holdfast.lanes as l on l.id = t.lane_id order by t.name
+
+-- name: laneLoads
+-- How busy each lane is, from what is counted anyway: depths, tallies and leases. Types that are paused, stopped or broken do not
+-- count as waiting, because more workers would not help them. A step of a tally lasts ten seconds: of the last minute six.
+select l.name as lane, l.enabled, l.slots, coalesce(w.waiting, 0)::float8 as waiting, coalesce(r.running, 0)::float8 as running,
+       coalesce(e.ended, 0)::float8 / 60 as ended, coalesce(v.live, 0)::float8 as live
+from holdfast.lanes as l
+left join lateral (
+  select sum(d.waiting) as waiting from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
+  left join holdfast.gates as g on g.type_id = t.id
+  where t.lane_id = l.id and g.paused_at is null and (g.stopped_until is null or g.stopped_until <= holdfast.now())
+    and (g.breaker_hold is null or g.breaker_hold = 'closed' or (g.breaker_hold = 'auto' and g.breaker_opened_at is null))
+) as w on true
+left join (
+  select q.lane_id, count(*) as running from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+  join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id group by q.lane_id
+) as r on r.lane_id = l.id
+left join lateral (
+  select sum(s.good + s.bad) as ended from holdfast.tallies as s join holdfast.types as t on t.id = s.type_id
+  where t.lane_id = l.id and s.at > holdfast.tally_step(holdfast.now()) - interval '60 seconds'
+) as e on true
+left join lateral (
+  select count(*) as live from holdfast.workers as w
+  where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes'
+    and exists (select from holdfast.types as t where t.id = any (w.types) and t.lane_id = l.id)
+) as v on true
+order by l.id
+
+-- name: newestMigration
+-- The number of the last migration that ran here.
+select coalesce(max(number), 0) as newest from holdfast.migrations
