@@ -37,7 +37,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /admin/workers/lanes': 'workers:view',
   'PATCH /admin/workers/lanes/:name': 'workers:manage',
   'GET /admin/workers/status': 'workers:view',
-  'POST /admin/workers/:id/drain': 'workers:manage',
+  'POST /admin/workers/remote/:id/drain': 'workers:manage',
   'POST /admin/workers/jobs/:id/cancel': 'workers:manage',
   'PATCH /admin/workers/jobs/:id/priority': 'workers:manage',
   'GET /admin/job-types': 'workers:view',

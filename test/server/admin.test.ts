@@ -64,6 +64,15 @@ test('GET /admin/workers/status shows workers that live, lanes and how much wait
   expect((await call('GET', '/admin/workers/status')).body.workers).toEqual([])
 })
 
+test('POST /admin/workers/remote/:id/drain orders a remote worker to claim no more, and it hears so', async () => {
+  const { id, worker } = (await call('POST', '/worker/register', { name: 'r-1', types: ['greet'] })).body
+  expect((await call('POST', `/admin/workers/remote/${id}/drain`, { why: 'a new version' }, operator)).status).toBe(204)
+  expect((await call('POST', '/worker/claim', { worker })).body).toEqual({ jobs: [], drain: { why: 'a new version' } })
+  expect((await call('POST', '/worker/sign-off', { worker })).body).toEqual({ handed_back: 0 })
+  expect((await call('POST', `/admin/workers/remote/${id}/drain`, {}, operator)).status).toBe(404)
+  expect((await call('POST', '/admin/workers/remote/999/drain', {}, operator)).status).toBe(404)
+})
+
 describe('/admin/workers/jobs', () => {
   test('can be cancelled and given another priority; what has ended is 409, what never was 404', async () => {
     const { id } = await serving.holdfast.enqueue(greet, {}, { delay: '1h' })

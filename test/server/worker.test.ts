@@ -189,7 +189,8 @@ describe('POST /worker/heartbeat', () => {
     const jobs = await claim({ limit: 2, lease: '5s' })
     await serving.holdfast.cancel(cancelled, { by: 'ada' })
     const lease = jobs[0].lease
-    const said = [{ job: kept, lease, progress: 0.25, note: 'page 1', lines: ['one', 'two'], checkpoint: { page: 1 } }]
+    const lines = ['one', { line: 'two', level: 'warn' }]
+    const said = [{ job: kept, lease, progress: 0.25, note: 'page 1', lines, checkpoint: { page: 1 } }]
     const answer = await ask('heartbeat', { worker, leases: [lease, '999999'], lease: '1h', said })
     expect(answer).toEqual({ lost: ['999999'], cancelled: [cancelled], unheard: [], drain: null })
     const { rows } = await serving.sql.query(
@@ -198,10 +199,30 @@ describe('POST /worker/heartbeat', () => {
     )
     expect(rows).toEqual([{ renewed: true }])
     expect(await serving.holdfast.job(kept)).toMatchObject({ progress: { fraction: 0.25, note: 'page 1', attempt: 1 } })
-    expect((await serving.holdfast.log(kept)).map(({ line }) => line)).toEqual(['one', 'two'])
+    expect(await serving.holdfast.log(kept)).toMatchObject([
+      { attempt: 1, level: 'info', line: 'one' },
+      { attempt: 1, level: 'warn', line: 'two' },
+    ])
     expect(
       (await ask('heartbeat', { worker, leases: [lease], said: [{ job: cancelled, lease, lines: ['late'] }] })).unheard,
     ).toEqual([cancelled])
+  })
+})
+
+describe('a key that is not for every type', () => {
+  test('signs on and claims for its own types only, also with the token of another worker', async () => {
+    const { access } = serving.holdfast
+    const { key } = await access.createKey({ service: 'narrow', roles: ['worker'], types: ['other'] }, { by: 'ada' })
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    for (const [path, body] of [
+      ['register', { name: 'n', types: ['remote'] }],
+      ['register', { name: 'n', types: [{ type: 'remote', max_attempts: 1 }] }],
+      ['claim', { worker }],
+    ] as const) {
+      const response = await send(path, body, { headers })
+      expect([response.status, ((await response.json()) as Answer).code], path).toEqual([403, 'forbidden'])
+    }
+    expect((await send('register', { name: 'n', types: [{ type: 'other' }] }, { headers })).status).toBe(201)
   })
 })
 
@@ -217,6 +238,12 @@ describe('what is wrong in a request', () => {
     ['heartbeat', {}, 'leases', 'is missing'],
     ['heartbeat', { leases: ['..'] }, 'leases[0]', 'the lease of a claimed job'],
     ['heartbeat', { leases: [], said: [{ job, lease: '1', progress: 7 }] }, 'said[0].progress', 'from 0 to 1'],
+    [
+      'heartbeat',
+      { leases: [], said: [{ job, lease: '1', lines: [{ line: 'x', level: 'loud' }] }] },
+      'said[0].lines[0].level',
+      'info',
+    ],
     ['settle', { results: [] }, 'results', '1 to 100'],
     ['settle', { results: [{ job, lease: '1', result: 'done' }] }, 'results[0].result', 'it can be complete, fail'],
     ['settle', { results: [{ job, lease: '1', result: 'complete', eror: {} }] }, 'results[0].eror', 'did you mean "error"?'],

@@ -73,7 +73,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
   )
 
   app.post<{ Params: { id: string }; Body: { why?: string } }>(
-    '/admin/workers/:id/drain',
+    '/admin/workers/remote/:id/drain',
     {
       schema: { summary: 'Order a remote worker to finish what it has and claim no more', params: workerParams, body: whyBody },
     },
