@@ -2,11 +2,12 @@ import { HoldfastError } from '../errors.js'
 import { encodeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
-import type { Saying } from '../job/saying.js'
+import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
 import type { Settlement } from '../job/settlement.js'
 import { decide } from '../settle/decide.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { LostRow } from '../store/rows.js'
+import type { SaidRow } from '../store/sayings-store.js'
 import type { EndedAttempt, Store } from '../store/store.js'
 import type { RemoteWorker } from './workers.js'
 
@@ -73,12 +74,25 @@ export class RemoteResults {
       const attempt = held.get(keyOf(one))?.attempt
       return attempt === undefined ? [] : one.sayings.map((saying) => sayingRow(one.job, attempt, saying))
     })
-    if (rows.length > 0) await this.#store.sayings.note(rows)
+    if (rows.length > 0) await this.#store.sayings.note(await this.#bounded(rows))
     for (const { job, lease, checkpoint } of said) {
       if (checkpoint === undefined || lost.has(job)) continue
       if (!(await this.#store.sayings.saveCheckpoint(job, lease, checkpoint))) lost.add(job)
     }
     return [...lost]
+  }
+
+  /** Without the lines beyond what is kept of an attempt; the last one that is kept says so. */
+  async #bounded(rows: readonly SayingRow[]): Promise<SayingRow[]> {
+    const talkers = new Map(rows.filter(({ line }) => line !== null).map((row) => [row.jobId, row]))
+    if (talkers.size === 0) return [...rows]
+    const lines = await this.#store.remote.linesOf([...talkers.values()], mostLines)
+    return rows.flatMap((row) => {
+      if (row.line === null) return [row]
+      const nth = (lines.get(row.jobId) ?? 0) + 1
+      lines.set(row.jobId, nth)
+      return nth > mostLines ? [] : [nth === mostLines ? { ...row, line: noMoreLines } : row]
+    })
   }
 
   async #held(worker: RemoteWorker, attempts: readonly RemoteAttempt[]): Promise<Map<string, HeldAttemptRow>> {
@@ -111,7 +125,9 @@ function settledAs(job: string, why: LostRow['why'] | undefined): Settled {
   return { job, settled: false, why }
 }
 
-function sayingRow(jobId: string, attempt: number, saying: Saying) {
+type SayingRow = SaidRow & { agoMs: number }
+
+function sayingRow(jobId: string, attempt: number, saying: Saying): SayingRow {
   const [fraction, note] = saying.kind === 'progress' ? [saying.fraction, saying.note] : [null, null]
   const [line, level] = saying.kind === 'line' ? [saying.line, saying.level] : [null, null]
   return { jobId, attempt, fraction, note, line, level, agoMs: 0 }

@@ -58,6 +58,13 @@ export class RemoteStore {
     await this.#database.query(statement('closeEmptyLeases'), [worker, leases])
   }
 
+  /** How many lines are kept of these attempts; no more than so many are counted. */
+  async linesOf(attempts: readonly { jobId: string; attempt: number }[], most: number): Promise<Map<string, number>> {
+    const values = [attempts.map(({ jobId }) => jobId), attempts.map(({ attempt }) => attempt), most]
+    const rows = await this.#database.query<{ id: string; lines: number }>(statement('linesOfAttempts'), values)
+    return new Map(rows.map(({ id, lines }) => [id, lines]))
+  }
+
   /** Where jobs are to go on, as JSON. */
   async checkpoints(jobs: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#database.query<{ id: string; value: string }>(statement('checkpointsOfJobs'), [jobs])

@@ -209,6 +209,20 @@ describe('POST /worker/heartbeat', () => {
   })
 })
 
+test('of an attempt that logs without end ten thousand lines are kept, and the last one says so', async () => {
+  const id = await enqueue()
+  const [{ lease }] = (await claim()) as [Answer]
+  const earlier = `insert into holdfast.log_lines (job_id, attempt, at, line) select $1, 1, now(), n from generate_series(1, 9998) as n`
+  await serving.sql.query(earlier, [id])
+  const say = (lines: string[]) => ask('heartbeat', { worker, leases: [lease], said: [{ job: id, lease, lines, progress: 0.5 }] })
+  await say(['a', 'b', 'c'])
+  await say(['d'])
+  const { rows } = await serving.sql.query('select line from holdfast.log_lines where job_id = $1 order by id desc limit 2', [id])
+  expect(rows).toEqual([{ line: expect.stringContaining('has logged 10000 lines') }, { line: 'a' }])
+  const { rows: kept } = await serving.sql.query('select count(*)::int as n from holdfast.log_lines where job_id = $1', [id])
+  expect(kept).toEqual([{ n: 10_000 }])
+})
+
 describe('a key that is not for every type', () => {
   test('signs on and claims for its own types only, also with the token of another worker', async () => {
     const { access } = serving.holdfast

@@ -47,6 +47,14 @@ select holdfast.close_empty_leases($1::text::integer, $2::bigint[])::text as don
 -- Where the next attempts of these jobs are to go on. No row for one: at the beginning.
 select job_id::text as id, value from holdfast.checkpoints where job_id = any ($1::uuid[])
 
+-- name: linesOfAttempts
+-- How many lines of the log these attempts have; no more than $3 are counted.
+select asked.id::text as id, (
+  select count(*) from (
+    select from holdfast.log_lines as l where l.job_id = asked.id and l.attempt = asked.attempt limit $3::text::integer
+  ) as kept)::integer as lines
+from unnest($1::uuid[], $2::smallint[]) as asked (id, attempt)
+
 -- name: drainRemoteWorker
 -- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
 select holdfast.drain_remote_worker($1::text::integer, holdfast.acting($2::text, $4::text), $3::text) as known
