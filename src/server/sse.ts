@@ -19,7 +19,7 @@ export class EventStream {
     response.write('retry: 1000\n\n')
     const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs)
     heartbeat.unref()
-    response.on('close', () => clearInterval(heartbeat))
+    this.whenClosed(() => clearInterval(heartbeat))
   }
 
   /** Data is JSON, which has no line breaks. */
@@ -39,7 +39,9 @@ export class EventStream {
     this.#response.end()
   }
 
+  /** At once where the reader has gone before the first word. */
   whenClosed(tell: () => void): void {
-    this.#response.on('close', tell)
+    if (this.#response.closed) tell()
+    else this.#response.on('close', tell)
   }
 }

@@ -35,6 +35,7 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast): void 
   app.get<OneJob & { Querystring: { timeout?: string } }>(
     '/jobs/:id/wait',
     {
+      exposeHeadRoute: false,
       schema: {
         summary: 'Wait until a job has ended, or for a time; answers with the job either way',
         params: jobParams,
@@ -55,22 +56,25 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast): void 
 
   app.get<OneJob>(
     '/jobs/:id/stream',
-    { schema: { summary: 'What happens to a job, as server-sent events: status, progress, log, end', params: jobParams } },
+    {
+      exposeHeadRoute: false,
+      schema: { summary: 'What happens to a job, as server-sent events: status, progress, log, end', params: jobParams },
+    },
     async (request, reply) => {
       const after = lastLine(request.headers['last-event-id'])
       const { id } = await visibleJob(holdfast, request)
+      let follower: Follower | undefined
+      // Before the answer begins: where too many watch already, that is a problem like any other.
+      const stop = watch.watch(id, (row) => follower?.tell(row))
       reply.hijack()
       const stream = new EventStream(reply.raw, securityHeaders)
+      follower = new Follower(holdfast, id, stream, after)
       const end = () => stream.close()
       open.add(end)
-      const follower = new Follower(holdfast, id, stream, after)
-      try {
-        const stop = watch.watch(id, (row) => follower.tell(row))
-        stream.whenClosed(stop)
-      } catch {
-        stream.close()
-      }
-      stream.whenClosed(() => open.delete(end))
+      stream.whenClosed(() => {
+        stop()
+        open.delete(end)
+      })
     },
   )
 }

@@ -23,8 +23,8 @@ import { inOurWords, jobRequest } from './job-request.js'
 
 /** A hundred payloads of the largest size, with what stands around them. */
 const batchBytes = 8 * 1024 * 1024
-/** How many jobs one page looks at to find those that fit. */
-const mostLookedAt = 10_000
+/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
+const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 
 /** To enqueue jobs and to list them. */
 export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
@@ -94,7 +94,8 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
         payload: partOfPayload(request.query.payload),
       }
       try {
-        const page = await holdfast.store.inspect.listJobs(filter, cursor, { limit, look: mostLookedAt })
+        const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
+        const page = await holdfast.store.inspect.listJobs(filter, cursor, { limit, look })
         const rows = new Map((await holdfast.store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
         const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(describeJob(row)))
         return reply.header('cache-control', 'no-store').send({ jobs, next: page.next })
