@@ -1,5 +1,4 @@
 import { HoldfastError } from '../errors.js'
-import { encodeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
 import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
@@ -8,7 +7,8 @@ import { decide } from '../settle/decide.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { LostRow } from '../store/rows.js'
 import type { SaidRow } from '../store/sayings-store.js'
-import type { EndedAttempt, Store } from '../store/store.js'
+import type { EndedAttempt } from '../store/settle-values.js'
+import type { Store } from '../store/store.js'
 import type { RemoteWorker } from './workers.js'
 
 export interface RemoteAttempt {
@@ -32,6 +32,8 @@ export interface RemoteSaying extends RemoteAttempt {
 /** `written`: an earlier call had settled it. Of the others nothing was changed. */
 export type Settled = { job: string } & ({ settled: true; written: boolean } | { settled: false; why: 'cancelled' | 'lost' })
 
+/** Workers say how long ago something was, and no two of them have a clock in common. */
+const now = 0
 /** Never matched: a row that is not held cannot come back under its lease. Sent so that a cancelled job is known to have stopped. */
 const nothing: Settlement = { move: 'complete', outcome: 'completed', delayMs: null, failure: null }
 
@@ -58,7 +60,7 @@ export class RemoteResults {
     const own = await this.#store.remote.leasesOf(worker.id, leases)
     const held = await this.#held(worker, results)
     const ended = results.filter(({ lease }) => own.has(lease)).map((result) => endedAttempt(result, held.get(keyOf(result))))
-    const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, []) : []
+    const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, now, []) : []
     if (own.size > 0) await this.#store.remote.closeEmpty(worker.id, [...own])
     const foreign = results.filter(({ lease }) => !own.has(lease)).map(({ job }) => job)
     if (foreign.length > 0) lost.push(...(await this.#store.remote.whyLost(worker.id, foreign)))
@@ -107,7 +109,8 @@ function keyOf({ job, lease }: RemoteAttempt): string {
 }
 
 function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAttemptRow | undefined): EndedAttempt {
-  if (!held) return { jobId: job, lease, settlement: nothing, error: null, startedAgoMs: null, endedAgoMs: 0 }
+  const attempt = { job: { id: job, lease }, endedAtMs: now }
+  if (!held) return { ...attempt, settlement: nothing, startedAtMs: null }
   const settlement = decide(
     outcome,
     { attempt: held.attempt, maxAttempts: held.max },
@@ -115,9 +118,8 @@ function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAt
     Math.random,
   )
   // Without a start nothing is recorded, which is right only for a job that was never begun.
-  const startedAgoMs = ranMs === undefined ? (outcome.kind === 'handed_back' ? null : held.age) : Math.min(ranMs, held.age)
-  const error = settlement.failure ? encodeFailure(settlement.failure as Failure) : null
-  return { jobId: job, lease, settlement, error, startedAgoMs, endedAgoMs: 0 }
+  const agoMs = ranMs === undefined ? (outcome.kind === 'handed_back' ? null : held.age) : Math.min(ranMs, held.age)
+  return { ...attempt, settlement, startedAtMs: agoMs === null ? null : now - agoMs }
 }
 
 function settledAs(job: string, why: LostRow['why'] | undefined): Settled {
