@@ -227,9 +227,8 @@ export class Worker {
     this.#heldBack = this.#settler.unwritten >= mostUnwritten
     if (this.#heldBack) return 0
     const room = lane.group.room()
-    return lane.slots === Number.POSITIVE_INFINITY
-      ? room
-      : Math.min(room, Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
+    if (lane.slots === Number.POSITIVE_INFINITY) return room
+    return Math.min(room, Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
   }
 
   async #take(rows: readonly ClaimedRow[], lane: Lane): Promise<void> {
@@ -276,9 +275,9 @@ export class Worker {
     this.#heldBack = false
     // Told once it is written: before that, a cancel may still be faster.
     let dueInMs = Number.POSITIVE_INFINITY
+    // Most jobs complete and most programs do not listen.
     const unheard = lost.size === 0 && !this.#report.hears('job.completed')
     for (const settling of batch) {
-      // Most jobs complete and most programs do not listen.
       if (unheard && settling.settlement.move === 'complete') continue
       this.#report.attemptEnded(settling, lost.get(settling.job.id))
       dueInMs = Math.min(dueInMs, settling.settlement.delayMs ?? dueInMs)
