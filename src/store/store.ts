@@ -1,40 +1,22 @@
 import { type Approval, encodeApproval } from '../job/approval.js'
+import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
+import { AccessStore } from './access-store.js'
 import { unlessAllNull } from './array-literal.js'
 import { Database, type DatabaseOptions } from './database.js'
+import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
+import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
+import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 
-/** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
-export interface NewJob {
-  id: string
-  /** Whether the producer brought the id, so that it may exist already. */
-  brought: boolean
-  type: string
-  payload: string
-  priority: number | null
-  maxAttempts: number | null
-  delayMs: number | null
-  runAt: string | null
-  idempotencyKey: string | null
-  concurrencyKey: string | null
-  /** JSON, or null where the type alone decides whether it has to be approved. */
-  approval: string | null
-  /** False: none, whatever the type says. */
-  unique: Uniqueness | false | null
-}
-
-/** What became of a job that was not simply created, and the job that stands for it. */
-export interface Stands {
-  id: string
-  what: 'existing' | 'replaced' | 'debounced' | 'queued_behind'
-}
+export type { NewJob, Stands } from './new-job.js'
 
 export interface RegisteredType {
   type: string
@@ -44,6 +26,8 @@ export interface RegisteredType {
   timeoutMs: number
   approval: Approval | undefined
   unique: Uniqueness | undefined
+  /** A function only its own worker can call; for others the default holds. */
+  backoff?: Backoff | BackoffFunction
 }
 
 /**
@@ -56,6 +40,9 @@ export class Store {
   readonly operate: OperatorStore
   readonly move: MoveStore
   readonly sayings: SayingsStore
+  readonly deadLetters: DeadLetterStore
+  readonly remote: RemoteStore
+  readonly access: AccessStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -63,6 +50,9 @@ export class Store {
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
     this.sayings = new SayingsStore(this.database)
+    this.deadLetters = new DeadLetterStore(this.database)
+    this.remote = new RemoteStore(this.database)
+    this.access = new AccessStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -76,6 +66,7 @@ export class Store {
       update,
       types.map((t) => encodeApproval(t.approval)),
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
+      types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
     ])
   }
 
@@ -95,13 +86,12 @@ export class Store {
   }
 
   /**
-   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each
-   * one that was not simply created, by its place from 0. `fresh` is a promise that no id can exist yet, `keysTaken` that
-   * takeKeys was called for these jobs.
+   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each one not
+   * simply created, by its place from 0. `fresh`: no id can exist yet; `keysTaken`: takeKeys was called for these jobs.
    */
   async enqueue(
     jobs: readonly NewJob[],
-    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; tx?: Queryable },
+    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; owner?: string | undefined; tx?: Queryable },
   ): Promise<Map<number, Stands>> {
     const values = [
       jobs.map((job) => job.id),
@@ -121,6 +111,7 @@ export class Store {
       jobs.some((job) => job.unique !== null)
         ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
         : null,
+      options.owner ?? null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     return standing(
