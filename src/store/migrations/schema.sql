@@ -1574,6 +1574,29 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
+function holdfast.enqueue_job(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean)
+  returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+begin
+  select * into v_type from holdfast.types as t where t.name = p_type;
+  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
+    return query select * from holdfast.enqueue_jobs(
+      array[p_id], array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
+      array[p_concurrency_key], true, false, p_wake_always);
+    return;
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
+  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
+          p_concurrency_key, p_payload::json);
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
+  if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+end 
+
 function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
   returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
@@ -1589,10 +1612,6 @@ declare
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
-  if v_plain and cardinality(p_ids) = 1 and holdfast.enqueue_plain(
-       p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always) then
-    return;
-  end if;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
   if v_plain then
     perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
@@ -1704,25 +1723,6 @@ begin
   end loop;
 
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
-end 
-
-function holdfast.enqueue_plain(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean)
-  returns boolean, plpgsql, volatile, parallel unsafe
-declare
-  v_now timestamptz := holdfast.now();
-  v_type holdfast.types;
-begin
-  select * into v_type from holdfast.types as t where t.name = p_type;
-  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
-    return false;
-  end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
-  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json);
-  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
-  perform holdfast.wake_lanes(array[v_type.lane_id], p_wake_always);
-  return true;
 end 
 
 function holdfast.explain_facts(p_job uuid)
