@@ -93,9 +93,9 @@ export class Store {
     options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; owner?: string | undefined; tx?: Queryable },
   ): Promise<Map<number, Stands>> {
     const [only] = jobs
-    if (only && jobs.length === 1 && options.fresh && options.owner === undefined && isPlain(only)) {
+    if (only && jobs.length === 1 && options.fresh && isPlain(only)) {
       const { id, type, payload, priority, maxAttempts, concurrencyKey } = only
-      const values = [id, type, payload, priority, maxAttempts, concurrencyKey, options.wakeAlways]
+      const values = [id, type, payload, priority, maxAttempts, concurrencyKey, options.wakeAlways, options.owner ?? null]
       return standing(await this.#query(statement('enqueueJob'), values, options.tx))
     }
     const values = [

@@ -176,7 +176,8 @@ end $$;
 -- What most enqueues are: one new job, due at once, without a key. Where its type asks for nothing either, that is two inserts
 -- and a look for somebody to call, at a third of what the general way costs; where it does, the general way. Answers like it.
 create function holdfast.enqueue_job(
-  p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean
+  p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
+  p_owner text
 ) returns table (place integer, job_id uuid, what text)
 language plpgsql as $$
 declare
@@ -186,13 +187,13 @@ begin
   select * into v_type from holdfast.types as t where t.name = p_type;
   if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
     return query select * from holdfast.enqueue_jobs(
-      array[p_id], array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
+      holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
       array[p_concurrency_key], true, false, p_wake_always);
     return;
   end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload, owner)
   values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json);
+          p_concurrency_key, p_payload::json, p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
   if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
