@@ -8,7 +8,7 @@ export default defineConfig({
     // Tests in test/ use the package as its users do: the built files, by the names in package.json.
     alias: [
       { find: /^holdfast$/, replacement: `${dist}index.js` },
-      { find: /^holdfast\/(worker|server|testing|dev)$/, replacement: `${dist}$1/index.js` },
+      { find: /^holdfast\/(worker|server|client|testing|dev)$/, replacement: `${dist}$1/index.js` },
     ],
   },
   test: {

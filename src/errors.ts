@@ -15,6 +15,7 @@ export const errorTable = {
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
   unique_conflict: { status: 409, retryable: false, title: 'Another job stands for this unique key' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
+  unknown_worker: { status: 409, retryable: false, title: 'No worker with that token is signed on' },
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction is of no client that is known here' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
@@ -28,6 +29,10 @@ export const errorTable = {
   too_much_waiting: { status: 429, retryable: true, title: 'So much is waiting already that the job is not taken' },
   not_found: { status: 404, retryable: false, title: 'There is nothing of that id' },
   unauthorized: { status: 401, retryable: false, title: 'A valid key is needed' },
+  forbidden: { status: 403, retryable: false, title: 'The key does not allow this' },
+  rate_limited: { status: 429, retryable: true, title: 'The key has used up its requests for now' },
+  conflict: { status: 409, retryable: false, title: 'It cannot be done as things stand' },
+  server_unreachable: { status: 503, retryable: true, title: 'The Holdfast server did not answer' },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>
 
 export type ErrorCode = keyof typeof errorTable

@@ -1,4 +1,7 @@
 import type pg from 'pg'
+import { Access } from './access/access.js'
+import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
+import { DeadLetters } from './dead-letters/dead-letters.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { Gatherer } from './enqueue/gatherer.js'
@@ -39,6 +42,10 @@ export class Holdfast {
   readonly types: TypeRegistry
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
+  /** Jobs that ended dead: find, replay, discard. */
+  readonly deadLetters: DeadLetters
+  /** Keys and roles of those who come over HTTP. */
+  readonly access: Access
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
@@ -58,6 +65,8 @@ export class Holdfast {
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
+    this.deadLetters = new DeadLetters(this.store, this.types)
+    this.access = new Access(this.store.access)
     const backpressure = new Backpressure(this.store.operate)
     this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store) }
     this.#moves = new Moves(this.store)
@@ -149,6 +158,19 @@ export class Holdfast {
   /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
   reject(id: string, who: By & { why: string }): Promise<Decided> {
     return this.#approvals.reject(id, who)
+  }
+
+  /**
+   * Removes everything that is kept of a job that has ended, before its time. What stays is a line in the audit log, and its
+   * idempotency and unique keys for as long as they live.
+   */
+  forget(id: string, who: By): Promise<Moved> {
+    return this.#moves.forget(id, who)
+  }
+
+  /** What operators did, the latest first. */
+  async audit(question: AuditQuestion = {}): Promise<AuditLine[]> {
+    return readAudit(this.store.access, question)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

@@ -1,5 +1,16 @@
 // The library, in the order a job meets it. Loads the driver and little else; workers are in holdfast/worker.
 
+export type { Access, KeyFields, KeyState, Role } from './access/access.js'
+export type { AuditLine, AuditQuestion } from './access/audit.js'
+export { type Permission, permissions } from './access/permissions.js'
+export type {
+  DeadLetter,
+  DeadLetterPage,
+  DeadLetterStory,
+  ManyOptions,
+  MovedDeadLetters,
+} from './dead-letters/dead-letters.js'
+export type { DeadLetterFilter, DeathReason } from './dead-letters/filter.js'
 export type { Enqueued } from './enqueue/enqueue.js'
 export {
   type ErrorCode,

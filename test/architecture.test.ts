@@ -19,12 +19,13 @@ const storeys = [
   ['job', 'config'],
   ['store'],
   ['enqueue', 'claim', 'flow', 'run', 'settle', 'history', 'compose', 'schedule', 'upkeep'],
+  ['dead-letters', 'access'],
   ['holdfast.ts'],
-  ['index.ts', 'worker'],
-  ['access', 'metrics', 'dev'],
+  ['index.ts', 'worker', 'remote'],
+  ['metrics', 'dev'],
   ['testing'],
   ['server'],
-  ['cli'],
+  ['client', 'cli'],
 ]
 
 const roomOf = (path: string) => path.split('/')[0] as string
@@ -134,7 +135,7 @@ test('every error code is thrown somewhere', () => {
   expect(Object.keys(errorTable).filter((code) => !thrown.has(code))).toEqual(untilThereIsAServer)
 })
 
-test('a program that only enqueues needs nothing installed but pg', async () => {
+test('a program that only enqueues needs nothing installed but pg, and over HTTP nothing at all', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-only-pg-'))
   const load = (file: string) =>
     run(process.execPath, ['--input-type=module', '-e', `await import('./dist/${file}')`], { cwd: directory })
@@ -142,6 +143,7 @@ test('a program that only enqueues needs nothing installed but pg', async () => 
     await writeFile(join(directory, 'package.json'), '{ "type": "module", "version": "0.0.0" }')
     await cp(join(repository, 'dist'), join(directory, 'dist'), { recursive: true })
     await mkdir(join(directory, 'node_modules'))
+    await load('client/index.js')
     await expect(load('index.js')).rejects.toThrow("Cannot find package 'pg'")
     await symlink(join(repository, 'node_modules', 'pg'), join(directory, 'node_modules', 'pg'))
     await load('index.js')

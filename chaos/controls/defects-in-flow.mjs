@@ -38,7 +38,7 @@ export const defectsInFlow = [
     caughtBy: 'I11',
     story: twoInThreeSeconds,
     put: [
-      inSql('claim_jobs', 'where g.rate_count is not null or g.key_rate_count is not null', 'where false'),
+      inSql('count_starts', 'where g.rate_count is not null or g.key_rate_count is not null', 'where false'),
       inSql(
         'free_slots',
         `${freed} returning h.type_id, h.concurrency_key`,

@@ -2,6 +2,7 @@
 // The command line. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
+import { addKeys } from './commands/keys.js'
 import { addWork } from './commands/work.js'
 import { complain } from './complain.js'
 
@@ -53,6 +54,7 @@ program
   .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
 
 addWork(program)
+addKeys(program)
 
 try {
   await program.parseAsync()

@@ -15,6 +15,8 @@ export interface EnqueueOptions {
   tx?: CallerTransaction
   /** At most so many of these jobs become due each second; they have a low priority unless they say otherwise. */
   pace?: number
+  /** The service these jobs belong to, which sees them over HTTP. */
+  owner?: string
 }
 
 export interface Enqueued {
@@ -53,7 +55,10 @@ export async function enqueue(
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
   const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
-  const standing = tx === undefined ? await storeDurably(counter, types, jobs) : await storeIn(tx, counter, types, jobs)
+  const standing =
+    tx === undefined
+      ? await storeDurably(counter, types, jobs, options.owner)
+      : await storeIn(tx, counter, types, jobs, options.owner)
   return jobs.map((job, place) => {
     const stands = standing.get(place)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
@@ -65,12 +70,13 @@ async function storeIn(
   { store, registry, backpressure }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
+  owner: string | undefined,
 ): Promise<Map<number, Stands>> {
   const queryable = asQueryable(tx)
   await registry.ensure(types, queryable)
   const ended = await backpressure.admit(jobs, queryable)
   try {
-    const standing = await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought))
+    const standing = await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought), owner)
     ended(true)
     return standing
   } catch (error) {
@@ -95,6 +101,7 @@ async function storeDurably(
   { store, registry, backpressure, gatherer }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
+  owner: string | undefined,
 ): Promise<Map<number, Stands>> {
   const brought = jobs.some((job) => job.brought)
   const begun = monotonicMs()
@@ -108,10 +115,10 @@ async function storeDurably(
       ended ??= await backpressure.admit(jobs)
       const standing =
         fresh && together
-          ? await gatherer.add(together)
+          ? await gatherer.add(together, owner)
           : endOfStatement(jobs, 0) === jobs.length
-            ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false })
-            : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh))
+            ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false, owner })
+            : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh, owner))
       if (attempt > 1) forgetOwn(standing, jobs)
       ended(true)
       return standing
@@ -133,7 +140,13 @@ async function storeDurably(
  * In as many statements as it takes. Keys are taken before, all in one statement: taken part by part, two large batches
  * with the same keys could each wait for what the other one has.
  */
-async function storeOn(store: Store, jobs: readonly NewJob[], tx: Queryable, fresh: boolean): Promise<Map<number, Stands>> {
+async function storeOn(
+  store: Store,
+  jobs: readonly NewJob[],
+  tx: Queryable,
+  fresh: boolean,
+  owner: string | undefined,
+): Promise<Map<number, Stands>> {
   const inOne = endOfStatement(jobs, 0) === jobs.length
   const keysTaken = !inOne && jobs.some((job) => job.idempotencyKey !== null)
   const standing = keysTaken ? await store.takeKeys(jobs, tx) : new Map<number, Stands>()
@@ -142,7 +155,7 @@ async function storeOn(store: Store, jobs: readonly NewJob[], tx: Queryable, fre
     const places = Array.from({ length: end - start }, (_, i) => start + i).filter((place) => !standing.has(place))
     const part = places.map((place) => jobs[place] as NewJob)
     if (part.length === 0) continue
-    const known = await store.enqueue(part, { fresh, keysTaken, wakeAlways: true, tx })
+    const known = await store.enqueue(part, { fresh, keysTaken, wakeAlways: true, owner, tx })
     for (const [place, stands] of known) standing.set(places[place] as number, stands)
   }
   return standing

@@ -3,6 +3,7 @@ import type { NewJob, Stands, Store } from '../store/store.js'
 
 interface Waiting {
   job: NewJob
+  owner: string | undefined
   stored(standing: Map<number, Stands>): void
   failed(error: unknown): void
 }
@@ -19,7 +20,7 @@ const mostAtOnce = { jobs: 500, characters: 2_000_000 }
  */
 export class Gatherer {
   readonly #store: Store
-  readonly #waiting: Waiting[] = []
+  #waiting: Waiting[] = []
   #underWay = 0
 
   constructor(store: Store) {
@@ -27,9 +28,9 @@ export class Gatherer {
   }
 
   /** Resolves when the job is durable, with the job that stands for it where it is another one. */
-  add(job: NewJob): Promise<Map<number, Stands>> {
+  add(job: NewJob, owner: string | undefined): Promise<Map<number, Stands>> {
     return new Promise((stored, failed) => {
-      this.#waiting.push({ job, stored, failed })
+      this.#waiting.push({ job, owner, stored, failed })
       void this.#send()
     })
   }
@@ -39,7 +40,7 @@ export class Gatherer {
     const batch = this.#next()
     this.#underWay += 1
     try {
-      const standing = await this.#storeAll(batch.map(({ job }) => job))
+      const standing = await this.#storeAll(batch)
       batch.forEach(({ stored }, place) => {
         const stands = standing.get(place)
         stored(stands ? new Map([[0, stands]]) : new Map())
@@ -47,24 +48,33 @@ export class Gatherer {
     } catch (error) {
       // Of a broken connection nobody knows what was committed: each caller asks again by its own id.
       if (batch.length === 1 || isWorthAnotherTry(error)) for (const { failed } of batch) failed(error)
-      else await Promise.all(batch.map((one) => this.#storeAll([one.job]).then(one.stored, one.failed)))
+      else await Promise.all(batch.map((one) => this.#storeAll([one]).then(one.stored, one.failed)))
     } finally {
       this.#underWay -= 1
       void this.#send()
     }
   }
 
+  /** As many as one statement takes, all of one owner, because a statement has one; of the others the first is the next in turn. */
   #next(): Waiting[] {
+    const owner = this.#waiting[0]?.owner
+    const batch: Waiting[] = []
+    const left: Waiting[] = []
     let characters = 0
-    const end = this.#waiting.findIndex(({ job }, place) => {
-      characters += job.payload.length
-      return place === mostAtOnce.jobs || (place > 0 && characters > mostAtOnce.characters)
-    })
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
+    for (const one of this.#waiting) {
+      const fits = batch.length < mostAtOnce.jobs && (batch.length === 0 || characters < mostAtOnce.characters)
+      if (one.owner === owner && fits) {
+        batch.push(one)
+        characters += one.job.payload.length
+      } else left.push(one)
+    }
+    this.#waiting = left
+    return batch
   }
 
-  #storeAll(jobs: readonly NewJob[]): Promise<Map<number, Stands>> {
-    return this.#store.enqueue(jobs, { fresh: true, keysTaken: false, wakeAlways: false })
+  #storeAll(batch: readonly Waiting[]): Promise<Map<number, Stands>> {
+    const jobs = batch.map(({ job }) => job)
+    return this.#store.enqueue(jobs, { fresh: true, keysTaken: false, wakeAlways: false, owner: batch[0]?.owner })
   }
 }
 

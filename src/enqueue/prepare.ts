@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors.js'
 import { encodeApproval, readApproval } from '../job/approval.js'
+import { checkAgainstSchema } from '../job/check-payload.js'
 import { toMilliseconds } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
@@ -48,17 +49,6 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
     unique: unique(request, definition, payload),
     ...dueTime(request),
   }
-}
-
-async function checkAgainstSchema(definition: AnyJobType, payload: unknown): Promise<void> {
-  const result = await definition.schema?.['~standard'].validate(payload)
-  if (!result?.issues) return
-  const problems = result.issues.map((issue) => {
-    const path = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-    return `payload${path && `.${path}`}: ${issue.message}`
-  })
-  const field = problems[0]?.split(':')[0] ?? 'payload'
-  throw new HoldfastError('payload_rejected', `${definition.type} refuses its payload: ${problems.join('; ')}`, { field })
 }
 
 function brought(id: string | undefined): string | undefined {

@@ -13,10 +13,15 @@ import type { Queryable } from '../store/transaction.js'
  */
 export class TypeRegistry {
   readonly #store: Store
-  readonly #known = new Set<string>()
+  readonly #known = new Map<string, AnyJobType>()
 
   constructor(store: Store) {
     this.#store = store
+  }
+
+  /** The definition this process registered under that name, if it did. */
+  definitionOf(name: string): AnyJobType | undefined {
+    return this.#known.get(name)
   }
 
   async ensure(types: readonly AnyJobType[], tx?: Queryable): Promise<void> {
@@ -54,7 +59,7 @@ export class TypeRegistry {
     } catch (error) {
       throw explained(error)
     }
-    for (const { type } of unique) this.#known.add(type)
+    for (const type of unique) this.#known.set(type.type, type)
   }
 
   async #checkLanes(types: readonly AnyJobType[]): Promise<void> {

@@ -35,9 +35,9 @@ export class Approvals {
 
   async #decide(id: string, verdict: 'approve' | 'reject', who: By): Promise<Decided> {
     checkJobId(id)
-    const { by, why } = named(who)
+    const by = named(who)
     try {
-      const row = await this.#store.decideApproval(id, verdict, { by, why })
+      const row = await this.#store.decideApproval(id, verdict, by)
       return { ...movedOrUnknown(row, id), approvals: row.approvals, quorum: row.quorum ?? 0 }
     } catch (error) {
       throw explained(error)

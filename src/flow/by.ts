@@ -1,24 +1,33 @@
 import { HoldfastError } from '../errors.js'
+import type { Named } from '../store/operator-store.js'
 
 /** Who does it and why; kept where people see it. */
 export interface By {
   by: string
   why?: string
+  /** Where it comes from, such as the address of whoever asked; for the audit log. */
+  from?: string
 }
 
 const longest = 500
 
-export function named(who: By): { by: string; why: string | null } {
-  const { by, why } = who ?? {}
+/** For what may be done without saying who: the database's user then stands in the audit log. */
+export function namedOrNobody(who: By | undefined): Named {
+  return who === undefined ? { by: null, why: null, from: null } : named(who)
+}
+
+export function named(who: By): Named & { by: string } {
+  const { by, why, from } = who ?? {}
   if (typeof by !== 'string' || by.trim() === '') {
     throw refused('by', 'is missing: say who does this, it is shown to everybody who wonders')
   }
   if (why !== undefined && typeof why !== 'string') throw refused('why', 'must be a text')
-  for (const [field, text] of Object.entries({ by, why: why ?? '' })) {
+  if (from !== undefined && typeof from !== 'string') throw refused('from', 'must be a text')
+  for (const [field, text] of Object.entries({ by, why: why ?? '', from: from ?? '' })) {
     if (text.length > longest) throw refused(field, `has ${text.length} characters; at most ${longest} are kept`)
     if (/[\0\p{Surrogate}]/u.test(text)) throw refused(field, 'holds a character no database can keep')
   }
-  return { by, why: why ?? null }
+  return { by, why: why ?? null, from: from ?? null }
 }
 
 function refused(field: string, problem: string): HoldfastError {

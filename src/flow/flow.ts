@@ -1,15 +1,19 @@
 import { HoldfastError } from '../errors.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
+import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { explained } from '../store/sqlstate.js'
-import { type By, named } from './by.js'
+import { type By, named, namedOrNobody } from './by.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
 import { type GateState, gateState, type LaneState, laneState, type Told } from './states.js'
 
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
 
-/** What operators do to lanes, types, keys and breakers. Each call is one transaction; workers follow within one look. */
+/**
+ * What operators do to lanes, types, keys and breakers. Each call is one transaction, with its line in the audit log; workers
+ * follow within one look.
+ */
 export class Flow {
   readonly #store: OperatorStore
 
@@ -45,43 +49,50 @@ export class Flow {
     await this.setLane(lane, { enabled: true }, who)
   }
 
-  /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */
-  async moveType(type: string, lane: string): Promise<number> {
-    return told(this.#store.moveType(type, lane))
+  /** Orders a worker behind HTTP to finish what it has and to claim no more. It hears so with its next heartbeat or claim. */
+  async drainRemoteWorker(id: number, who: By): Promise<void> {
+    wholeNumber(id, 'id', 1, 2_147_483_647)
+    if (await told(this.#store.drainRemoteWorker(id, named(who)))) return
+    throw new HoldfastError('not_found', `no remote worker ${id} is signed on; a worker of the SDK is drained by stopping it`)
   }
 
-  async limit(type: string, limits: Limits): Promise<void> {
-    await told(this.#store.setLimits(type, encodeLimits(limits)))
+  /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */
+  async moveType(type: string, lane: string, who?: By): Promise<number> {
+    return told(this.#store.moveType(type, lane, namedOrNobody(who)))
+  }
+
+  async limit(type: string, limits: Limits, who?: By): Promise<void> {
+    await told(this.#store.setLimits(type, encodeLimits(limits), namedOrNobody(who)))
   }
 
   /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
-  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields): Promise<void> {
+  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who?: By): Promise<void> {
     const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
-    await told(this.#store.setDepthLimit(scope, name, readDepth(limit)))
+    await told(this.#store.setDepthLimit(scope, name, readDepth(limit), namedOrNobody(who)))
   }
 
   async pauseType(type: string, who: By): Promise<void> {
     await told(this.#store.pauseType(type, named(who)))
   }
 
-  async resumeType(type: string): Promise<void> {
-    await told(this.#store.resumeType(type))
+  async resumeType(type: string, who?: By): Promise<void> {
+    await told(this.#store.resumeType(type, namedOrNobody(who)))
   }
 
   async pauseKey(type: string, key: string, who: By): Promise<void> {
     await told(this.#store.pauseKey(type, key, named(who)))
   }
 
-  async resumeKey(type: string, key: string): Promise<void> {
-    await told(this.#store.resumeKey(type, key))
+  async resumeKey(type: string, key: string, who?: By): Promise<void> {
+    await told(this.#store.resumeKey(type, key, namedOrNobody(who)))
   }
 
   /** How many turns this key gets for one of a key of weight 1. */
-  async setWeight(type: string, key: string, weight: number): Promise<void> {
+  async setWeight(type: string, key: string, weight: number, who?: By): Promise<void> {
     if (!(weight >= 0.001 && weight <= 1000)) {
       throw new HoldfastError('invalid_option', `weight is ${weight}; it must lie between 0.001 and 1000`, { field: 'weight' })
     }
-    await told(this.#store.setWeight(type, key, weight))
+    await told(this.#store.setWeight(type, key, weight, namedOrNobody(who)))
   }
 
   async breaker(type: string, action: BreakerAction, who: By): Promise<void> {

@@ -31,9 +31,10 @@ export interface MovedMany {
 /** The new time of a job: at that moment, or that much later than now by the database's clock. */
 export type NewTime = { runAt: Date; delay?: never } | { delay: Duration; runAt?: never }
 
-type Move = (ids: readonly string[]) => Promise<MovedRow[]>
+/** One transaction, whatever it moves. */
+export type Move = (ids: readonly string[]) => Promise<MovedRow[]>
 
-const chunk = 1_000
+export const chunk = 1_000
 const lowestId = '00000000-0000-0000-0000-000000000000'
 
 /**
@@ -80,6 +81,11 @@ export class Moves {
     return this.#many(filter, options, this.#hurrying(named(who)))
   }
 
+  async forget(id: string, who: By): Promise<Moved> {
+    const by = named(who)
+    return this.#one(id, () => this.#store.move.forgetJob(id, by))
+  }
+
   #cancelling(who: Named): Move {
     return (ids) => this.#store.move.cancelJobs(ids, who)
   }
@@ -99,12 +105,7 @@ export class Moves {
   }
 
   async #one(id: string, move: Move): Promise<Moved> {
-    checkJobId(id)
-    try {
-      return movedOrUnknown((await move([id]))[0], id)
-    } catch (error) {
-      throw explained(error)
-    }
+    return moveOne(id, move)
   }
 
   async #many(filter: JobFilter, options: { dryRun?: boolean }, move: Move): Promise<MovedMany> {
@@ -116,7 +117,7 @@ export class Moves {
       for (let after = lowestId; ; ) {
         const ids = await this.#store.move.matchingJobs({ ...encoded, createdBefore: before }, after, chunk)
         answer.matched += ids.length
-        if (options.dryRun !== true) for (const row of await this.#moveAll(ids, move)) count(answer, row)
+        if (options.dryRun !== true) for (const row of await moveAll(ids, move)) count(answer, row)
         if (ids.length < chunk) return answer
         after = ids.at(-1) as string
       }
@@ -124,15 +125,24 @@ export class Moves {
       throw explained(error)
     }
   }
+}
 
-  /** What the whole chunk passed over, because somebody worked on it or it has ended, is asked for one by one. */
-  async #moveAll(ids: readonly string[], move: Move): Promise<MovedRow[]> {
-    if (ids.length === 0) return []
-    const rows = await move(ids)
-    const answered = new Set(rows.map((row) => row.id))
-    for (const id of ids) if (!answered.has(id)) rows.push(...(await move([id])))
-    return rows
+export async function moveOne(id: string, move: Move): Promise<Moved> {
+  checkJobId(id)
+  try {
+    return movedOrUnknown((await move([id]))[0], id)
+  } catch (error) {
+    throw explained(error)
   }
+}
+
+/** What the whole chunk passed over, because somebody worked on it or it has ended, is asked for one by one. */
+export async function moveAll(ids: readonly string[], move: Move): Promise<MovedRow[]> {
+  if (ids.length === 0) return []
+  const rows = await move(ids)
+  const answered = new Set(rows.map((row) => row.id))
+  for (const id of ids) if (!answered.has(id)) rows.push(...(await move([id])))
+  return rows
 }
 
 export function checkJobId(id: string): void {
@@ -147,7 +157,7 @@ export function movedOrUnknown(row: MovedRow | undefined, id: string): Moved {
   return { id: row.id, done: row.done, was, status, ...(row.because === null ? {} : { because: row.because }) }
 }
 
-function count(answer: MovedMany, row: MovedRow): void {
+export function count(answer: MovedMany, row: MovedRow): void {
   if (row.done) answer.done += 1
   else {
     const because = row.because ?? 'it is gone'

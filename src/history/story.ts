@@ -17,6 +17,8 @@ export interface JobStory {
   payload: unknown
   idempotencyKey: string | null
   concurrencyKey: string | null
+  /** The service that enqueued it over HTTP; null where nobody did. */
+  owner: string | null
   createdAt: Date
   dueAt: Date | null
   startedAt: Date | null
@@ -48,7 +50,7 @@ export interface LogLine {
 }
 
 export interface Change {
-  move: 'set_priority' | 'reschedule' | 'run_now'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
   by: string
   why: string | null
   before: Record<string, unknown>
@@ -128,6 +130,7 @@ export function describeJob(job: JobRow): JobSummary {
     payload: decodePayload(job.payload),
     idempotencyKey: job.idempotency_key,
     concurrencyKey: job.concurrency_key,
+    owner: job.owner,
     createdAt: new Date(job.created_at),
     dueAt: date(job.due_at),
     startedAt: date(job.started_at),
@@ -144,8 +147,13 @@ function date(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function change({ actor: by, at, ...row }: MoveRow): Change {
-  return { by, ...row, at: new Date(at) }
+function change({ actor: by, at, before, after, ...row }: MoveRow): Change {
+  return { by, ...row, before: withPayload(before), after: withPayload(after), at: new Date(at) }
+}
+
+/** A payload that was changed is kept as the exact text it was stored as. */
+function withPayload(kept: Record<string, unknown>): Record<string, unknown> {
+  return typeof kept.payload === 'string' ? { ...kept, payload: decodePayload(kept.payload) } : kept
 }
 
 function approval(rows: readonly ApprovalRow[]): StoryApproval | undefined {

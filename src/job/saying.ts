@@ -5,6 +5,11 @@ export type LogLevel = 'info' | 'warn' | 'error'
 /** What a handler says while it runs. */
 export type Saying = { kind: 'progress'; fraction: number; note: string | null } | { kind: 'line'; level: LogLevel; line: string }
 
+/** A handler that logs in an endless loop must not fill the disk: so many lines of an attempt are kept. */
+export const mostLines = 10_000
+/** The last of them. */
+export const noMoreLines = `this attempt has logged ${mostLines} lines; the rest of them is not kept`
+
 const longestNote = 500
 const longestLine = 4_000
 

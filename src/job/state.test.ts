@@ -38,7 +38,7 @@ describe('the states of a job', () => {
   })
 
   it('leave dead only because somebody replayed or discarded it', () => {
-    expect(moves.filter((move) => move.from === 'dead').map((move) => move.by)).toEqual(['replay', 'discard'])
+    expect(new Set(moves.filter((move) => move.from === 'dead').map((move) => move.by))).toEqual(new Set(['replay', 'discard']))
   })
 
   it('enter processing by a claim only, and from pending only', () => {

@@ -76,6 +76,8 @@ export const moves: readonly Move[] = [
   { from: 'failed', to: 'cancelled', by: 'cancel' },
 
   { from: 'dead', to: 'pending', by: 'replay' },
+  // With another payload than the one somebody had approved.
+  { from: 'dead', to: 'awaiting_approval', by: 'replay' },
   { from: 'dead', to: 'discarded', by: 'discard' },
 ]
 

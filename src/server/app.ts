@@ -2,17 +2,29 @@ import { type FastifyInstance, fastify } from 'fastify'
 import type { Holdfast } from '../holdfast.js'
 import { defaultLogger, type Logger } from '../worker/logger.js'
 import type { Worker } from '../worker/worker.js'
-import { requireKey } from './auth.js'
+import { authorize } from './auth.js'
 import { readBodiesExactly } from './body.js'
+import { Callers } from './callers.js'
+import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems } from './problem.js'
+import { adminAccessRoutes } from './routes/admin-access.js'
+import { adminDlqRoutes } from './routes/admin-dlq.js'
+import { adminTypeRoutes } from './routes/admin-types.js'
+import { adminWorkerRoutes } from './routes/admin-workers.js'
+import { autoscaleRoutes } from './routes/autoscale.js'
+import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
 import { jobRoutes } from './routes/jobs.js'
+import { oneJobRoutes } from './routes/one-job.js'
 import { pageRoutes } from './routes/page.js'
 import { statusRoutes } from './routes/status.js'
+import { workerRoutes } from './routes/worker.js'
+import type { Schema } from './schemas/schema.js'
 import { securityHeaders } from './security-headers.js'
+import { check } from './validate.js'
 
 export interface ServerOptions {
-  /** Whoever sends it may do everything. */
+  /** Whoever sends it may do everything. Keys of services are made with it, or with `holdfast keys create`. */
   adminKey: string
   /** The worker in this process, if there is one: its health is then the server's. */
   worker?: Worker
@@ -22,13 +34,16 @@ export interface ServerOptions {
 
 const bodyLimit = 128 * 1024
 const requestTimeoutMs = 30_000
+const longestParameter = 600
 
 /** The HTTP server, complete and not yet listening: call `listen`, and `close` when done. It closes neither database nor worker. */
 export function createServer(holdfast: Holdfast, options: ServerOptions): FastifyInstance {
   const log = options.logger ?? defaultLogger()
+  const callers = new Callers(holdfast.access, options.adminKey)
   const app = fastify({
     bodyLimit,
     requestTimeout: requestTimeoutMs,
+    routerOptions: { maxParamLength: longestParameter },
     frameworkErrors: answerFrameworkError,
   })
   app.addHook('onSend', async (_request, reply) => void reply.headers(securityHeaders))
@@ -36,10 +51,36 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)
   answerProblems(app, log)
   readBodiesExactly(app)
-  requireKey(app, options.adminKey)
+  checkRequests(app)
+  authorize(app, callers)
+  describeRoutes(app)
   pageRoutes(app)
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast)
+  oneJobRoutes(app, holdfast)
+  followJobRoutes(app, holdfast)
   statusRoutes(app, holdfast, options.worker)
+  autoscaleRoutes(app, holdfast)
+  workerRoutes(app, holdfast, log)
+  adminWorkerRoutes(app, holdfast)
+  adminTypeRoutes(app, holdfast)
+  adminDlqRoutes(app, holdfast)
+  adminAccessRoutes(app, holdfast, callers)
   return app
+}
+
+/** Requests are checked against the schemas of their routes; answers are made by typed code, and checked by the tests. */
+function checkRequests(app: FastifyInstance): void {
+  const places: Record<string, 'body' | 'query' | 'params'> = { body: 'body', querystring: 'query', params: 'params' }
+  app.setValidatorCompiler<Schema>(({ schema, httpPart = 'body' }) => {
+    const place = places[httpPart] ?? 'params'
+    return (data: unknown) => {
+      try {
+        return { value: check(schema, data, place) }
+      } catch (error) {
+        return { error: error as Error }
+      }
+    }
+  })
+  app.setSerializerCompiler(() => JSON.stringify)
 }

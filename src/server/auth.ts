@@ -1,35 +1,71 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { allows, allowsType, type Caller } from '../access/permissions.js'
 import { HoldfastError } from '../errors.js'
+import type { By } from '../flow/by.js'
+import type { Callers, KnownCaller } from './callers.js'
+import { type Rule, ruleFor } from './rules.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered without a key. */
-    open?: true
+    rule?: Rule
+  }
+  interface FastifyRequest {
+    known: KnownCaller | undefined
   }
 }
 
-/** Refuses every request that does not bring the key, unless its route is open: a route that says nothing is closed. */
-export function requireKey(app: FastifyInstance, adminKey: string): void {
-  if (adminKey.length < shortestKey) {
-    throw new HoldfastError('invalid_configuration', `the admin key must have at least ${shortestKey} characters`, {
-      field: 'adminKey',
-    })
-  }
-  const wanted = digest(adminKey)
+/** Puts its rule onto every route, and holds every request to it before its body is read. Comes before the first route. */
+export function authorize(app: FastifyInstance, callers: Callers): void {
+  app.decorateRequest('known')
+  app.addHook('onRoute', (route) => {
+    const [rule] = [route.method].flat().map((method) => ruleFor(method, route.url))
+    route.config = { ...route.config, ...(rule && { rule }) }
+  })
   app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.config.open) return
-    const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
-    // Digests are of one length, so the comparison takes the same time however much of the key was right.
-    if (given !== undefined && timingSafeEqual(digest(given), wanted)) return
-    reply.header('www-authenticate', 'Bearer')
-    const problem = given === undefined ? 'no key was sent; send Authorization: Bearer <key>' : 'the key is not the right one'
-    throw new HoldfastError('unauthorized', problem)
+    // A path that does not exist has no rule; only those who have a key are told so.
+    const { rule = 'any key' } = request.routeOptions.config
+    if (rule === 'open') return
+    request.known = await identify(request, reply, callers)
+    spend(request, 1)
+    if (rule !== 'any key' && !allows(callerOf(request), rule)) {
+      throw new HoldfastError('forbidden', `this needs ${rule}, which the key of ${callerOf(request).service} does not allow`)
+    }
   })
 }
 
-export const shortestKey = 20
+async function identify(request: FastifyRequest, reply: FastifyReply, callers: Callers): Promise<KnownCaller> {
+  const given = /^Bearer +(\S{1,500}) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  const known = given === undefined ? undefined : await callers.find(given)
+  if (known) return known
+  reply.header('www-authenticate', 'Bearer')
+  const problem = given === undefined ? 'no key was sent; send Authorization: Bearer <key>' : 'the key is not the right one'
+  throw new HoldfastError('unauthorized', problem)
+}
 
-function digest(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
+/** Takes so many requests from what the key has left this second. */
+export function spend(request: FastifyRequest, count: number): void {
+  const waitMs = request.known?.bucket?.take(count) ?? 0
+  if (waitMs === 0) return
+  const { service, rateLimit } = callerOf(request)
+  throw new HoldfastError('rate_limited', `the key of ${service} has used up its ${rateLimit} requests a second`, {
+    retryAfterMs: waitMs,
+  })
+}
+
+/** Who sent it. Every route but the open ones has one. */
+export function callerOf(request: FastifyRequest): Caller {
+  return (request.known as KnownCaller).caller
+}
+
+/** Who acts, for history and the audit log: always the service of the key, whatever the request says. */
+export function actor(request: FastifyRequest, why: string | undefined): By {
+  return { by: callerOf(request).service, from: request.ip, ...(why === undefined ? {} : { why }) }
+}
+
+export function refuseOtherTypes(request: FastifyRequest, types: readonly string[]): void {
+  const caller = callerOf(request)
+  const other = types.find((type) => !allowsType(caller, type))
+  if (other === undefined) return
+  const shown = other.slice(0, 200)
+  throw new HoldfastError('forbidden', `the key of ${caller.service} is not for jobs of type "${shown}"`, { field: 'type' })
 }

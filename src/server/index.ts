@@ -1,3 +1,5 @@
 export { createServer, type ServerOptions } from './app.js'
 export type { Problem } from './problem.js'
+export type { Rule } from './rules.js'
+export { rules } from './rules.js'
 export type { StatusAnswer } from './status.js'

@@ -41,7 +41,7 @@ export function answerFrameworkError(error: FastifyError, _request: unknown, rep
 }
 
 function sendProblem(reply: FastifyReply, error: HoldfastError): void {
-  if (error.retryable) reply.header('retry-after', '1')
+  if (error.retryable) reply.header('retry-after', String(Math.max(1, Math.ceil((error.retryAfterMs ?? 0) / 1_000))))
   // The body is a text already: an object would be sent as application/json.
   reply
     .status(error.status)
@@ -67,7 +67,7 @@ function asHoldfastError(error: unknown): HoldfastError {
   const { code, statusCode, message } = error as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new HoldfastError('request_too_large', 'the body has more than 128 KB')
+      return new HoldfastError('request_too_large', 'the body has more bytes than are taken here: 128 KB on most paths')
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new HoldfastError('unsupported_media_type', 'send JSON, with Content-Type: application/json')
   }

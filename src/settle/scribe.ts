@@ -1,14 +1,12 @@
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
-import type { Saying } from '../job/saying.js'
+import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
 import type { SaidRow, SayingsStore } from '../store/sayings-store.js'
 
 const writeEveryMs = 250
 const mostAtOnce = 1_000
 /** What is kept here through an outage. Beyond that lines are lost, and a line says how many. */
 const mostKept = 20_000
-/** A handler that logs in an endless loop must not fill the disk. */
-const mostLines = 10_000
 const pauseMs = { first: 250, most: 5_000 }
 
 interface Said extends SaidRow {
@@ -54,7 +52,7 @@ export class Scribe {
   #mayLog(job: ClaimedJob, saying: Saying & { kind: 'line' }): boolean {
     const lines = (this.#lines.get(job) ?? 0) + 1
     this.#lines.set(job, lines)
-    if (lines === mostLines) saying.line = `this attempt has logged ${mostLines} lines; the rest of them is not kept`
+    if (lines === mostLines) saying.line = noMoreLines
     return lines <= mostLines
   }
 

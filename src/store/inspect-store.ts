@@ -1,4 +1,6 @@
+import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
+import { newestMigration } from './migrate.js'
 import { statement } from './queries.js'
 import type {
   ApprovalRow,
@@ -6,14 +8,28 @@ import type {
   CappedCount,
   ExplainFacts,
   JobRow,
+  LaneLoadRow,
+  LiveWorkerRow,
   LogLineRow,
   MoveRow,
   NewestJobRow,
   ProgressRow,
   StatusCount,
+  TypeDepthRow,
+  WatchedRow,
 } from './rows.js'
 
 const pingTimeoutMs = 2_000
+
+/** Which jobs a page lists; null: whatever it is. */
+export interface ListFilter {
+  owner: string | null
+  type: string | null
+  status: string | null
+  createdAfter: string | null
+  createdBefore: string | null
+  payload: string | null
+}
 
 /** Everything that is only looked at. Nothing here writes. */
 export class InspectStore {
@@ -80,6 +96,32 @@ export class InspectStore {
     return this.#database.query(statement('approvalOfJob'), [id])
   }
 
+  /** One page of job ids, newest first, and where the next one begins; null: there is none. Looks at `look` jobs at most. */
+  async listJobs(
+    filter: ListFilter,
+    before: string | null,
+    { limit, look }: { limit: number; look: number },
+  ): Promise<{ jobs: string[]; next: string | null }> {
+    const { owner, type, status, createdAfter, createdBefore, payload } = filter
+    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look]
+    const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
+    return rows[0] as { jobs: string[]; next: string | null }
+  }
+
+  /** Where jobs stand that somebody watches. One that is not kept is missing. */
+  async watched(ids: readonly string[]): Promise<WatchedRow[]> {
+    return this.#database.query(statement('watchedJobs'), [ids])
+  }
+
+  async liveWorkers(): Promise<LiveWorkerRow[]> {
+    return this.#database.query(statement('liveWorkers'), [])
+  }
+
+  /** How much waits, by type, as it was counted last. */
+  async depths(): Promise<TypeDepthRow[]> {
+    return this.#database.query(statement('readDepths'), [])
+  }
+
   async countByStatus(): Promise<StatusCount[]> {
     return this.#database.query(statement('countByStatus'), [])
   }
@@ -91,6 +133,19 @@ export class InspectStore {
 
   async newestJobs(limit: number): Promise<NewestJobRow[]> {
     return this.#database.query(statement('newestJobs'), [limit])
+  }
+
+  /** How busy each lane is. */
+  async laneLoads(): Promise<LaneLoadRow[]> {
+    return this.#database.query(statement('laneLoads'), [])
+  }
+
+  /** Throws where the schema is older than this version needs, or the database does not answer. */
+  async checkSchema(): Promise<void> {
+    const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [], pingTimeoutMs)
+    if (!row || row.newest < newestMigration()) {
+      throw new HoldfastError('schema_outdated', 'the database has not been migrated to this version yet')
+    }
   }
 
   async ping(): Promise<void> {

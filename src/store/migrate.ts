@@ -48,6 +48,14 @@ export function readMigrations(): Migration[] {
     })
 }
 
+let newest: number | undefined
+
+/** The number of the last migration of this version. */
+export function newestMigration(): number {
+  newest ??= readMigrations().at(-1)?.number ?? 0
+  return newest
+}
+
 /**
  * Runs what has not run yet, in one transaction and under one lock: of many processes that start at once the first
  * migrates and the others find nothing to do. Looks first and locks only where something is missing, so that a user who

@@ -23,19 +23,24 @@ export class MoveStore {
   }
 
   async cancelJobs(ids: readonly string[], who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('cancelJobs'), [ids, who.by, who.why])
+    return this.#database.query(statement('cancelJobs'), [ids, who.by, who.why, who.from])
   }
 
   async setPriority(ids: readonly string[], priority: number, who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('setPriority'), [ids, who.by, who.why, priority])
+    return this.#database.query(statement('setPriority'), [ids, who.by, who.why, who.from, priority])
   }
 
   async rescheduleJobs(ids: readonly string[], runAt: string | null, delayMs: number | null, who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('rescheduleJobs'), [ids, who.by, who.why, runAt, delayMs])
+    return this.#database.query(statement('rescheduleJobs'), [ids, who.by, who.why, who.from, runAt, delayMs])
   }
 
   async runNow(ids: readonly string[], who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('runNow'), [ids, who.by, who.why])
+    return this.#database.query(statement('runNow'), [ids, who.by, who.why, who.from])
+  }
+
+  /** Removes what is kept of a job that has ended. */
+  async forgetJob(id: string, who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('forgetJob'), [id, who.by, who.why, who.from])
   }
 
   /** The next live jobs after that id which fit, by id. */
@@ -46,7 +51,7 @@ export class MoveStore {
   }
 
   async decideApproval(id: string, verdict: 'approve' | 'reject', who: Named): Promise<DecidedRow> {
-    const rows = await this.#database.query<DecidedRow>(statement('decideApproval'), [id, verdict, who.by, who.why])
+    const rows = await this.#database.query<DecidedRow>(statement('decideApproval'), [id, verdict, who.by, who.why, who.from])
     return rows[0] as DecidedRow
   }
 }

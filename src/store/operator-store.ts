@@ -3,10 +3,11 @@ import { statement } from './queries.js'
 import type { Depth, DepthRow } from './rows.js'
 import type { Queryable } from './transaction.js'
 
-/** Who does something, and why. */
+/** Who does something, why, and from where. Nobody named: the database's user did. */
 export interface Named {
-  by: string
+  by: string | null
   why: string | null
+  from: string | null
 }
 
 /** How much may wait; null: as much as comes. */
@@ -37,8 +38,9 @@ export class OperatorStore {
     return rows.map(({ age, oldest, ...row }) => ({ ...row, ageMs: toNumber(age), oldestMs: toNumber(oldest) }))
   }
 
-  async setDepthLimit(scope: string, name: string, limit: DepthLimit): Promise<void> {
-    await this.#database.query(statement('setDepthLimit'), [scope, name, limit.soft, limit.hard, limit.oldestMs])
+  async setDepthLimit(scope: string, name: string, limit: DepthLimit, who: Named): Promise<void> {
+    const { soft, hard, oldestMs } = limit
+    await this.#database.query(statement('setDepthLimit'), [scope, name, soft, hard, oldestMs, who.by, who.why, who.from])
   }
 
   /** Every lane as it is now, in the form the statement gives it. */
@@ -52,11 +54,11 @@ export class OperatorStore {
   }
 
   async setLane(lane: string, fields: string, who: Named, create: boolean): Promise<void> {
-    await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, create])
+    await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, who.from, create])
   }
 
-  async moveType(type: string, lane: string): Promise<number> {
-    await this.#database.query(statement('setTypeLane'), [type, lane])
+  async moveType(type: string, lane: string, who: Named): Promise<number> {
+    await this.#database.query(statement('setTypeLane'), [type, lane, who.by, who.why, who.from])
     let total = 0
     for (;;) {
       const rows = await this.#database.query<{ moved: number }>(statement('moveJobsToLane'), [type, 5_000])
@@ -72,32 +74,40 @@ export class OperatorStore {
     return rows[0]?.moved ?? 0
   }
 
-  async setLimits(type: string, limits: string): Promise<void> {
-    await this.#database.query(statement('setLimits'), [type, limits])
+  async setLimits(type: string, limits: string, who: Named): Promise<void> {
+    await this.#database.query(statement('setLimits'), [type, limits, who.by, who.why, who.from])
   }
 
   async pauseType(type: string, who: Named): Promise<void> {
-    await this.#database.query(statement('pauseType'), [type, who.by, who.why])
+    await this.#database.query(statement('pauseType'), [type, who.by, who.why, who.from])
   }
 
-  async resumeType(type: string): Promise<void> {
-    await this.#database.query(statement('resumeType'), [type])
+  async resumeType(type: string, who: Named): Promise<void> {
+    await this.#database.query(statement('resumeType'), [type, who.by, who.why, who.from])
   }
 
   async pauseKey(type: string, key: string, who: Named): Promise<void> {
-    await this.#database.query(statement('pauseKey'), [type, key, who.by, who.why])
+    await this.#database.query(statement('pauseKey'), [type, key, who.by, who.why, who.from])
   }
 
-  async resumeKey(type: string, key: string): Promise<void> {
-    await this.#database.query(statement('resumeKey'), [type, key])
+  async resumeKey(type: string, key: string, who: Named): Promise<void> {
+    await this.#database.query(statement('resumeKey'), [type, key, who.by, who.why, who.from])
   }
 
-  async setWeight(type: string, key: string, weight: number): Promise<void> {
-    await this.#database.query(statement('setWeight'), [type, key, weight])
+  async setWeight(type: string, key: string, weight: number, who: Named): Promise<void> {
+    await this.#database.query(statement('setWeight'), [type, key, weight, who.by, who.why, who.from])
   }
 
   async operateBreaker(type: string, action: string, who: Named): Promise<void> {
-    await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why])
+    await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why, who.from])
+  }
+
+  /** Orders a remote worker to claim no more. False: there is no such worker. */
+  async drainRemoteWorker(worker: number, who: Named): Promise<boolean> {
+    return (
+      (await this.#database.query<{ known: boolean }>(statement('drainRemoteWorker'), [worker, who.by, who.why, who.from]))[0]
+        ?.known === true
+    )
   }
 }
 

@@ -17,7 +17,7 @@ export interface ClaimedRow {
   max: number | null
   created: number | null
   payload: string | null
-  gated: boolean
+  gated: true | null
 }
 
 export interface RescuedRow {
@@ -54,6 +54,7 @@ export interface JobRow {
   finished_at: number | null
   worker_id: number | null
   error: unknown
+  owner: string | null
 }
 
 export interface AttemptRow {
@@ -101,6 +102,13 @@ export interface WorkerLaneRow {
   lease: number | null
   slots: number | null
   enabled: boolean
+}
+
+export interface PromotedRow {
+  promoted: number
+  readto: string | null
+  nextin: number | null
+  lanes: WorkerLaneRow[]
 }
 
 /** One limit on what may wait, and how much does. */
@@ -185,7 +193,7 @@ export interface DecidedRow extends MovedRow {
 }
 
 export interface MoveRow {
-  move: 'set_priority' | 'reschedule' | 'run_now'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
   actor: string
   why: string | null
   before: Record<string, unknown>
@@ -217,4 +225,70 @@ export interface LogLineRow {
   at: number
   level: LogLevel
   line: string
+}
+
+/** Where a dead letter stands in the list, to the microsecond. `fits` is false in a last row that only says how far was read. */
+export interface DeadPlaceRow {
+  id: string
+  at: string
+  fits: boolean
+}
+
+export interface DeadLetterRow extends DeadPlaceRow {
+  died_at: number
+  type: string
+  priority: number
+  attempt: number
+  reason: 'exhausted' | 'fatal' | 'poison'
+  error: Record<string, unknown> | null
+  max_attempts: number | null
+  created_at: number | null
+}
+
+/** Where a job stands that somebody watches. */
+export interface WatchedRow {
+  id: string
+  status: string
+  attempt: number
+  fraction: number | null
+  note: string | null
+  progressed: number | null
+  /** The last line of its log; '0': there is none. */
+  line: string
+}
+
+export interface LiveWorkerRow {
+  id: number
+  name: string
+  host: string
+  pid: number
+  version: string
+  started: number
+  seen: number
+  silent: number
+  types: string[]
+  leased: number
+}
+
+export interface TypeDepthRow {
+  type: string
+  lane: string
+  waiting: number
+  scheduled: number
+  oldest: number | null
+}
+
+/** How busy a lane is. */
+export interface LaneLoadRow {
+  lane: string
+  enabled: boolean
+  /** How many jobs of it may run at once in all; null: as many as workers take. */
+  slots: number | null
+  /** Jobs that are due, of types that nothing holds back. */
+  waiting: number
+  running: number
+  /** Attempts that ended in a second, in the last minute. */
+  ended: number
+  /** Workers of its types that were heard of within three minutes. */
+  live: number
 }

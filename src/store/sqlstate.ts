@@ -104,6 +104,9 @@ export function explained(error: unknown): unknown {
       return new HoldfastError('payload_too_large', text, { field: 'payload', cause: error })
     case 'HF004':
       return new HoldfastError('invalid_payload', text, { field: 'payload', cause: error })
+    case 'HF006':
+    case 'HF007':
+      return new HoldfastError('conflict', text, { cause: error })
     case 'HF409':
       return new UniqueConflictError(detail ?? '', error)
     case '42P01': // undefined table

@@ -1,39 +1,22 @@
 import { type Approval, encodeApproval } from '../job/approval.js'
-import type { Settlement } from '../job/settlement.js'
+import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
+import { AccessStore } from './access-store.js'
+import { unlessAllNull } from './array-literal.js'
 import { Database, type DatabaseOptions } from './database.js'
+import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
+import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
-import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import { RemoteStore } from './remote-store.js'
+import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
+import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 
-/** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
-export interface NewJob {
-  id: string
-  /** Whether the producer brought the id, so that it may exist already. */
-  brought: boolean
-  type: string
-  payload: string
-  priority: number | null
-  maxAttempts: number | null
-  delayMs: number | null
-  runAt: string | null
-  idempotencyKey: string | null
-  concurrencyKey: string | null
-  /** JSON, or null where the type alone decides whether it has to be approved. */
-  approval: string | null
-  /** False: none, whatever the type says. */
-  unique: Uniqueness | false | null
-}
-
-/** What became of a job that was not simply created, and the job that stands for it. */
-export interface Stands {
-  id: string
-  what: 'existing' | 'replaced' | 'debounced' | 'queued_behind'
-}
+export type { NewJob, Stands } from './new-job.js'
 
 export interface RegisteredType {
   type: string
@@ -43,18 +26,8 @@ export interface RegisteredType {
   timeoutMs: number
   approval: Approval | undefined
   unique: Uniqueness | undefined
-}
-
-/** Which jobs are meant; null does not matter. */
-/** One ended attempt on its way to history. */
-export interface EndedAttempt {
-  jobId: string
-  lease: string
-  settlement: Settlement
-  error: string | null
-  /** Milliseconds before now, by this machine's monotonic clock; null where the handler never started. */
-  startedAgoMs: number | null
-  endedAgoMs: number
+  /** A function only its own worker can call; for others the default holds. */
+  backoff?: Backoff | BackoffFunction
 }
 
 /**
@@ -67,6 +40,9 @@ export class Store {
   readonly operate: OperatorStore
   readonly move: MoveStore
   readonly sayings: SayingsStore
+  readonly deadLetters: DeadLetterStore
+  readonly remote: RemoteStore
+  readonly access: AccessStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -74,6 +50,9 @@ export class Store {
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
     this.sayings = new SayingsStore(this.database)
+    this.deadLetters = new DeadLetterStore(this.database)
+    this.remote = new RemoteStore(this.database)
+    this.access = new AccessStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -87,6 +66,7 @@ export class Store {
       update,
       types.map((t) => encodeApproval(t.approval)),
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
+      types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
     ])
   }
 
@@ -105,19 +85,13 @@ export class Store {
     return this.database.query(statement('readLanes'), [])
   }
 
-  /** The lanes these types run in now, as a worker uses them. */
-  async lanesOfTypes(types: readonly number[]): Promise<WorkerLaneRow[]> {
-    return this.database.queryShort(statement('readLanesOfTypes'), [types])
-  }
-
   /**
-   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each
-   * one that was not simply created, by its place from 0. `fresh` is a promise that no id can exist yet, `keysTaken` that
-   * takeKeys was called for these jobs.
+   * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each one not
+   * simply created, by its place from 0. `fresh`: no id can exist yet; `keysTaken`: takeKeys was called for these jobs.
    */
   async enqueue(
     jobs: readonly NewJob[],
-    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; tx?: Queryable },
+    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; owner?: string | undefined; tx?: Queryable },
   ): Promise<Map<number, Stands>> {
     const values = [
       jobs.map((job) => job.id),
@@ -137,6 +111,7 @@ export class Store {
       jobs.some((job) => job.unique !== null)
         ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
         : null,
+      options.owner ?? null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     return standing(
@@ -189,14 +164,18 @@ export class Store {
     return this.database.query(statement('crashesOfJobs'), [jobs])
   }
 
-  /** Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time. */
-  async promoteDue(limit: number, after: string): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null }> {
-    const rows = await this.database.queryShort<{ promoted: number; readto: string | null; nextin: number | null }>(
-      statement('promoteDue'),
-      [limit, after],
-    )
-    const row = rows[0] as { promoted: number; readto: string | null; nextin: number | null }
-    return { promoted: row.promoted, readTo: row.readto, nextInMs: row.nextin }
+  /**
+   * Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time; `lanes` are those these
+   * types run in now.
+   */
+  async promoteDue(
+    limit: number,
+    after: string,
+    types: readonly number[] = [],
+  ): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null; lanes: WorkerLaneRow[] }> {
+    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), [limit, after, types])
+    const { promoted, readto, nextin, lanes } = rows[0] as PromotedRow
+    return { promoted, readTo: readto, nextInMs: nextin, lanes }
   }
 
   /** Frees the jobs of claims whose answer never came, without spending an attempt. Answers with how many. */
@@ -224,21 +203,17 @@ export class Store {
     return (await this.database.query(statement('extendLease'), [lease, worker, ms])).length > 0
   }
 
-  /** Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed. */
-  async settle(worker: number, ended: readonly EndedAttempt[], closedLeases: readonly string[]): Promise<LostRow[]> {
-    return this.database.query(statement('settleJobs'), [
-      ended.map((e) => e.jobId),
-      ended.map((e) => e.lease),
-      unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
-      unlessAllNull(ended.map(({ settlement: { move, outcome } }) => (move === 'complete' ? null : outcome))),
-      unlessAllNull(ended.map((e) => e.error)),
-      ended.map((e) => e.startedAgoMs),
-      ended.map((e) => e.endedAgoMs),
-      unlessAllNull(ended.map((e) => e.settlement.delayMs)),
-      worker,
-      closedLeases,
-      unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
-    ])
+  /**
+   * Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed.
+   * `nowMs` is now on the clock the attempts were timed with.
+   */
+  async settle(
+    worker: number,
+    ended: readonly EndedAttempt[],
+    nowMs: number,
+    closedLeases: readonly string[],
+  ): Promise<LostRow[]> {
+    return this.database.query(statement('settleJobs'), settleValues(worker, ended, nowMs, closedLeases))
   }
 
   /** Whether any lease has run out. Writes nothing. */
@@ -292,9 +267,4 @@ export class Store {
 
 function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {
   return new Map(rows.map(({ place, id, what }) => [Number(place) - 1, { id, what }]))
-}
-
-/** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */
-function unlessAllNull<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] {
-  return values.every((value) => value === null) ? [] : values
 }

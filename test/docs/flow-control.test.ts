@@ -45,6 +45,20 @@ describe('docs/flow-control.md', () => {
   })
 })
 
+test('docs/dead-letters.md has examples that run as they stand, one after the other', async () => {
+  await holdfast.types.ensure([defineType({ type: 'send_email' })])
+  const client = new pg.Client({ connectionString: scratch.connectionString })
+  await client.connect()
+  await holdfast.enqueueMany(Array.from({ length: 15 }, () => ({ type: 'send_email', payload: { to: 'ada@exmaple.com' } })))
+  await client.query(`with gone as (delete from holdfast.queue returning *)
+    insert into holdfast.dead_letters select job_id, holdfast.now(), type_id, priority, attempt, 'exhausted',
+      '{"name": "Error", "message": "Connection refused"}' from gone`)
+  await client.end()
+  // One after the other in one scope: the later ones use what the first ones found.
+  const printed = await runs([blocks(page('dead-letters.md'), 'js').join('\n')], {})
+  expect(printed).toEqual([...Array(15).fill('exhausted: Connection refused'), 'true', 'it is not dead but pending'])
+})
+
 test('docs/uniqueness.md has examples that run as they stand', async () => {
   const [first = '', second = ''] = blocks(page('uniqueness.md'), 'ts')
   // The definition stands second on the page.

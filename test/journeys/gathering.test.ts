@@ -38,6 +38,22 @@ test('single enqueues that come at once go in few statements, and each is answer
   }
 })
 
+test('those of several services go together with others of their own, and keep their owner', async () => {
+  const queue = await makeQueue()
+  const { holdfast, statements } = await countedProducer(queue.url)
+  await holdfast.enqueue(work, {})
+  const before = statements()
+  const owners = ['billing', undefined, 'shipping']
+  const asked = Array.from({ length: 90 }, (_, n) => owners[n % 3])
+  const answers = await Promise.all(
+    asked.map(async (owner) => (await holdfast.enqueueMany([work.job({})], owner ? { owner } : {}))[0]),
+  )
+  expect(statements() - before).toBeLessThan(20)
+  const rows = await queue.sql('select id, owner from holdfast.bodies')
+  const ownerOf = new Map(rows.map(({ id, owner }) => [id, owner]))
+  expect(answers.map((answer) => ownerOf.get(answer?.id ?? ''))).toEqual(asked.map((owner) => owner ?? null))
+})
+
 test('one that is refused is told so alone; the others of its moment are stored', async () => {
   const queue = await makeQueue()
   const { holdfast } = await countedProducer(queue.url)

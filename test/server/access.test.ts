@@ -1,7 +1,8 @@
 import { Holdfast } from 'holdfast'
 import { createServer } from 'holdfast/server'
 import { startWorker } from 'holdfast/worker'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { eventually } from '../support/facts.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
 let serving: Serving
@@ -11,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => serving.end())
 
 const closed = ['/status', '/jobs/01900000-0000-7000-8000-000000000001', '/nothing', '/page/', '/page/../status', '/healthz/x']
-const open = ['/', '/page/page.js', '/page/page.css', '/page/icon.svg', '/healthz']
+const open = ['/', '/page/page.js', '/page/page.css', '/page/icon.svg', '/healthz', '/readyz']
 
 describe('the key', () => {
   test.each(closed)('is needed for %s', async (path) => {
@@ -115,6 +116,30 @@ describe('what nobody expected', () => {
     const health = await fetch(`${address}/healthz`)
     expect(health.status).toBe(503)
     expect(await health.json()).toEqual({ status: 'unhealthy' })
+  })
+})
+
+describe('GET /readyz', () => {
+  const ready = async (other: Serving) => {
+    const response = await other.ask('/readyz', { headers: {} })
+    return [response.status, await response.json()]
+  }
+
+  test('is 200 once the schema is as this version needs it, and 503 while it is older', async () => {
+    const other = await serve()
+    onTestFinished(() => other.end())
+    expect(await ready(other)).toEqual([200, { status: 'ok' }])
+    await other.sql.query('delete from holdfast.migrations where number = (select max(number) from holdfast.migrations)')
+    await eventually(async () => (await ready(other))[0] === 503)
+    expect(await ready(other)).toEqual([503, { status: 'unavailable' }])
+  })
+
+  test('asks the database no more than twice a second, however often it is asked', async () => {
+    const asked = vi.spyOn(serving.holdfast.store.inspect, 'checkSchema')
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ready(serving)))
+    expect(answers.every(([status]) => status === 200)).toBe(true)
+    expect(asked.mock.calls.length).toBeLessThan(20)
+    asked.mockRestore()
   })
 })
 

@@ -33,6 +33,18 @@ export async function serve(options: Partial<ServerOptions> = {}) {
         headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
         body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
       }),
+    /** A request with a JSON body, or without one, with the key of one's choice. */
+    call: (method: string, path: string, body?: unknown, key: string | null = adminKey) =>
+      fetch(address + path, {
+        method,
+        headers: {
+          ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    /** The server itself, for requests that need no network. */
+    app: () => server,
     async goAway() {
       await server.close()
     },

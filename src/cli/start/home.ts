@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, lchownSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '../../errors.js'
-import { shortestKey } from '../../server/auth.js'
+import { shortestKey } from '../../server/callers.js'
 import type { Logger } from '../../worker/logger.js'
 import { logToFile } from './log-file.js'
 

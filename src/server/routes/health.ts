@@ -1,21 +1,52 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { monotonicMs } from '../../clock.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { Worker } from '../../worker/worker.js'
+import { text } from '../schemas/common.js'
+import { answer } from '../schemas/schema.js'
 
-/** Open to everybody, so it says whether and not why: the reason names hosts and ports. */
+const status = answer({ status: text })
+const response = { 200: status, 503: status }
+const freshForMs = 500
+
+/** Open to everybody, so they say whether and not why: the reason names hosts and ports. */
 export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
-  app.get('/healthz', { config: { open: true } }, async (_request, reply) => {
-    const status = worker ? worker.health().status : await databaseHealth(holdfast)
-    return reply
-      .status(status === 'ok' ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send({ status })
+  const { inspect } = holdfast.store
+  const alive = remembered(() => inspect.ping())
+  const upToDate = remembered(() => inspect.checkSchema())
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
   })
+
+  app.get('/healthz', { schema: { summary: 'Whether it is alive and truly polling', response } }, async (_request, reply) =>
+    answerWith(reply, worker ? worker.health().status : (await alive()) ? 'ok' : 'unhealthy'),
+  )
+
+  app.get('/readyz', { schema: { summary: 'Whether requests can be sent here now', response } }, async (_request, reply) =>
+    answerWith(reply, closing ? 'stopping' : (await upToDate()) ? 'ok' : 'unavailable'),
+  )
 }
 
-async function databaseHealth(holdfast: Holdfast): Promise<'ok' | 'unhealthy'> {
-  return holdfast.store.inspect.ping().then(
-    () => 'ok',
-    () => 'unhealthy',
-  )
+function answerWith(reply: FastifyReply, status: string): FastifyReply {
+  return reply
+    .status(status === 'ok' ? 200 : 503)
+    .header('cache-control', 'no-store')
+    .send({ status })
+}
+
+/** Whether something succeeds, asked at most twice a second: who needs no key must not be able to keep the database busy. */
+function remembered(ask: () => Promise<void>): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
+  return () => {
+    if (!answer || monotonicMs() - askedAt > freshForMs) {
+      askedAt = monotonicMs()
+      answer = ask().then(
+        () => true,
+        () => false,
+      )
+    }
+    return answer
+  }
 }

@@ -1,103 +1,128 @@
 import type { FastifyInstance } from 'fastify'
+import { onlyOwn } from '../../access/permissions.js'
 import { HoldfastError } from '../../errors.js'
-import type { Attempt, JobStory } from '../../history/story.js'
+import { describeJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
-import { showValue, unstorable } from '../../job/failure.js'
-import { didYouMean } from '../../job/nearest.js'
-import type { JobOptions } from '../../job/type.js'
+import { checkAgainstSchema } from '../../job/check-payload.js'
+import { encodePayload } from '../../job/payload.js'
+import { explained } from '../../store/sqlstate.js'
+import { callerOf, refuseOtherTypes, spend } from '../auth.js'
+import { parseExactly } from '../body.js'
+import {
+  batchAnswer,
+  batchRequest,
+  enqueuedAnswer,
+  type JobBody,
+  jobRequest as jobBody,
+  type ListQuery,
+  listAnswer,
+  listQuery,
+} from '../schemas/jobs.js'
+import { summaryAnswer } from './job-answers.js'
+import { inOurWords, jobRequest } from './job-request.js'
 
-/** A job's fields in a request, and what the library calls them. */
-const fields = {
-  type: 'type',
-  payload: 'payload',
-  id: 'id',
-  priority: 'priority',
-  max_attempts: 'maxAttempts',
-  delay: 'delay',
-  run_at: 'runAt',
-  idempotency_key: 'idempotencyKey',
-} as const
-type Field = keyof typeof fields
+/** A hundred payloads of the largest size, with what stands around them. */
+const batchBytes = 8 * 1024 * 1024
+/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
+const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 
+/** To enqueue jobs and to list them. */
 export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
-  app.post('/jobs', async (request, reply) => {
-    const { type, payload, options } = readRequest(request.body)
-    const enqueued = await holdfast.enqueue(type, payload, options).catch((error) => {
-      throw inOurWords(error)
-    })
-    return reply
-      .status(enqueued.status === 'created' ? 201 : 200)
-      .headers({ location: `/jobs/${enqueued.id}`, 'cache-control': 'no-store' })
-      .send(enqueued)
-  })
+  app.post<{ Body: JobBody }>(
+    '/jobs',
+    { schema: { summary: 'Enqueue one job', body: jobBody, response: { 200: enqueuedAnswer, 201: enqueuedAnswer } } },
+    async (request, reply) => {
+      const { body } = request
+      refuseOtherTypes(request, [body.type])
+      await checkPayload(holdfast, body)
+      const owner = callerOf(request).service
+      const [enqueued] = await holdfast.enqueueMany([jobRequest(body)], { owner }).catch((error) => {
+        throw inOurWords(error)
+      })
+      return reply
+        .status(enqueued?.status === 'created' ? 201 : 200)
+        .headers({ location: `/jobs/${enqueued?.id}`, 'cache-control': 'no-store' })
+        .send(enqueued)
+    },
+  )
 
-  app.get<{ Params: { id: string } }>('/jobs/:id', async (request, reply) => {
-    const story = await holdfast.job(request.params.id)
-    if (!story) throw new HoldfastError('not_found', `no job ${request.params.id} is kept`, { field: 'id' })
-    return reply.header('cache-control', 'no-store').send(storyAnswer(story))
-  })
+  app.post<{ Body: { jobs: JobBody[] } }>(
+    '/jobs/batch',
+    {
+      bodyLimit: batchBytes,
+      schema: {
+        summary: 'Enqueue up to 100 jobs, all or none',
+        body: batchRequest,
+        response: { 200: batchAnswer, 201: batchAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { jobs } = request.body
+      refuseOtherTypes(
+        request,
+        jobs.map((job) => job.type),
+      )
+      spend(request, jobs.length - 1)
+      for (const job of jobs) await checkPayload(holdfast, job)
+      const owner = callerOf(request).service
+      const enqueued = await holdfast.enqueueMany(jobs.map(jobRequest), { owner }).catch((error) => {
+        throw inOurWords(error)
+      })
+      const anyNew = enqueued.some(({ status }) => status === 'created')
+      return reply
+        .status(anyNew ? 201 : 200)
+        .header('cache-control', 'no-store')
+        .send({ jobs: enqueued })
+    },
+  )
+
+  app.get<{ Querystring: ListQuery }>(
+    '/jobs',
+    {
+      schema: {
+        summary: 'List jobs, newest first: those of the caller’s own service, or of all with workers:view',
+        querystring: listQuery,
+        response: { 200: listAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { limit = 20, cursor = null, type = null, status = null } = request.query
+      const filter = {
+        ...{ type, status, owner: ownerAsked(request.query.owner, onlyOwn(callerOf(request))) },
+        createdAfter: utc(request.query.created_after),
+        createdBefore: utc(request.query.created_before),
+        payload: partOfPayload(request.query.payload),
+      }
+      try {
+        const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
+        const page = await holdfast.store.inspect.listJobs(filter, cursor, { limit, look })
+        const rows = new Map((await holdfast.store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
+        const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(describeJob(row)))
+        return reply.header('cache-control', 'no-store').send({ jobs, next: page.next })
+      } catch (error) {
+        throw explained(error)
+      }
+    },
+  )
 }
 
-function readRequest(body: unknown): { type: string; payload: unknown; options: JobOptions } {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new HoldfastError('invalid_request', 'the body must be one JSON object with type and payload')
+/** Against the schema of its type, where this process has the definition; elsewhere the worker refuses it. */
+async function checkPayload({ types }: Holdfast, { type, payload }: JobBody): Promise<void> {
+  const definition = types.definitionOf(type)
+  if (definition) await checkAgainstSchema(definition, payload)
+}
+
+function ownerAsked(asked: string | undefined, own: string | undefined): string | null {
+  if (own !== undefined && asked !== undefined && asked !== own) {
+    throw new HoldfastError('forbidden', `the key of ${own} sees its own jobs only`, { field: 'owner' })
   }
-  const given = body as Record<string, unknown>
-  const known = Object.keys(fields)
-  const unknown = Object.keys(given).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw refused(unknown, `is not a field of a job${didYouMean(unknown, known)}`)
-  if (typeof given.type !== 'string' || unstorable.test(given.type)) {
-    throw refused('type', `is ${showValue(given.type)}; it must be the name of a job type`)
-  }
-  if (!Object.hasOwn(given, 'payload')) throw refused('payload', 'is missing; a job without data has the payload {}')
-  const options: Record<string, unknown> = {}
-  for (const name of Object.keys(given) as Field[]) {
-    if (name === 'type' || name === 'payload') continue
-    options[fields[name]] = name === 'run_at' ? readTime(given[name]) : given[name]
-  }
-  return { type: given.type, payload: given.payload, options }
+  return own ?? asked ?? null
 }
 
-/** Without a zone a time means something else on every server, so it is refused. */
-const timeWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
-
-function readTime(value: unknown): Date {
-  const time = typeof value === 'string' && timeWithZone.test(value) ? new Date(value) : undefined
-  if (time && !Number.isNaN(time.getTime())) return time
-  throw refused('run_at', `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
+function utc(time: string | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString()
 }
 
-/** The library names fields as its own callers write them; over HTTP some have another name. */
-function inOurWords(error: unknown): unknown {
-  if (!(error instanceof HoldfastError)) return error
-  const ours = (text: string) => Object.entries(fields).reduce((so, [here, there]) => so.replaceAll(there, here), text)
-  const field = error.field === undefined ? {} : { field: ours(error.field) }
-  return new HoldfastError(error.code, ours(error.message), { ...field, cause: error })
-}
-
-function storyAnswer(story: JobStory) {
-  return {
-    id: story.id,
-    type: story.type,
-    status: story.status,
-    lane: story.lane,
-    priority: story.priority,
-    attempt: story.attempt,
-    max_attempts: story.maxAttempts,
-    payload: story.payload,
-    idempotency_key: story.idempotencyKey,
-    created_at: story.createdAt,
-    due_at: story.dueAt,
-    started_at: story.startedAt,
-    finished_at: story.finishedAt,
-    attempts: story.attempts.map(attemptAnswer),
-  }
-}
-
-function attemptAnswer({ attempt, outcome, startedAt, endedAt, worker, error }: Attempt) {
-  return { attempt, outcome, started_at: startedAt, ended_at: endedAt, worker, error }
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+function partOfPayload(text: string | undefined): string | null {
+  return text === undefined ? null : encodePayload(parseExactly(Buffer.from(text)))
 }

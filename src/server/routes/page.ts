@@ -15,7 +15,7 @@ export function pageRoutes(app: FastifyInstance): void {
   for (const [path, [name, type]] of Object.entries(files)) {
     const content = readFileSync(new URL(name, folder))
     const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-    app.get(path, { config: { open: true } }, async (request, reply) => {
+    app.get(path, async (request, reply) => {
       // Always asked for again, so that after an upgrade no old script meets a new server.
       reply.headers({ etag, 'cache-control': 'no-cache' })
       if (request.headers['if-none-match'] === etag) return reply.status(304).send()

@@ -6,5 +6,7 @@ import { StatusReader } from '../status.js'
 /** What the status page shows, as JSON. */
 export function statusRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
   const reader = new StatusReader(holdfast.store, worker)
-  app.get('/status', async (_request, reply) => reply.header('cache-control', 'no-store').send(await reader.read()))
+  app.get('/status', { schema: { summary: 'What the status page shows', response: { 200: {} } } }, async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send(await reader.read()),
+  )
 }

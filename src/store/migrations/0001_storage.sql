@@ -89,6 +89,8 @@ create table holdfast.bodies (
   run_at           timestamptz,
   idempotency_key  text,
   concurrency_key  text,
+  -- The service that enqueued it over HTTP. The statement that stores the job names it (holdfast.owned); null: nobody did.
+  owner            text default nullif(current_setting('holdfast.owner', true), ''),
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
@@ -96,6 +98,7 @@ create table holdfast.bodies (
   constraint concurrency_key_is_short check (length(concurrency_key) between 1 and 500),
   constraint payload_is_at_most_64_kb check (octet_length(payload::text) <= 65536)
 ) partition by range (id);
+create index bodies_by_owner on holdfast.bodies (owner, id) where owner is not null;
 
 -- seq is the place in line, new at every admission. lease_id is null while the job is free to run.
 -- The fill factor leaves room for the one rewrite a claim makes, so that it stays on its page and touches no index.

@@ -51,3 +51,33 @@ begin
   set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
   where type_id = p_type and breaker_opened_at is not null;
 end $$;
+
+-- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released.
+create function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
+    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
+  case p_action
+    when 'open' then
+      perform holdfast.open_breaker(v_type, v_reason);
+    when 'close' then
+      perform holdfast.close_breaker(v_type, v_reason);
+      update holdfast.gates set breaker_hold = 'auto' where type_id = v_type;
+    when 'hold_open' then
+      update holdfast.gates set breaker_hold = 'open', breaker_reason = v_reason where type_id = v_type;
+    when 'hold_closed' then
+      update holdfast.gates set breaker_hold = 'closed', breaker_reason = v_reason where type_id = v_type;
+    when 'release' then
+      update holdfast.gates set breaker_hold = 'auto', breaker_reason = v_reason where type_id = v_type;
+    else
+      raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
+        hint = 'It can open, close, hold_open, hold_closed and release.';
+  end case;
+  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  perform holdfast.review_gate(v_type);
+end $$;

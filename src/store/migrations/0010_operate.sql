@@ -50,13 +50,17 @@ begin
 end $$;
 
 -- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
--- already counts, and what was admitted under the old one and does not run yet goes back to the gate.
-create function holdfast.set_limits(p_type text, p_limits jsonb) returns void language plpgsql as $$
+-- already counts, and what was admitted under the old one and does not run yet goes back to the gate. Without a name it is
+-- no operator's doing.
+create function holdfast.set_limits(p_type text, p_limits jsonb, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
     key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
@@ -72,6 +76,9 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
+  if p_by is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  end if;
   perform holdfast.count_running(v_type);
   perform holdfast.pull_back(v_type, null);
   perform holdfast.review_gate(v_type);
@@ -102,19 +109,26 @@ end $$;
 create function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
   where type_id = v_type and paused_at is null;
   update holdfast.types set gated = true where id = v_type and not gated;
+  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
 end $$;
 
-create function holdfast.resume_type(p_type text) returns void language plpgsql as $$
+create function holdfast.resume_type(p_type text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -122,36 +136,47 @@ end $$;
 create function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
   values (v_type, p_key, holdfast.now(), p_by, p_why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.pull_back(v_type, p_key);
   insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
 end $$;
 
-create function holdfast.resume_key(p_type text, p_key text) returns void language plpgsql as $$
+create function holdfast.resume_key(p_type text, p_key text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   -- As in admit_by_turn: a pause earns no turns.
   update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
   from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
+  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end $$;
 
 -- How large a share a key gets beside the others: a key of weight 2 gets twice as many turns as one of weight 1.
-create function holdfast.set_weight(p_type text, p_key text, p_weight real) returns void language plpgsql as $$
+create function holdfast.set_weight(p_type text, p_key text, p_weight real, p_by text default null, p_why text default null)
+returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
   on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
 end $$;
 
 -- Stops a type, or one key of it, for a while: what a handler asks for when it was told "too many requests".
@@ -170,44 +195,21 @@ begin
   perform holdfast.review_gate(p_type);
 end $$;
 
--- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released.
-create function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text) returns void language plpgsql as $$
-declare
-  v_type integer := holdfast.type_named(p_type);
-  v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
-    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
-begin
-  perform holdfast.lock_gate(v_type);
-  case p_action
-    when 'open' then
-      perform holdfast.open_breaker(v_type, v_reason);
-    when 'close' then
-      perform holdfast.close_breaker(v_type, v_reason);
-      update holdfast.gates set breaker_hold = 'auto' where type_id = v_type;
-    when 'hold_open' then
-      update holdfast.gates set breaker_hold = 'open', breaker_reason = v_reason where type_id = v_type;
-    when 'hold_closed' then
-      update holdfast.gates set breaker_hold = 'closed', breaker_reason = v_reason where type_id = v_type;
-    when 'release' then
-      update holdfast.gates set breaker_hold = 'auto', breaker_reason = v_reason where type_id = v_type;
-    else
-      raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
-        hint = 'It can open, close, hold_open, hold_closed and release.';
-  end case;
-  perform holdfast.review_gate(v_type);
-end $$;
-
 -- Changes a lane, or makes it. Only the fields that are named change. Workers read it before their next look.
 create function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean) returns void
 language plpgsql as $$
 declare
+  v_made boolean;
   v_lane smallint;
+  v_before jsonb;
 begin
   perform pg_advisory_xact_lock(holdfast.claims_lock());
-  if p_create then
+  v_made := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
+  if v_made then
     insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
   end if;
   v_lane := holdfast.lane_named(p_lane);
+  select to_jsonb(l) into v_before from holdfast.lanes as l where l.id = v_lane for no key update;
   update holdfast.lanes as l set
     slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
     worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
@@ -217,6 +219,8 @@ begin
     ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
     changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
   where l.id = v_lane;
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then v_before - '{id,changed_by,changed_why,changed_at}'::text[] end,
+    (select to_jsonb(l) - '{id,changed_by,changed_why,changed_at}'::text[] from holdfast.lanes as l where l.id = v_lane), p_by, p_why);
   if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
     -- What runs already counts from now on.
     insert into holdfast.lane_slots (job_id, lane_id)
@@ -229,14 +233,20 @@ end $$;
 
 -- Puts a type into another lane. Jobs enqueued from now on go there. Workers go on looking into the lane it left until
 -- bring_strays has found that no job can turn up there any more.
-create function holdfast.set_type_lane(p_type text, p_lane text) returns void language plpgsql as $$
+create function holdfast.set_type_lane(p_type text, p_lane text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
 declare
-  v_lane smallint := holdfast.lane_named(p_lane);
+  v_type constant integer := holdfast.type_named(p_type);
+  v_lane constant smallint := holdfast.lane_named(p_lane);
+  v_before jsonb;
 begin
+  select jsonb_build_object('lane', l.name) into v_before
+  from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.id = v_type;
   update holdfast.types as t
   set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
       left_in = pg_current_xact_id()
-  where t.id = holdfast.type_named(p_type) and t.lane_id <> v_lane;
+  where t.id = v_type and t.lane_id <> v_lane;
+  perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_by, p_why);
 end $$;
 
 -- Brings the jobs of types that changed their lane after them, at most p_limit a type. A lane is forgotten when no job of the

@@ -145,5 +145,9 @@ begin
     perform holdfast.release_approved(array[p_job]);
   end if;
   status := (select j.status from holdfast.jobs as j where j.id = p_job);
+  if done then
+    perform holdfast.audit(p_verdict || '_job', p_job::text, jsonb_build_object('status', was, 'approvals', approvals - (p_verdict = 'approve')::integer),
+                           jsonb_build_object('status', status, 'approvals', approvals), p_by, p_why);
+  end if;
   return next;
 end $$;

@@ -121,6 +121,7 @@ begin
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast_worker_' || w.id, '') from unnest(v_workers) as w (id);
   perform holdfast.wake_lanes(v_lanes, false);
+  perform holdfast.audit_moves('cancel', v_moved, null, p_by, p_why);
   return query select * from unnest(v_moved);
 end $$;
 

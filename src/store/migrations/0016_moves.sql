@@ -72,6 +72,7 @@ begin
   update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
   from holdfast.lanes as l where g.job_id = any (v_go) and l.id = g.lane_id;
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.audit_moves('set_priority', v_moved, jsonb_build_object('priority', p_priority), p_by, p_why);
   return query select * from unnest(v_moved);
 end $$;
 
@@ -124,6 +125,7 @@ begin
   select g.job_id, v_at, g.type_id, g.lane_id, g.priority, g.attempt, 'scheduled' from ungated as g;
   -- Workers know when the next job is due; that may have changed.
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.audit_moves('reschedule', v_moved, jsonb_build_object('due_at', v_at), p_by, p_why);
   return query select * from unnest(v_moved);
 end $$;
 
@@ -156,6 +158,7 @@ begin
          array_agg(s.job_id) filter (where s.go)
   into v_moved, v_go from stood as s;
   perform holdfast.make_ready(v_go);
+  perform holdfast.audit_moves('run_now', v_moved, jsonb_build_object('due_at', holdfast.now()), p_by, p_why);
   return query select * from unnest(v_moved);
 end $$;
 

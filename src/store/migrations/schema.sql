@@ -3,6 +3,10 @@
 
 enum holdfast.outcome (completed, failed, timed_out, out_of_memory, crashed, lease_expired, snoozed, handed_back, cancelled, discarded)
 
+sequence holdfast.api_keys_id_seq
+
+sequence holdfast.audit_log_id_seq
+
 sequence holdfast.lanes_id_seq
 
 sequence holdfast.lease_seq
@@ -14,6 +18,27 @@ sequence holdfast.queue_seq
 sequence holdfast.types_id_seq
 
 sequence holdfast.workers_id_seq
+
+table holdfast.api_keys
+  id               integer generated always as identity not null
+  service          text not null
+  hash             bytea not null
+  prefix           text not null
+  roles            text[] not null
+  types            text[]
+  rate_limit       integer default 1000 not null
+  created_at       timestamp with time zone default holdfast.now() not null
+  created_by       text not null
+  expires_at       timestamp with time zone
+  revoked_at       timestamp with time zone
+  last_used_at     timestamp with time zone
+  constraint api_keys_hash UNIQUE (hash)
+  constraint api_keys_pkey PRIMARY KEY (id)
+  constraint hash_is_sha_256 CHECK ((octet_length(hash) = 32))
+  constraint key_has_a_role CHECK ((cardinality(roles) >= 1))
+  constraint rate_limit_is_positive CHECK (((rate_limit >= 1) AND (rate_limit <= 1000000)))
+  constraint service_is_short CHECK (((service ~ '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$'::text) AND (service <> ALL (ARRAY['admin'::text, 'holdfast'::text]))))
+  INDEX api_keys_of_service ON holdfast.api_keys USING btree (service, id)
 
 table holdfast.approval_requests
   job_id           uuid not null
@@ -40,6 +65,20 @@ table holdfast.arrivals
   INDEX arrivals_of_type ON holdfast.arrivals USING btree (type_id)
   with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
+table holdfast.audit_log
+  id               bigint generated always as identity not null
+  at               timestamp with time zone not null
+  actor            text not null
+  origin           text
+  action           text not null
+  target           text
+  before           jsonb
+  after            jsonb
+  why              text
+  constraint audit_log_pkey PRIMARY KEY (id)
+  INDEX audit_log_by_actor ON holdfast.audit_log USING btree (actor, id)
+  INDEX audit_log_by_target ON holdfast.audit_log USING btree (target, id)
+
 table holdfast.bodies partition by RANGE (id)
   id               uuid not null
   type_id          integer not null
@@ -49,12 +88,14 @@ table holdfast.bodies partition by RANGE (id)
   run_at           timestamp with time zone
   idempotency_key  text
   concurrency_key  text
+  owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  INDEX bodies_by_owner ON ONLY holdfast.bodies USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.bodies_rest
   id               uuid not null
@@ -65,12 +106,14 @@ table holdfast.bodies_rest
   run_at           timestamp with time zone
   idempotency_key  text
   concurrency_key  text
+  owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_rest_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  INDEX bodies_rest_owner_id_idx ON holdfast.bodies_rest USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.cancellations
   job_id           uuid not null
@@ -98,6 +141,8 @@ table holdfast.dead_letters partition by RANGE (died_at)
   error            jsonb
   constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text, 'poison'::text])))
   INDEX dead_letters_by_job ON ONLY holdfast.dead_letters USING btree (job_id)
+  INDEX dead_letters_newest ON ONLY holdfast.dead_letters USING btree (died_at, job_id)
+  INDEX dead_letters_newest_of_type ON ONLY holdfast.dead_letters USING btree (type_id, died_at, job_id)
 
 table holdfast.dead_letters_rest
   job_id           uuid not null
@@ -108,7 +153,9 @@ table holdfast.dead_letters_rest
   reason           text not null
   error            jsonb
   constraint dead_has_a_reason CHECK ((reason = ANY (ARRAY['exhausted'::text, 'fatal'::text, 'poison'::text])))
+  INDEX dead_letters_rest_died_at_job_id_idx ON holdfast.dead_letters_rest USING btree (died_at, job_id)
   INDEX dead_letters_rest_job_id_idx ON holdfast.dead_letters_rest USING btree (job_id)
+  INDEX dead_letters_rest_type_id_died_at_job_id_idx ON holdfast.dead_letters_rest USING btree (type_id, died_at, job_id)
 
 table holdfast.depth_limits
   scope            text not null
@@ -338,7 +385,7 @@ table holdfast.moves
   why              text
   before           jsonb not null
   after            jsonb not null
-  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text])))
+  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text, 'replay'::text])))
   INDEX moves_of_job ON holdfast.moves USING btree (job_id, at)
 
 table holdfast.progress
@@ -365,6 +412,14 @@ table holdfast.queue
   UNIQUE INDEX queue_by_job ON holdfast.queue USING btree (job_id)
   UNIQUE INDEX queue_claim ON holdfast.queue USING btree (lane_id, priority, seq, type_id)
   with fillfactor=40, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.2
+
+table holdfast.roles
+  name             text not null
+  permissions      text[] not null
+  built_in         boolean default false not null
+  constraint permissions_are_known CHECK ((permissions <@ ARRAY['jobs:read'::text, 'jobs:enqueue'::text, 'jobs:cancel'::text, 'jobs:work'::text, 'workers:view'::text, 'workers:manage'::text, 'dlq:manage'::text, 'admin'::text]))
+  constraint role_name_is_short CHECK ((name ~ '^[a-z][a-z0-9_-]{0,62}$'::text))
+  constraint roles_pkey PRIMARY KEY (name)
 
 table holdfast.sleepers
   lane_id          smallint not null
@@ -403,6 +458,7 @@ table holdfast.types
   left_in          xid8
   gated            boolean default false not null
   approval         jsonb
+  backoff          jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
   constraint timeout_is_positive CHECK ((timeout_ms > 0))
@@ -446,7 +502,19 @@ table holdfast.workers
   started_at       timestamp with time zone default holdfast.now() not null
   seen_at          timestamp with time zone default holdfast.now() not null
   stopped_at       timestamp with time zone
+  token_hash       bytea
+  drain_asked_at   timestamp with time zone
+  drain_asked_by   text
+  drain_asked_why  text
+  constraint hash_has_32_bytes CHECK ((octet_length(token_hash) = 32))
   constraint workers_pkey PRIMARY KEY (id)
+
+function holdfast.acting(p_by text, p_origin text)
+  returns text, plpgsql, volatile, parallel unsafe
+begin
+  perform set_config('holdfast.origin', coalesce(p_origin, ''), true);
+  return coalesce(p_by, session_user);
+end 
 
 function holdfast.admit_ahead()
   returns integer, sql, immutable, parallel unsafe
@@ -633,6 +701,13 @@ begin
   return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
 end 
 
+function holdfast.admitted_not_running(p_type integer, p_key text)
+  returns TABLE(job_id uuid), sql, stable, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+  select q.job_id from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+  where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+    and q.lease_id is null and q.pass = 1
+
 function holdfast.apply_deadlines(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -655,6 +730,44 @@ function holdfast.approval_rule(p_type jsonb, p_asked jsonb)
     'deadline_ms', least((p_type ->> 'deadline_ms')::double precision, (p_asked ->> 'deadline_ms')::double precision),
     'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
   )) end
+
+function holdfast.audit(p_action text, p_target text, p_before jsonb, p_after jsonb, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_changed text[];
+begin
+  if p_before is not null and p_after is not null then
+    v_changed := array(select k from jsonb_object_keys(p_before || p_after) as k where p_before -> k is distinct from p_after -> k);
+    if v_changed = '{}' then
+      return;
+    end if;
+    p_before := (select jsonb_object_agg(k, p_before -> k) from unnest(v_changed) as k);
+    p_after := (select jsonb_object_agg(k, p_after -> k) from unnest(v_changed) as k);
+  end if;
+  insert into holdfast.audit_log (at, actor, origin, action, target, before, after, why)
+  values (holdfast.now(), coalesce(p_by, session_user), nullif(current_setting('holdfast.origin', true), ''), p_action, p_target,
+          p_before, p_after, p_why);
+end 
+
+function holdfast.audit_moves(p_move text, p_moved holdfast.moved[], p_after jsonb, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_done holdfast.moved[] := array(select m from unnest(p_moved) as m where m.done);
+  v_before jsonb;
+begin
+  if cardinality(v_done) = 1 then
+    v_before := jsonb_build_object('status', v_done[1].was);
+    if p_after is not null then
+      -- Payloads stand with the job, which is forgotten one day; this log is not.
+      v_before := v_before || coalesce((select m.before - 'payload' from holdfast.moves as m where m.job_id = v_done[1].job_id order by m.at desc limit 1), '{}');
+    end if;
+    perform holdfast.audit(p_move || '_job', v_done[1].job_id::text, v_before,
+      jsonb_build_object('status', v_done[1].status) || coalesce(p_after, '{}'), p_by, p_why);
+  elsif cardinality(v_done) > 1 then
+    perform holdfast.audit(p_move || '_jobs', format('%s jobs', cardinality(v_done)), null,
+      coalesce(p_after, '{}') || jsonb_build_object('jobs', (select jsonb_agg(m.job_id) from unnest(v_done) as m)), p_by, p_why);
+  end if;
+end 
 
 function holdfast.bring_strays(p_limit integer)
   returns integer, plpgsql, volatile, parallel unsafe
@@ -712,6 +825,7 @@ begin
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast_worker_' || w.id, '') from unnest(v_workers) as w (id);
   perform holdfast.wake_lanes(v_lanes, false);
+  perform holdfast.audit_moves('cancel', v_moved, null, p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -777,6 +891,8 @@ declare
   v_rows tid[];
   v_last bigint;
   v_found integer;
+  v_look boolean;
+  v_passed boolean := false;
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
@@ -824,9 +940,9 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), max(free.seq) into v_rows, v_last
+    select array_agg(free.ctid), max(free.seq), bool_or(free.pass > 0 or free.type_id = any (v_gated)) into v_rows, v_last, v_look
     from (
-      select q.ctid, q.seq from holdfast.queue as q
+      select q.ctid, q.seq, q.pass, q.type_id from holdfast.queue as q
       where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
         and (p_types is null or q.type_id = any (p_types))
       order by q.seq limit v_chunk
@@ -839,7 +955,8 @@ begin
     end if;
     v_after[v_best + 1] := v_last;
     v_found := cardinality(v_rows);
-    if v_gated <> '{}' then
+    if v_look then
+      v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
       select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
@@ -868,17 +985,6 @@ begin
     with claimed as (
       update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
       returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
-    ), slotted as (
-      insert into holdfast.lane_slots (job_id, lane_id) select c.job_id, p_lane from claimed as c where v_lane.slots is not null
-      on conflict on constraint lane_slots_pkey do nothing
-    ), started as (
-      update holdfast.held as h set lease_id = claim_jobs.lease_id from claimed as c where c.pass > 0 and h.job_id = c.job_id
-      returning h.type_id, h.concurrency_key
-    ), counted as (
-      insert into holdfast.starts (type_id, concurrency_key, at)
-      -- The clock is read here and not above: the claim may have waited for its lane meanwhile, and starts now.
-      select s.type_id, s.concurrency_key, holdfast.now() from started as s join holdfast.gates as g on g.type_id = s.type_id
-      where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
@@ -889,12 +995,13 @@ begin
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
-  -- What was admitted has begun; others may come up behind it.
-  if v_gated <> '{}' then
-    perform holdfast.admit_type(t.id, false) from (
-      select distinct q.type_id as id from holdfast.queue as q
-      where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = claim_jobs.lease_id)) and q.pass > 0
-      order by 1) as t;
+  if v_lane.slots is not null then
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
+    on conflict on constraint lane_slots_pkey do nothing;
+  end if;
+  if v_passed then
+    perform holdfast.count_starts(claim_jobs.lease_id);
   end if;
 end 
 
@@ -909,6 +1016,16 @@ begin
   set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
   where type_id = p_type and breaker_opened_at is not null;
 end 
+
+function holdfast.close_empty_leases(p_worker integer, p_leases bigint[])
+  returns void, sql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+  delete from holdfast.leases where id = any (array(
+    select l.id from holdfast.leases as l
+    where l.id = any (p_leases) and l.worker_id = p_worker
+      and not exists (select from holdfast.queue as q where q.job_id = any (l.jobs) and q.lease_id = l.id)
+      and not exists (select from holdfast.cancellations as c where c.lease_id = l.id)
+    for update skip locked))
 
 function holdfast.count_running(p_type integer)
   returns void, plpgsql, volatile, parallel unsafe
@@ -928,11 +1045,54 @@ begin
   on conflict (job_id) do nothing;
 end 
 
+function holdfast.count_starts(p_lease bigint)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_types integer[];
+begin
+  with passed as (
+    select q.job_id, q.type_id from holdfast.queue as q
+    where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
+  ), begun as (
+    update holdfast.held as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
+    returning h.type_id, h.concurrency_key
+  ), counted as (
+    insert into holdfast.starts (type_id, concurrency_key, at)
+    -- The clock is read here: the claim may have waited for its lane meanwhile, and starts now.
+    select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
+    where g.rate_count is not null or g.key_rate_count is not null
+  )
+  select array_agg(distinct p.type_id) into v_types from passed as p;
+  perform holdfast.admit_type(t.id, false) from unnest(v_types) as t (id) order by t.id;
+end 
+
 function holdfast.crashes_before(p_job uuid)
   returns text[], sql, stable, parallel unsafe
   select coalesce(array_agg(format('attempt %s, %s: %s', h.attempt,
     to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
   from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
+
+function holdfast.create_key(p_service text, p_hash bytea, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision, p_by text, p_why text)
+  returns integer, plpgsql, volatile, parallel unsafe
+declare
+  v_unknown text := (select min(r) from unnest(p_roles) as r where r not in (select name from holdfast.roles));
+  v_id integer;
+begin
+  if v_unknown is not null then
+    raise exception 'there is no role "%"', v_unknown using errcode = 'HF002',
+      hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.roles as r);
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.keys.' || p_service, 0));
+  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
+    raise exception '% has two keys already', p_service using errcode = 'HF006', hint = 'Revoke one of them first.';
+  end if;
+  insert into holdfast.api_keys (service, hash, prefix, roles, types, rate_limit, expires_at, created_by)
+  values (p_service, p_hash, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  returning id into v_id;
+  perform holdfast.audit('create_key', v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  return v_id;
+end 
 
 function holdfast.decide_approval(p_job uuid, p_verdict text, p_by text, p_why text)
   returns TABLE(job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer), plpgsql, volatile, parallel unsafe
@@ -970,6 +1130,10 @@ begin
     perform holdfast.release_approved(array[p_job]);
   end if;
   status := (select j.status from holdfast.jobs as j where j.id = p_job);
+  if done then
+    perform holdfast.audit(p_verdict || '_job', p_job::text, jsonb_build_object('status', was, 'approvals', approvals - (p_verdict = 'approve')::integer),
+                           jsonb_build_object('status', status, 'approvals', approvals), p_by, p_why);
+  end if;
   return next;
 end 
 
@@ -1006,11 +1170,50 @@ function holdfast.depths_under_limit(p_types text[])
            select al.name from holdfast.types as a join holdfast.lanes as al on al.id = a.lane_id where a.name = any (p_types)))
   group by m.scope, m.name, m.soft, m.hard, m.oldest
 
+function holdfast.discard_dead(p_jobs uuid[], p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_moved holdfast.moved[];
+begin
+  if v_dead = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_dead(p_jobs[1]);
+    return;
+  end if;
+  with gone as (
+    delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.job_id, d.attempt
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
+    select g.job_id, holdfast.now(), 'discarded', g.attempt,
+           jsonb_build_object('name', 'Discarded', 'message', concat_ws(': ', 'discarded by ' || p_by, p_why), 'by', p_by, 'why', p_why)
+    from gone as g
+  )
+  select array_agg(row (g.job_id, true, 'dead', 'discarded', null)::holdfast.moved order by g.job_id) into v_moved from gone as g;
+  perform holdfast.audit_moves('discard', v_moved, null, p_by, p_why);
+  return query select * from unnest(v_moved);
+end 
+
+function holdfast.drain_remote_worker(p_worker integer, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+begin
+  update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = p_by, drain_asked_why = p_why
+  where id = p_worker and token_hash is not null and stopped_at is null;
+  if found then
+    perform holdfast.audit('drain_worker', p_worker::text, null, null, p_by, p_why);
+  end if;
+  return found;
+end 
+
 function holdfast.drop_gate_if_open(p_type integer)
   returns void, plpgsql, volatile, parallel unsafe
 begin
   if not (select t.gated from holdfast.types as t where t.id = p_type)
      or exists (select from holdfast.gated as j where j.type_id = p_type) then
+    return;
+  end if;
+  perform from holdfast.gates as g where g.type_id = p_type for update skip locked;
+  if not found then
     return;
   end if;
   update holdfast.gates as g set keyed = false
@@ -1074,6 +1277,22 @@ begin
   return null;
 end 
 
+function holdfast.drop_role(p_name text, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
+  if v_before ->> 'built_in' = 'true' or exists (select from holdfast.api_keys as k where p_name = any (k.roles) and k.revoked_at is null) then
+    raise exception 'the role % is in use', p_name using errcode = 'HF006', hint = 'Revoke the keys that have it first.';
+  end if;
+  delete from holdfast.roles where name = p_name;
+  if v_before is not null then
+    perform holdfast.audit('drop_role', p_name, v_before, null, p_by, p_why);
+  end if;
+  return v_before is not null;
+end 
+
 function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
   returns uuid[], sql, volatile, parallel unsafe
   with ended as (
@@ -1081,6 +1300,33 @@ function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
     where c.job_id = s.job_id and c.lease_id = s.lease_id returning c.job_id
   )
   select array_agg(job_id) from ended
+
+function holdfast.end_completed(p_jobs uuid[], p_leases bigint[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_worker integer, OUT ended uuid[], OUT ended_leases bigint[], OUT passed uuid[], OUT probed integer[], OUT gate_types integer[])
+  returns record, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+begin
+  with gone as (
+    delete from holdfast.queue as q using (
+      select * from unnest(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms) as u (job_id, lease_id, started_ago, ended_ago)
+      order by u.lease_id, u.job_id
+    ) as s
+    where q.job_id = s.job_id and q.lease_id = s.lease_id
+    returning q.job_id, q.lease_id, q.type_id, q.attempt, q.pass, s.started_ago, s.ended_ago
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt)
+    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt from gone as g
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select g.type_id, holdfast.tally_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good
+  )
+  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
+  select array_agg(g.job_id), array_agg(g.lease_id), array_agg(g.job_id) filter (where g.pass > 0),
+         array_agg(g.type_id) filter (where g.pass = 2), array_agg(g.type_id) filter (where g.pass > 0)
+  into ended, ended_leases, passed, probed, gate_types from gone as g;
+end 
 
 function holdfast.end_leases(p_leases holdfast.leases[], p_crashes integer)
   returns TABLE(job_id uuid, type text, attempt smallint, worker_id integer, dead boolean), plpgsql, volatile, parallel unsafe
@@ -1154,6 +1400,83 @@ begin
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   perform holdfast.free_slots(v_lost, v_passed);
   perform holdfast.start_followers(v_lost);
+end 
+
+function holdfast.end_moved(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_stops text[], OUT ended uuid[], OUT ended_leases bigint[], OUT passed uuid[], OUT probed integer[], OUT gate_types integer[], OUT failing integer[])
+  returns record, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+  v_freed smallint[];
+  v_soon smallint[];
+begin
+  with settled as materialized (
+    select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
+           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
+           s.delay, s.stop
+    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
+      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
+    order by s.lease_id, s.job_id
+  ), gone as (
+    delete from holdfast.queue as q using settled as s
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
+              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
+  ), handed_back as (
+    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
+    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
+    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
+    from gone as e where e.started_ago is not null
+    union all
+    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
+    from handed_back as h where h.started_ago is not null
+  ), retried as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
+           case e.move when 'retry' then e.attempt + 1 else e.attempt end,
+           case e.move when 'retry' then 'failed' else 'scheduled' end
+    from gone as e where e.move in ('retry', 'snooze')
+  ), buried as (
+    insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
+    select e.job_id, v_now, e.type_id, e.priority, e.attempt,
+           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
+    from gone as e where e.move in ('die', 'exhaust', 'poison')
+  ), back_to_gate as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
+           coalesce(b.concurrency_key, '')
+    from gone as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
+    where e.move = 'hand_back'
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
+           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
+    from gone as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
+  )
+  select array_agg(done.job_id), array_agg(done.lease_id),
+         array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
+         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
+         array_agg(done.type_id) filter (where done.failed),
+         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
+  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types from (
+    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
+           coalesce(e.delay < 3000, false) as soon,
+           e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
+    from gone as e
+    union all
+    select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
+  ) as done;
+  perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
+  -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
+  perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
 end 
 
 function holdfast.end_orphaned()
@@ -1494,9 +1817,66 @@ begin
   return v_facts;
 end 
 
+function holdfast.find_dead(p_type text, p_reason text, p_error text, p_died_from timestamp with time zone, p_died_before timestamp with time zone, p_before_at timestamp with time zone, p_before_job uuid, p_limit integer, p_scan integer)
+  returns TABLE(job_id uuid, died_at timestamp with time zone, type_id integer, priority smallint, attempt smallint, reason text, error jsonb, fits boolean), plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, jit=off, plan_cache_mode=force_custom_plan
+declare
+  v_type integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_seen integer := 0;
+  v_found integer := 0;
+begin
+  for job_id, died_at, type_id, priority, attempt, reason, error in
+    select d.job_id, d.died_at, d.type_id, d.priority, d.attempt, d.reason, d.error from holdfast.dead_letters as d
+    where (v_type is null or d.type_id = v_type) and (p_reason is null or d.reason = p_reason)
+      and (p_died_from is null or d.died_at >= p_died_from) and (p_died_before is null or d.died_at < p_died_before)
+      and (p_before_at is null or (d.died_at <= p_before_at and (d.died_at, d.job_id) < (p_before_at, p_before_job)))
+    order by d.died_at desc, d.job_id desc limit p_scan
+  loop
+    v_seen := v_seen + 1;
+    fits := p_error is null or strpos(lower(concat_ws(': ', error ->> 'name', error ->> 'message')), lower(p_error)) > 0;
+    if fits then
+      v_found := v_found + 1;
+      return next;
+      exit when v_found = p_limit;
+    end if;
+  end loop;
+  if v_seen = p_scan and v_found < p_limit then
+    fits := false;
+    return next;
+  end if;
+end 
+
 function holdfast.first_id_at(at timestamp with time zone)
   returns uuid, sql, immutable, parallel safe
  select (lpad(to_hex(floor(extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid 
+
+function holdfast.forget_job(p_job uuid, p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_job record;
+begin
+  perform from holdfast.bodies as b where b.id = p_job for update;
+  select j.type, j.status into v_job from holdfast.jobs as j where j.id = p_job;
+  if not found then
+    return;
+  end if;
+  if v_job.status not in ('completed', 'cancelled', 'discarded') then
+    return query select p_job, false, v_job.status, v_job.status,
+      case v_job.status when 'dead' then 'it is dead; replay or discard it first' else 'it has not ended; cancel it first' end;
+    return;
+  end if;
+  delete from holdfast.bodies as b where b.id = p_job;
+  delete from holdfast.history as h where h.job_id = p_job;
+  delete from holdfast.log_lines as l where l.job_id = p_job;
+  delete from holdfast.progress as p where p.job_id = p_job;
+  delete from holdfast.checkpoints as c where c.job_id = p_job;
+  delete from holdfast.moves as m where m.job_id = p_job;
+  delete from holdfast.approvals as a where a.job_id = p_job;
+  delete from holdfast.approval_requests as a where a.job_id = p_job;
+  perform holdfast.audit('forget_job', p_job::text, jsonb_build_object('type', v_job.type, 'status', v_job.status), null, p_by, p_why);
+  return query select p_job, true, v_job.status, v_job.status, null::text;
+end 
 
 function holdfast.free_slots(p_jobs uuid[], p_passed uuid[])
   returns void, plpgsql, volatile, parallel unsafe
@@ -1526,6 +1906,10 @@ begin
   where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
   perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
 end 
+
+function holdfast.gate_settings(p_type integer)
+  returns jsonb, sql, stable, parallel unsafe
+  select to_jsonb(g) - '{type_id,defined,turn,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
 
 function holdfast.hand_back_unheard(p_worker integer, p_known bigint[])
   returns integer, plpgsql, volatile, parallel unsafe
@@ -1642,6 +2026,16 @@ begin
   end if;
 end 
 
+function holdfast.key_facts(p_id integer)
+  returns jsonb, sql, stable, parallel unsafe
+  select to_jsonb(k) - '{id,hash,last_used_at,created_at,created_by}'::text[] from holdfast.api_keys as k where k.id = p_id
+
+function holdfast.key_settings(p_type integer, p_key text)
+  returns jsonb, sql, stable, parallel unsafe
+  select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why,
+                            'rests_until', k.rests_until, 'weight', k.weight)
+  from holdfast.keys as k where k.type_id = p_type and k.concurrency_key = p_key
+
 function holdfast.lane_named(p_name text)
   returns smallint, plpgsql, stable, parallel unsafe
 declare
@@ -1690,6 +2084,63 @@ begin
   )
   select array_agg(distinct q.lane_id) into v_lanes from queued as q;
   perform holdfast.wake_lanes(v_lanes, false);
+end 
+
+function holdfast.list_jobs(p_owner text, p_type text, p_status text, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_payload jsonb, p_before uuid, p_limit integer, p_look integer, OUT jobs uuid[], OUT next uuid)
+  returns record, plpgsql, stable, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, enable_sort=off, jit=off
+declare
+  v_type constant integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_before constant uuid := least(p_before, holdfast.first_id_at(p_created_before + interval '1 day'),
+                                  'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid);
+  v_found integer := 0;
+  v_looked integer := 0;
+  v_job record;
+begin
+  jobs := '{}';
+  for v_job in
+    -- Two branches, because each has an index of its own to walk; one of them is not begun.
+    select * from (
+      (select b.id, b.type_id, b.created_at, b.payload from holdfast.bodies as b
+       where p_owner is null and b.id < v_before order by b.id desc limit p_look)
+      union all
+      (select b.id, b.type_id, b.created_at, b.payload from holdfast.bodies as b
+       where b.owner = p_owner and b.id < v_before order by b.id desc limit p_look)
+    ) as b
+  loop
+    v_looked := v_looked + 1;
+    if (v_type is null or v_job.type_id = v_type)
+       and (p_created_after is null or v_job.created_at >= p_created_after)
+       and (p_created_before is null or v_job.created_at < p_created_before)
+       and (p_payload is null or v_job.payload::jsonb @> p_payload)
+       and (p_status is null or holdfast.status_of(v_job.id) = p_status) then
+      jobs := jobs || v_job.id;
+      v_found := v_found + 1;
+    end if;
+    if v_found = p_limit or v_looked = p_look then
+      next := v_job.id;
+      return;
+    end if;
+  end loop;
+end 
+
+function holdfast.lock_dead(p_jobs uuid[])
+  returns uuid[], plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+begin
+  if cardinality(p_jobs) > 1 then
+    return array(select d.job_id from holdfast.dead_letters as d where d.job_id = any (p_jobs) order by d.job_id for update skip locked);
+  end if;
+  loop
+    perform from holdfast.dead_letters as d where d.job_id = p_jobs[1] for update;
+    if found then
+      return p_jobs;
+    end if;
+    -- Its row may have been carried into the partition of its day while we waited for it.
+    if not exists (select from holdfast.dead_letters as d where d.job_id = p_jobs[1]) then
+      return '{}';
+    end if;
+  end loop;
 end 
 
 function holdfast.lock_gate(p_type integer)
@@ -2004,6 +2455,15 @@ function holdfast.new_job_id()
   from (select lpad(to_hex(floor(extract(epoch from holdfast.now()) * 1000)::bigint), 12, '0') as t,
                replace(gen_random_uuid()::text, '-', '') as r) as parts
 
+function holdfast.not_dead(p_job uuid)
+  returns SETOF holdfast.moved, sql, volatile, parallel unsafe
+  select p_job, false, j.status, j.status, case j.status
+    when 'discarded' then 'it was already discarded'
+    else coalesce((select format('it was already replayed by %s and is %s', m.actor, j.status) from holdfast.moves as m
+                   where m.job_id = p_job and m.move = 'replay' order by m.at desc limit 1),
+                  format('it is not dead but %s', j.status)) end
+  from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
+
 function holdfast.not_live(p_job uuid)
   returns SETOF holdfast.moved, sql, volatile, parallel unsafe
   select p_job, false, j.status, j.status, case j.status
@@ -2052,8 +2512,10 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
     when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   case p_action
     when 'open' then
       perform holdfast.open_breaker(v_type, v_reason);
@@ -2070,19 +2532,32 @@ begin
       raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
         hint = 'It can open, close, hold_open, hold_closed and release.';
   end case;
+  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.owned(p_jobs uuid[], p_owner text)
+  returns uuid[], plpgsql, volatile, parallel unsafe
+begin
+  if coalesce(p_owner, '') <> coalesce(current_setting('holdfast.owner', true), '') then
+    perform set_config('holdfast.owner', coalesce(p_owner, ''), true);
+  end if;
+  return p_jobs;
 end 
 
 function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
   values (v_type, p_key, holdfast.now(), p_by, p_why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.pull_back(v_type, p_key);
   insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
@@ -2092,11 +2567,14 @@ function holdfast.pause_type(p_type text, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
   where type_id = v_type and paused_at is null;
   update holdfast.types set gated = true where id = v_type and not gated;
+  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
 end 
 
 function holdfast.promote_due(p_limit integer, p_after timestamp with time zone)
@@ -2157,13 +2635,23 @@ end
 
 function holdfast.pull_back(p_type integer, p_key text)
   returns void, plpgsql, volatile, parallel unsafe
+begin
+  perform holdfast.pull_back_unlocked(p_type, p_key);
+  if exists (select from holdfast.admitted_not_running(p_type, p_key)) then
+    perform pg_advisory_xact_lock(holdfast.claims_lock());
+    perform holdfast.pull_back_unlocked(p_type, p_key);
+  end if;
+end 
+
+function holdfast.pull_back_unlocked(p_type integer, p_key text)
+  returns void, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
 begin
   with admitted as materialized (
-    select q.ctid as place from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
-    where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+    select q.ctid as place from holdfast.queue as q
+    where q.job_id = any (array(select a.job_id from holdfast.admitted_not_running(p_type, p_key) as a))
       and q.lease_id is null and q.pass = 1
-    for update of q skip locked
+    for update skip locked
   ), pulled as (
     delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
     returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
@@ -2353,6 +2841,12 @@ begin
   return v_read;
 end 
 
+function holdfast.refuse_change()
+  returns trigger, plpgsql, volatile, parallel unsafe
+begin
+  raise exception 'the audit log is only added to' using errcode = 'HF007';
+end 
+
 function holdfast.release_approved(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -2418,6 +2912,62 @@ begin
   end if;
 end 
 
+function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text)
+  returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_moved holdfast.moved[];
+  v_go uuid[];
+  v_ask uuid[];
+begin
+  if v_dead = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_dead(p_jobs[1]);
+    return;
+  end if;
+  with risen as (
+    delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
+  ), known as materialized (
+    select r.*, b.payload, t.lane_id, p_payload is not null and exists (
+      select from holdfast.approval_requests as a where a.job_id = r.job_id) as asks
+    from risen as r join holdfast.bodies as b on b.id = r.job_id join holdfast.types as t on t.id = r.type_id
+  ), told as (
+    insert into holdfast.moves (job_id, at, move, actor, why, before, after)
+    select k.job_id, v_now, 'replay', p_by, p_why,
+           jsonb_strip_nulls(jsonb_build_object('died_at', k.died_at, 'reason', k.reason, 'attempt', k.attempt,
+             'payload', case when p_payload is not null then k.payload::text end,
+             'approved_by', case when k.asks then (select jsonb_agg(a.actor order by a.at) from holdfast.approvals as a
+                                                   where a.job_id = k.job_id and a.verdict = 'approve') end)),
+           jsonb_strip_nulls(jsonb_build_object('attempt', 1, 'payload', p_payload))
+    from known as k
+  ), back as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select k.job_id, case when k.asks then 'infinity' else v_now end, k.type_id, k.lane_id, k.priority, 1,
+           case when k.asks then 'awaiting_approval' else 'scheduled' end
+    from known as k
+  )
+  select array_agg(row (k.job_id, true, 'dead', case when k.asks then 'awaiting_approval' else 'pending' end, null)::holdfast.moved
+                   order by k.job_id),
+         array_agg(k.job_id) filter (where not k.asks), array_agg(k.job_id) filter (where k.asks)
+  into v_moved, v_go, v_ask from known as k;
+  -- A dead letter never outlives its body. If one did, it would have to stay where people see it.
+  if coalesce(cardinality(v_moved), 0) <> cardinality(v_dead) then
+    raise exception 'the body of a dead letter is missing' using errcode = 'XX000';
+  end if;
+  -- Attempts are counted from one again, and what an earlier number said must not outrank them.
+  delete from holdfast.progress as p where p.job_id = any (v_dead);
+  if p_payload is not null then
+    update holdfast.bodies as b set payload = p_payload::json where b.id = any (v_dead);
+    delete from holdfast.checkpoints as c where c.job_id = any (v_dead);
+    delete from holdfast.approvals as a where a.job_id = any (v_ask);
+    update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
+  end if;
+  perform holdfast.make_ready(v_go);
+  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null), p_by, p_why);
+  return query select * from unnest(v_moved);
+end 
+
 function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamp with time zone, p_delay_ms double precision, p_by text, p_why text)
   returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
@@ -2464,6 +3014,7 @@ begin
   select g.job_id, v_at, g.type_id, g.lane_id, g.priority, g.attempt, 'scheduled' from ungated as g;
   -- Workers know when the next job is due; that may have changed.
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.audit_moves('reschedule', v_moved, jsonb_build_object('due_at', v_at), p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -2507,25 +3058,31 @@ begin
   perform holdfast.wake_lanes(v_lanes, true);
 end 
 
-function holdfast.resume_key(p_type text, p_key text)
+function holdfast.resume_key(p_type text, p_key text, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   -- As in admit_by_turn: a pause earns no turns.
   update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
   from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
+  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end 
 
-function holdfast.resume_type(p_type text)
+function holdfast.resume_type(p_type text, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
 end 
 
@@ -2549,6 +3106,40 @@ begin
   from holdfast.gates as g where k.type_id = p_type and k.full_now and g.type_id = p_type;
   perform holdfast.admit_type(p_type, true);
   perform holdfast.drop_gate_if_open(p_type);
+end 
+
+function holdfast.revoke_key(p_id integer, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  perform from holdfast.api_keys where id = p_id for update;
+  v_before := holdfast.key_facts(p_id);
+  update holdfast.api_keys set revoked_at = holdfast.now() where id = p_id and revoked_at is null;
+  if v_before is not null then
+    perform holdfast.audit('revoke_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  end if;
+  return v_before is not null;
+end 
+
+function holdfast.rotate_key(p_id integer, p_hash bytea, p_prefix text, p_grace_ms double precision, p_by text, p_why text)
+  returns integer, plpgsql, volatile, parallel unsafe
+declare
+  v_old holdfast.api_keys;
+  v_before jsonb;
+  v_id integer;
+begin
+  select * into v_old from holdfast.api_keys as k
+  where k.id = p_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > holdfast.now()) for update;
+  if not found then
+    return null;
+  end if;
+  v_before := holdfast.key_facts(p_id);
+  v_id := holdfast.create_key(v_old.service, p_hash, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
+    extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
+  update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
+  perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  return v_id;
 end 
 
 function holdfast.run_now(p_jobs uuid[], p_by text, p_why text)
@@ -2578,6 +3169,7 @@ begin
          array_agg(s.job_id) filter (where s.go)
   into v_moved, v_go from stood as s;
   perform holdfast.make_ready(v_go);
+  perform holdfast.audit_moves('run_now', v_moved, jsonb_build_object('due_at', holdfast.now()), p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -2595,16 +3187,32 @@ begin
   return true;
 end 
 
+function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb := (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name);
+begin
+  insert into holdfast.depth_limits (scope, name, soft, hard, oldest)
+  values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond')
+  on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest;
+  perform holdfast.audit('limit_depth', concat_ws(' ', p_scope, nullif(p_name, '')), v_before,
+    (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_by, p_why);
+end 
+
 function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean)
   returns void, plpgsql, volatile, parallel unsafe
 declare
+  v_made boolean;
   v_lane smallint;
+  v_before jsonb;
 begin
   perform pg_advisory_xact_lock(holdfast.claims_lock());
-  if p_create then
+  v_made := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
+  if v_made then
     insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
   end if;
   v_lane := holdfast.lane_named(p_lane);
+  select to_jsonb(l) into v_before from holdfast.lanes as l where l.id = v_lane for no key update;
   update holdfast.lanes as l set
     slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
     worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
@@ -2614,6 +3222,8 @@ begin
     ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
     changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
   where l.id = v_lane;
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then v_before - '{id,changed_by,changed_why,changed_at}'::text[] end,
+    (select to_jsonb(l) - '{id,changed_by,changed_why,changed_at}'::text[] from holdfast.lanes as l where l.id = v_lane), p_by, p_why);
   if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
     -- What runs already counts from now on.
     insert into holdfast.lane_slots (job_id, lane_id)
@@ -2624,13 +3234,15 @@ begin
   perform holdfast.wake_lanes(array[v_lane], true);
 end 
 
-function holdfast.set_limits(p_type text, p_limits jsonb)
+function holdfast.set_limits(p_type text, p_limits jsonb, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
     key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
@@ -2646,6 +3258,9 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
+  if p_by is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  end if;
   perform holdfast.count_running(v_type);
   perform holdfast.pull_back(v_type, null);
   perform holdfast.review_gate(v_type);
@@ -2682,121 +3297,76 @@ begin
   update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
   from holdfast.lanes as l where g.job_id = any (v_go) and l.id = g.lane_id;
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.audit_moves('set_priority', v_moved, jsonb_build_object('priority', p_priority), p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
-function holdfast.set_type_lane(p_type text, p_lane text)
+function holdfast.set_role(p_name text, p_permissions text[], p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
-  v_lane smallint := holdfast.lane_named(p_lane);
+  v_before jsonb;
 begin
+  select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
+  if v_before ->> 'built_in' = 'true' then
+    raise exception 'the role % came with the installation and stays as it is', p_name using errcode = 'HF006', hint = 'Make one of another name.';
+  end if;
+  insert into holdfast.roles (name, permissions) values (p_name, p_permissions)
+  on conflict (name) do update set permissions = excluded.permissions;
+  perform holdfast.audit('set_role', p_name, v_before, (select to_jsonb(r) from holdfast.roles as r where r.name = p_name), p_by, p_why);
+end 
+
+function holdfast.set_type_lane(p_type text, p_lane text, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type constant integer := holdfast.type_named(p_type);
+  v_lane constant smallint := holdfast.lane_named(p_lane);
+  v_before jsonb;
+begin
+  select jsonb_build_object('lane', l.name) into v_before
+  from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.id = v_type;
   update holdfast.types as t
   set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
       left_in = pg_current_xact_id()
-  where t.id = holdfast.type_named(p_type) and t.lane_id <> v_lane;
+  where t.id = v_type and t.lane_id <> v_lane;
+  perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_by, p_why);
 end 
 
-function holdfast.set_weight(p_type text, p_key text, p_weight real)
+function holdfast.set_weight(p_type text, p_key text, p_weight real, p_by text DEFAULT NULL::text, p_why text DEFAULT NULL::text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
   on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
 end 
 
 function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_closed bigint[], p_stops text[] DEFAULT NULL::text[])
   returns SETOF uuid, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
-  v_now timestamptz := holdfast.now();
-  v_ms constant interval := interval '1 millisecond';
-  -- False where every attempt completed, as in almost every call: then nothing below looks for another move.
-  v_moved constant boolean := coalesce(cardinality(p_moves) > 0, false);
   v_ended uuid[];
   v_ended_leases bigint[];
-  v_freed smallint[];
-  v_soon smallint[];
   v_passed uuid[];
   v_probed integer[];
+  v_gate_types integer[];
   v_failing integer[];
-  v_types integer[];
   v_cancelled uuid[];
 begin
-  with settled as materialized (
-    select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
-           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
-           s.delay, s.stop
-    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
-      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
-    order by s.lease_id, s.job_id
-  ), ended as (
-    delete from holdfast.queue as q using settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
-    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
-              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
-  ), handed_back as (
-    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
-    where v_moved and q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
-    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
-  ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
-    from ended as e where e.started_ago is not null
-    union all
-    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
-    from handed_back as h where h.started_ago is not null
-  ), retried as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
-           case e.move when 'retry' then e.attempt + 1 else e.attempt end,
-           case e.move when 'retry' then 'failed' else 'scheduled' end
-    from ended as e where v_moved and e.move in ('retry', 'snooze')
-  ), buried as (
-    insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-    select e.job_id, v_now, e.type_id, e.priority, e.attempt,
-           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
-    from ended as e where v_moved and e.move in ('die', 'exhaust', 'poison')
-  ), back_to_gate as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
-           coalesce(b.concurrency_key, '')
-    from ended as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
-    where v_moved and e.move = 'hand_back'
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
-  ), tallied as (
-    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
-           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
-    from ended as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
-    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
-  )
-  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
-  select array_agg(done.job_id), array_agg(done.lease_id),
-         array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
-         array_agg(done.job_id) filter (where done.pass > 0),
-         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
-         array_agg(done.type_id) filter (where done.failed),
-         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
-  into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
-    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
-           coalesce(e.delay < 3000, false) as soon,
-           v_moved and e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
-    from ended as e
-    union all
-    select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
-  ) as done;
-  if v_moved then
-    perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
-    -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
-    perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
+  if cardinality(p_moves) > 0 then
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types, v_failing
+    from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,
+                            p_stops);
+  else
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types
+    from holdfast.end_completed(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms, p_worker);
   end if;
   if v_passed is not null or cardinality(p_stops) > 0 then
     -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
-    perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+    perform from holdfast.gates as g where g.type_id = any (v_gate_types) order by g.type_id for update;
   end if;
   if v_failing is not null then
     perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;
@@ -2805,7 +3375,7 @@ begin
     perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
   end if;
   if cardinality(p_stops) > 0 then
-    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * v_ms)
+    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * interval '1 millisecond')
     from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
@@ -3195,6 +3765,7 @@ view holdfast.jobs
   finished_at      timestamp with time zone
   worker_id        integer
   error            jsonb
+  owner            text
 as
  SELECT b.id,
     t.name AS type,
@@ -3211,7 +3782,8 @@ as
     s.started_at,
     s.finished_at,
     s.worker_id,
-    s.error
+    s.error,
+    b.owner
    FROM ( SELECT q.job_id,
                 CASE
                     WHEN q.lease_id IS NULL THEN 'pending'::text

@@ -9,6 +9,5 @@ from holdfast.depths_under_limit($1::text[])
 
 -- name: setDepthLimit
 -- Sets how much may wait in the queue, a lane or a type. All null takes the limit away.
-insert into holdfast.depth_limits (scope, name, soft, hard, oldest)
-values ($1::text, $2::text, $3::text::bigint, $4::text::bigint, $5::text::float8 * interval '1 millisecond')
-on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest
+select holdfast.set_depth_limit($1::text, $2::text, $3::text::bigint, $4::text::bigint, $5::text::float8,
+                                holdfast.acting($6::text, $8::text), $7::text)::text as done

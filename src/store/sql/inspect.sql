@@ -2,7 +2,7 @@
 -- One job with its status. No row: no such job is kept.
 select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
 from holdfast.jobs where id = $1::text::uuid
 
 -- name: attemptsOfJob
@@ -15,7 +15,7 @@ from holdfast.attempts where job_id = $1::text::uuid order by ended_at, attempt
 -- Many jobs with their status, in no order. One that is not kept is missing.
 select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
 from holdfast.jobs where id = any ($1::uuid[])
 
 -- name: attemptsOfJobs
@@ -28,7 +28,7 @@ from holdfast.attempts where job_id = any ($1::uuid[]) order by ended_at, attemp
 -- At most $2 jobs that have not come to an end, of one type or of all, in the order they were enqueued.
 select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
 from holdfast.jobs
 where status in ('awaiting_approval', 'scheduled', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
 order by jobs.created_at, id limit $2::text::integer
@@ -123,3 +123,62 @@ order by n.id desc
 -- name: explainFacts
 -- Everything that decides when one job may run. Null: no such job is kept.
 select holdfast.explain_facts($1::text::uuid) as facts
+
+-- name: listJobs
+-- One page of jobs, newest first: their ids, and where the next page begins. Looks at no more than $9 of them.
+select to_jsonb(jobs) as jobs, next::text as next
+from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5::text::timestamptz, $6::text::jsonb, $7::text::uuid,
+                        $8::text::integer, $9::text::integer)
+
+-- name: watchedJobs
+-- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log.
+select j.id, j.status, j.attempt, p.fraction::float8 as fraction, p.note, date_part('epoch', p.at) * 1000 as progressed,
+       coalesce((select max(l.id) from holdfast.log_lines as l where l.job_id = j.id), 0)::text as line
+from holdfast.jobs as j left join holdfast.progress as p on p.job_id = j.id
+where j.id = any ($1::uuid[])
+
+-- name: liveWorkers
+-- The workers that have not stopped and were seen within the last day, with what they hold. Moments are milliseconds since 1970.
+select w.id, w.name, w.host, w.pid, w.version, date_part('epoch', w.started_at) * 1000 as started,
+       date_part('epoch', w.seen_at) * 1000 as seen, extract(epoch from holdfast.now() - w.seen_at)::float8 * 1000 as silent,
+       (select coalesce(jsonb_agg(t.name order by t.name), '[]') from holdfast.types as t where t.id = any (w.types)) as types,
+       (select coalesce(sum(cardinality(l.jobs)), 0) from holdfast.leases as l where l.worker_id = w.id)::integer as leased
+from holdfast.workers as w
+where w.stopped_at is null and w.seen_at > holdfast.now() - interval '1 day' order by w.id
+
+-- name: readDepths
+-- How much waits, by type, as it was counted last.
+select t.name as type, l.name as lane, d.waiting::float8 as waiting, d.scheduled::float8 as scheduled,
+       extract(epoch from holdfast.now() - d.oldest_at)::float8 * 1000 as oldest
+from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join holdfast.lanes as l on l.id = t.lane_id order by t.name
+
+-- name: laneLoads
+-- How busy each lane is, from what is counted anyway: depths, tallies and leases. Types that are paused, stopped or broken do not
+-- count as waiting, because more workers would not help them. A step of a tally lasts ten seconds: of the last minute six.
+select l.name as lane, l.enabled, l.slots, coalesce(w.waiting, 0)::float8 as waiting, coalesce(r.running, 0)::float8 as running,
+       coalesce(e.ended, 0)::float8 / 60 as ended, coalesce(v.live, 0)::float8 as live
+from holdfast.lanes as l
+left join lateral (
+  select sum(d.waiting) as waiting from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
+  left join holdfast.gates as g on g.type_id = t.id
+  where t.lane_id = l.id and g.paused_at is null and (g.stopped_until is null or g.stopped_until <= holdfast.now())
+    and (g.breaker_hold is null or g.breaker_hold = 'closed' or (g.breaker_hold = 'auto' and g.breaker_opened_at is null))
+) as w on true
+left join (
+  select q.lane_id, count(*) as running from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+  join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id group by q.lane_id
+) as r on r.lane_id = l.id
+left join lateral (
+  select sum(s.good + s.bad) as ended from holdfast.tallies as s join holdfast.types as t on t.id = s.type_id
+  where t.lane_id = l.id and s.at > holdfast.tally_step(holdfast.now()) - interval '60 seconds'
+) as e on true
+left join lateral (
+  select count(*) as live from holdfast.workers as w
+  where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes'
+    and exists (select from holdfast.types as t where t.id = any (w.types) and t.lane_id = l.id)
+) as v on true
+order by l.id
+
+-- name: newestMigration
+-- The number of the last migration that ran here.
+select coalesce(max(number), 0) as newest from holdfast.migrations

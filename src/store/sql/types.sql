@@ -2,10 +2,10 @@
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
-insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness)
-select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb
-from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[])
-  as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness)
+insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff)
+select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb
+from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[])
+  as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff)
 join holdfast.lanes as l on l.name = t.lane
 order by t.name
 on conflict (name) do update
@@ -15,11 +15,12 @@ on conflict (name) do update
       left_at = case when known.defined_lane = excluded.defined_lane then known.left_at else holdfast.now() end,
       left_in = case when known.defined_lane = excluded.defined_lane then known.left_in else pg_current_xact_id() end,
       defined_lane = excluded.defined_lane, priority = excluded.priority, max_attempts = excluded.max_attempts,
-      timeout_ms = excluded.timeout_ms, approval = excluded.approval, uniqueness = excluded.uniqueness
+      timeout_ms = excluded.timeout_ms, approval = excluded.approval, uniqueness = excluded.uniqueness,
+      backoff = excluded.backoff
   where $6::text::boolean
-    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval, known.uniqueness)
+    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval, known.uniqueness, known.backoff)
         is distinct from (excluded.defined_lane, excluded.priority, excluded.max_attempts, excluded.timeout_ms, excluded.approval,
-                          excluded.uniqueness)
+                          excluded.uniqueness, excluded.backoff)
 
 -- name: readTypes
 -- The registered types with their lane, by name.
@@ -29,10 +30,3 @@ where $1::text[] is null or t.name = any ($1::text[])
 -- name: readLanes
 -- Every lane.
 select id, name from holdfast.lanes order by id
-
--- name: readLanesOfTypes
--- The lanes these types run in now, and how; those they left too, where jobs of theirs may still turn up. Read before
--- claiming, so that a change takes effect within one look.
-select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, to_jsonb(array_agg(t.id)) as types
-from holdfast.lanes as l join holdfast.types as t on l.id = any (t.left_lanes || t.lane_id) where t.id = any ($1::integer[])
-group by l.id order by l.id

@@ -1,0 +1,183 @@
+import { timingSafeEqual } from 'node:crypto'
+import { HoldfastError } from '../errors.js'
+import { type By, named } from '../flow/by.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { refuseUnknown } from '../job/limits.js'
+import { didYouMean } from '../job/nearest.js'
+import { wholeNumber } from '../job/type.js'
+import type { KeyRow } from '../store/access-rows.js'
+import type { AccessStore } from '../store/access-store.js'
+import { explained } from '../store/sqlstate.js'
+import { freshKey, hashOf } from './key.js'
+import { type Caller, type Permission, permissions } from './permissions.js'
+
+export interface KeyFields {
+  /** Whose key it is, such as `billing`. */
+  service: string
+  /** Names of roles: producer, worker, viewer, operator, admin, or roles of your own. */
+  roles: readonly string[]
+  /** The job types it may enqueue and work on. Left out: all. */
+  types?: readonly string[]
+  /** Requests a second. Standard: 1,000. */
+  rateLimit?: number
+  /** How long it lives. Left out: until it is revoked. */
+  expires?: Duration
+}
+
+/** A key as people may see it. */
+export interface KeyState {
+  id: number
+  service: string
+  /** Its first characters. */
+  prefix: string
+  roles: string[]
+  types: string[] | null
+  rateLimit: number
+  live: boolean
+  createdAt: Date
+  createdBy: string
+  expiresAt: Date | null
+  revokedAt: Date | null
+  /** To the minute. */
+  lastUsedAt: Date | null
+}
+
+export interface Role {
+  name: string
+  permissions: Permission[]
+  /** Came with the installation, and stays as it is. */
+  builtIn: boolean
+}
+
+/** Keys and roles. Each change is one transaction, with its line in the audit log. */
+export class Access {
+  readonly #store: AccessStore
+
+  constructor(store: AccessStore) {
+    this.#store = store
+  }
+
+  /** Makes a key. It is shown this once; what is kept cannot be turned back into it. */
+  async createKey(fields: KeyFields, who: By): Promise<KeyState & { key: string }> {
+    refuseUnknown(fields, ['service', 'roles', 'types', 'rateLimit', 'expires'])
+    const { service, roles, types, rateLimit = 1_000, expires } = fields
+    if (typeof service !== 'string' || !/^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$/.test(service)) {
+      throw refused('service', 'must have 1 to 100 letters, digits or . _ @ - and begin with a letter or digit')
+    }
+    if (service === 'admin' || service === 'holdfast') throw refused('service', `"${service}" is a name Holdfast uses itself`)
+    if (roles?.length === 0) throw refused('roles', 'is empty; a key without a role allows nothing')
+    const expiresMs = expires === undefined ? null : toMilliseconds(expires, 'expires')
+    if (expiresMs === 0) throw refused('expires', 'is 0; the key would never have lived')
+    const { key, hash, prefix } = freshKey()
+    const fresh = {
+      ...{ service, hash, prefix, expiresMs },
+      roles: names(roles, 'roles'),
+      types: types === undefined ? null : names(types, 'types'),
+      rateLimit: wholeNumber(rateLimit, 'rateLimit', 1, 1_000_000),
+    }
+    const id = await told(this.#store.createKey(fresh, named(who)))
+    return { ...(await this.#key(id)), key }
+  }
+
+  /** Makes a second key like that one, which lives on for `grace` (a day) so that nobody is cut off while it is put in place. */
+  async rotateKey(id: number, who: By, options: { grace?: Duration } = {}): Promise<KeyState & { key: string }> {
+    const { key, ...fresh } = freshKey()
+    const graceMs = toMilliseconds(options.grace ?? '1d', 'grace')
+    const made = await told(this.#store.rotateKey(keyId(id), fresh, graceMs, named(who)))
+    if (made === null) throw unknownKey(id)
+    return { ...(await this.#key(made)), key }
+  }
+
+  /** Ends a key. Servers that have it in mind let it go within two seconds. */
+  async revokeKey(id: number, who: By): Promise<KeyState> {
+    if (!(await told(this.#store.revokeKey(keyId(id), named(who))))) throw unknownKey(id)
+    return this.#key(id)
+  }
+
+  async keys(service?: string): Promise<KeyState[]> {
+    return (await told(this.#store.keys(service === undefined ? {} : { service }))).map(keyState)
+  }
+
+  async roles(): Promise<Role[]> {
+    return (await told(this.#store.roles())).map(({ name, permissions, builtin }) => ({
+      name,
+      permissions: permissions as Permission[],
+      builtIn: builtin,
+    }))
+  }
+
+  /** Makes a role of your own, or changes what it allows; keys that have it allow that from then on. */
+  async setRole(name: string, allowed: readonly Permission[], who: By): Promise<void> {
+    if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
+      throw refused('name', 'must have 1 to 63 small letters, digits, _ or -, and begin with a letter')
+    }
+    const known = Object.keys(permissions)
+    const unknown = names(allowed, 'permissions').find((one) => !known.includes(one))
+    if (unknown !== undefined) {
+      throw refused('permissions', `has "${unknown}"${didYouMean(unknown, known)}; there are ${known.join(', ')}`)
+    }
+    await told(this.#store.setRole(name, allowed, named(who)))
+  }
+
+  async dropRole(name: string, who: By): Promise<void> {
+    if (!(await told(this.#store.dropRole(name, named(who))))) throw new HoldfastError('not_found', `there is no role "${name}"`)
+  }
+
+  /** Whom a key stands for; undefined where no such key lives. */
+  async caller(key: string): Promise<Caller | undefined> {
+    const hash = hashOf(key)
+    const found = await told(this.#store.findKey(hash))
+    // The index has compared already; what its time could tell is about a hash, of which nobody can choose the beginning.
+    if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined
+    return {
+      service: found.service,
+      permissions: new Set(found.permissions as Permission[]),
+      types: found.types === null ? undefined : new Set(found.types),
+      rateLimit: found.rate,
+    }
+  }
+
+  async #key(id: number): Promise<KeyState> {
+    const [row] = await told(this.#store.keys({ id }))
+    if (!row) throw unknownKey(id)
+    return keyState(row)
+  }
+}
+
+function keyState(row: KeyRow): KeyState {
+  const { id, service, prefix, roles, types, rate, live, by } = row
+  const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
+  return {
+    ...{ id, service, prefix, roles, types, rateLimit: rate, live, createdBy: by },
+    createdAt: new Date(row.created),
+    expiresAt: moment(row.expires),
+    revokedAt: moment(row.revoked),
+    lastUsedAt: moment(row.used),
+  }
+}
+
+function keyId(id: number): number {
+  return wholeNumber(id, 'id', 1, 2 ** 31 - 1)
+}
+
+function names(list: readonly string[], field: string): readonly string[] {
+  const fits = (name: unknown) => typeof name === 'string' && name.length >= 1 && name.length <= 200 && !name.includes('\0')
+  if (Array.isArray(list) && list.length <= 1_000 && list.every(fits)) return list
+  throw refused(field, 'must be a list of names')
+}
+
+function unknownKey(id: number): HoldfastError {
+  return new HoldfastError('not_found', `there is no key ${id} that lives`)
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}
+
+async function told<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer
+  } catch (error) {
+    throw explained(error)
+  }
+}

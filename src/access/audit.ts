@@ -1,0 +1,45 @@
+import { HoldfastError } from '../errors.js'
+import { wholeNumber } from '../job/type.js'
+import type { AccessStore } from '../store/access-store.js'
+import { explained } from '../store/sqlstate.js'
+
+/** One thing somebody did: written in the transaction that did it, and never changed. */
+export interface AuditLine {
+  id: string
+  at: Date
+  actor: string
+  /** Where it came from; null: from inside, through the library or SQL. */
+  origin: string | null
+  action: string
+  /** What it was done to: a job, a type, a lane, a key. */
+  target: string | null
+  /** What differed, as it was and as it is. */
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+  why: string | null
+}
+
+export interface AuditQuestion {
+  actor?: string
+  action?: string
+  target?: string
+  /** Lines before the one of that id. */
+  before?: string
+  /** 1 to 1,000; 100 where it is left out. */
+  limit?: number
+}
+
+/** What operators did, the latest first. */
+export async function readAudit(store: AccessStore, question: AuditQuestion = {}): Promise<AuditLine[]> {
+  const { actor = null, action = null, target = null, before = null, limit = 100 } = question
+  if (before !== null && !/^\d{1,18}$/.test(before)) {
+    throw new HoldfastError('invalid_option', 'before must be the id of a line', { field: 'before' })
+  }
+  const most = wholeNumber(limit, 'limit', 1, 1_000)
+  try {
+    const rows = await store.audit({ actor, action, target }, before, most)
+    return rows.map((row) => ({ ...row, at: new Date(row.at) }))
+  } catch (error) {
+    throw explained(error)
+  }
+}

@@ -1,0 +1,186 @@
+import { sleep } from '../clock.js'
+import { type ErrorCode, errorTable, HoldfastError } from '../errors.js'
+import { newJobId } from '../job/id.js'
+import type { JobOptions, JobRequest, JobType } from '../job/type.js'
+import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../server/schemas/jobs.js'
+import { jobBody } from './job-body.js'
+
+export interface ClientOptions {
+  /** Where the server is, such as https://jobs.example.com. */
+  url: string
+  /** The key of this service. */
+  key: string
+  /** How often one call is sent at most, when the server cannot be reached or asks to try again. */
+  tries?: number
+  /** How long one try may take. */
+  timeoutMs?: number
+}
+
+export interface ClientEnqueued {
+  id: string
+  status: 'created' | 'existing' | 'replaced' | 'debounced' | 'queued_behind'
+}
+
+export interface ClientMoved {
+  id: string
+  done: boolean
+  was: string
+  status: string
+}
+
+const longestPauseMs = 30_000
+
+/**
+ * Holdfast over HTTP, for services that have no way to its database. `enqueue` is called as that of the library. Every job gets
+ * its id here, so that a call whose answer was lost can be sent again and stores nothing twice.
+ */
+export class HoldfastClient {
+  readonly #url: string
+  readonly #key: string
+  readonly #tries: number
+  readonly #timeoutMs: number
+
+  constructor({ url, key, tries = 5, timeoutMs = 30_000 }: ClientOptions) {
+    if (!URL.canParse(url))
+      throw new HoldfastError('invalid_configuration', 'url must be the address of a server', { field: 'url' })
+    if (!key) throw new HoldfastError('invalid_configuration', 'key is missing: holdfast keys create makes one', { field: 'key' })
+    this.#url = url.replace(/\/+$/, '')
+    this.#key = key
+    this.#tries = tries
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Stores one job. Resolved means durable. */
+  async enqueue<Input>(
+    // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
+    type: JobType<Input, any> | string,
+    payload: Input,
+    options: JobOptions = {},
+  ): Promise<ClientEnqueued> {
+    const made = await this.#named({ ...options, type, payload } as JobRequest)
+    const { answer, sent } = await this.#send<ClientEnqueued>('POST', '/jobs', made.body)
+    return ours(answer, made, sent)
+  }
+
+  /** Stores up to 100 jobs, all or none; answers in their order. */
+  async enqueueMany(requests: readonly JobRequest[]): Promise<ClientEnqueued[]> {
+    if (requests.length === 0) return []
+    const made = await Promise.all(requests.map((request) => this.#named(request)))
+    const body = { jobs: made.map((one) => one.body) }
+    const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/batch', body)
+    return answer.jobs.map((enqueued, at) => ours(enqueued, made[at] as Named, sent))
+  }
+
+  /** One job with all its attempts; undefined where there is none this key sees. */
+  async job(id: string): Promise<JobAnswer | undefined> {
+    try {
+      return (await this.#send<JobAnswer>('GET', `/jobs/${encodeURIComponent(id)}`)).answer
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === 'not_found') return undefined
+      throw error
+    }
+  }
+
+  /** One page of jobs, newest first. `next` is the cursor of the page after it; null: this was the last. */
+  async jobs(query: ListQuery = {}): Promise<{ jobs: JobSummaryAnswer[]; next: string | null }> {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined)
+    const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
+    return (await this.#send<{ jobs: JobSummaryAnswer[]; next: string | null }>('GET', `/jobs?${search}`)).answer
+  }
+
+  /** Waits until the job has ended, or up to a minute; answers with the job either way. */
+  async wait(id: string, options: { timeoutMs?: number } = {}): Promise<JobAnswer> {
+    const ms = options.timeoutMs ?? Math.min(30_000, this.#timeoutMs / 2)
+    const path = `/jobs/${encodeURIComponent(id)}/wait?timeout=${ms}ms`
+    return (await this.#send<JobAnswer>('GET', path, undefined, ms + this.#timeoutMs)).answer
+  }
+
+  /** Ends a job that waits or runs. One that has ended is refused with `conflict`. */
+  async cancel(id: string, options: { why?: string } = {}): Promise<ClientMoved> {
+    const why = options.why === undefined ? '' : `?why=${encodeURIComponent(options.why)}`
+    return (await this.#send<ClientMoved>('DELETE', `/jobs/${encodeURIComponent(id)}${why}`)).answer
+  }
+
+  /** Deletes everything that is kept of a job that has ended. One that has not is refused with `conflict`. */
+  async forget(id: string, options: { why?: string } = {}): Promise<ClientMoved> {
+    const why = options.why === undefined ? '' : `&why=${encodeURIComponent(options.why)}`
+    return (await this.#send<ClientMoved>('DELETE', `/jobs/${encodeURIComponent(id)}?forget=true${why}`)).answer
+  }
+
+  async #named(request: JobRequest): Promise<Named> {
+    const body = await jobBody(request)
+    return { body: { ...body, id: body.id ?? newJobId() }, brought: body.id !== undefined }
+  }
+
+  /** Sends a request until it has an answer that another try would not change. */
+  async #send<Answer>(
+    method: string,
+    path: string,
+    body?: object,
+    timeoutMs = this.#timeoutMs,
+  ): Promise<{ answer: Answer; sent: number }> {
+    for (let sent = 1; ; sent++) {
+      const { answer, error } = await this.#try<Answer>(method, path, body, timeoutMs)
+      if (!error) return { answer: answer as Answer, sent }
+      if (!error.retryable || sent >= this.#tries) throw error
+      // Not all at the same moment: those who were refused together would come back together.
+      const pause = error.retryAfterMs ?? 100 * 2 ** sent
+      await sleep(Math.min(longestPauseMs, pause * (1 + Math.random() / 4)))
+    }
+  }
+
+  async #try<Answer>(method: string, path: string, body: object | undefined, timeoutMs: number): Promise<Tried<Answer>> {
+    try {
+      const response = await fetch(this.#url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(timeoutMs),
+      })
+      const text = await response.text()
+      if (response.ok) return { answer: JSON.parse(text) as Answer }
+      return { error: problemOf(response, text) }
+    } catch (cause) {
+      const reason = (cause as Error).cause instanceof Error ? ((cause as Error).cause as Error).message : String(cause)
+      return { error: new HoldfastError('server_unreachable', `${this.#url} did not answer: ${reason}`, { cause }) }
+    }
+  }
+}
+
+interface Named {
+  body: JobBody
+  brought: boolean
+}
+
+interface Tried<Answer> {
+  answer?: Answer
+  error?: HoldfastError
+}
+
+/** A job found under an id that was made for this very call is the one an earlier try of it stored. */
+function ours(enqueued: ClientEnqueued, { body, brought }: Named, sent: number): ClientEnqueued {
+  const own = sent > 1 && !brought && enqueued.status === 'existing' && enqueued.id === body.id
+  return own ? { ...enqueued, status: 'created' } : enqueued
+}
+
+/** The server's problem as the error the library would have thrown. Somebody in between may answer something else. */
+function problemOf(response: Response, text: string): HoldfastError {
+  const { code, detail, field } = readProblem(text)
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const options = { ...(field === undefined ? {} : { field }), ...(after >= 0 ? { retryAfterMs: after * 1_000 } : {}) }
+  if (code !== undefined && Object.hasOwn(errorTable, code)) return new HoldfastError(code as ErrorCode, detail ?? code, options)
+  const said = `the answer was ${response.status}, and not from Holdfast`
+  if (response.status >= 500 || response.status === 429) return new HoldfastError('server_unreachable', said, options)
+  return new HoldfastError('invalid_request', said)
+}
+
+function readProblem(text: string): { code?: string; detail?: string; field?: string } {
+  try {
+    return (JSON.parse(text) ?? {}) as { code?: string; detail?: string; field?: string }
+  } catch {
+    return {}
+  }
+}

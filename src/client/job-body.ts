@@ -1,0 +1,53 @@
+import { HoldfastError } from '../errors.js'
+import type { ApprovalOption } from '../job/approval.js'
+import { checkAgainstSchema } from '../job/check-payload.js'
+import { didYouMean } from '../job/nearest.js'
+import { encodePayload } from '../job/payload.js'
+import type { JobRequest } from '../job/type.js'
+import type { UniqueOption } from '../job/unique.js'
+import type { JobBody } from '../server/schemas/jobs.js'
+
+/** What the library calls an option, and what it is called over HTTP. */
+const names: Record<string, string> = {
+  id: 'id',
+  priority: 'priority',
+  maxAttempts: 'max_attempts',
+  delay: 'delay',
+  runAt: 'run_at',
+  idempotencyKey: 'idempotency_key',
+  concurrencyKey: 'concurrency_key',
+  approval: 'approval',
+  unique: 'unique',
+}
+
+/**
+ * A request of the library as the API takes it. What the server cannot know is checked here: that the payload survives JSON
+ * exactly, and that it fits the schema of its definition. What the definition says beyond that, the server has from the workers.
+ */
+export async function jobBody({ type, payload, ...options }: JobRequest): Promise<JobBody> {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name))
+  if (unknown !== undefined) {
+    const problem = `${unknown} is not an option of a job${didYouMean(unknown, Object.keys(names))}`
+    throw new HoldfastError('invalid_option', problem, { field: unknown })
+  }
+  encodePayload(payload)
+  if (typeof type !== 'string') await checkAgainstSchema(type, payload)
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const renamed = given.map(([name, value]) => [names[name] as string, overHttp(name, value)])
+  return { type: typeof type === 'string' ? type : type.type, payload, ...Object.fromEntries(renamed) }
+}
+
+function overHttp(name: string, value: unknown): unknown {
+  if (name === 'runAt') {
+    if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
+    throw new HoldfastError('invalid_option', 'runAt must be a valid Date', { field: 'runAt' })
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const { onConflict, maxWait, onDeadline, ...rest } = value as UniqueOption & Exclude<ApprovalOption, true>
+  return {
+    ...rest,
+    ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
+    ...(maxWait === undefined ? {} : { max_wait: maxWait }),
+    ...(onDeadline === undefined ? {} : { on_deadline: onDeadline }),
+  }
+}

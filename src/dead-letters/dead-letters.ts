@@ -1,0 +1,194 @@
+import type { TypeRegistry } from '../enqueue/registry.js'
+import { HoldfastError } from '../errors.js'
+import { type By, named } from '../flow/by.js'
+import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from '../flow/moves.js'
+import { type JobStory, readStory } from '../history/story.js'
+import { checkAgainstSchema } from '../job/check-payload.js'
+import { encodePayload } from '../job/payload.js'
+import { wholeNumber } from '../job/type.js'
+import type { DeadPlace } from '../store/dead-letter-store.js'
+import type { DeadLetterRow } from '../store/rows.js'
+import { explained } from '../store/sqlstate.js'
+import type { Store } from '../store/store.js'
+import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './filter.js'
+
+/** A dead letter as a list shows it. */
+export interface DeadLetter {
+  id: string
+  type: string
+  priority: number
+  reason: DeathReason
+  diedAt: Date
+  /** The attempt it died in, of how many. */
+  attempt: number
+  maxAttempts: number
+  createdAt: Date
+  /** The error of its last attempt, without the stack. */
+  error: Record<string, unknown> | null
+}
+
+export interface DeadLetterPage {
+  /** Newest first. May be fewer than asked for, or none, although there are more: `next` alone says that it is the end. */
+  letters: DeadLetter[]
+  /** To be given as `after`; undefined at the end. */
+  next: string | undefined
+}
+
+/** A dead letter with everything that happened to the job. */
+export interface DeadLetterStory extends JobStory {
+  reason: DeathReason
+  diedAt: Date
+  error: Record<string, unknown> | null
+}
+
+export interface ManyOptions {
+  /** Only says how many there are. */
+  dryRun?: boolean
+  /** No more than this many, the newest first: a few to see whether they pass, before all the others. */
+  atMost?: number
+}
+
+export interface MovedDeadLetters extends MovedMany {
+  /**
+   * Only what died before this moment was looked at. Given as the filter's `diedBefore`, it makes a second call go on where
+   * one that failed stopped, without replaying again what was replayed and died once more.
+   */
+  diedBefore: Date
+}
+
+/**
+ * What people do about jobs that ended dead.
+ *
+ * A replayed job is the same job with the same id, and not a new one that names its origin. So whoever kept the id, or
+ * enqueues again with the same idempotency key, sees what became of it, and there is never a dead job beside its living
+ * copy of which somebody has to know that they are one. The move is one transaction that deletes the dead letter and puts
+ * the job back in line: of two replays, or a replay and a discard, one finds the row and the other finds nothing and says
+ * so. Fencing stays as it is, because a lease id is never given out twice: a worker from the job's former life holds an
+ * older one. The price: attempts are counted from one again, so a number can stand in the history more than once, in the
+ * order of time, with the replay between them among the story's changes.
+ */
+export class DeadLetters {
+  readonly #store: Store
+  readonly #types: TypeRegistry
+
+  constructor(store: Store, types: TypeRegistry) {
+    this.#store = store
+    this.#types = types
+  }
+
+  /** One page, newest first. A page is what `after` its predecessor's `next` comes, however many die meanwhile. */
+  async list(filter: DeadLetterFilter = {}, options: { after?: string; limit?: number } = {}): Promise<DeadLetterPage> {
+    const encoded = encodeDeadFilter(filter, { mayBeEmpty: true })
+    const limit = wholeNumber(options.limit ?? 100, 'limit', 1, 1_000)
+    const after = options.after === undefined ? null : decodeCursor(options.after)
+    try {
+      const rows = await this.#store.deadLetters.page(encoded, after, limit)
+      const next = behind(rows, limit)
+      return { letters: rows.filter((row) => row.fits).map(letter), next: next && encodeCursor(next) }
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+
+  /** One dead letter with its payload, every attempt and every error; undefined where the job is not dead. */
+  async get(id: string): Promise<DeadLetterStory | undefined> {
+    checkJobId(id)
+    try {
+      const [found, story] = await Promise.all([this.#store.deadLetters.one(id), readStory(this.#store.inspect, id)])
+      if (!found || story?.status !== 'dead') return undefined
+      return { ...story, reason: found.reason, diedAt: new Date(found.died_at), error: found.error }
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+
+  /**
+   * Makes a dead job due again, with all its attempts before it. A new payload is checked as in an enqueue, also against
+   * the schema where this process has the type's definition; the old one stays in the story.
+   */
+  async replay(id: string, who: By, options: { payload?: unknown } = {}): Promise<Moved> {
+    checkJobId(id)
+    const by = named(who)
+    const payload = Object.hasOwn(options, 'payload') ? await this.#checked(id, options.payload) : null
+    return moveOne(id, (ids) => this.#store.deadLetters.replay(ids, payload, by))
+  }
+
+  /** Replays what fits, a thousand at a time, each thousand in a transaction of its own. */
+  async replayMany(filter: DeadLetterFilter, who: By, options: ManyOptions = {}): Promise<MovedDeadLetters> {
+    const by = named(who)
+    return this.#many(filter, options, (ids) => this.#store.deadLetters.replay(ids, null, by))
+  }
+
+  /** Ends a dead job for good as discarded. It stays in history with who decided it, as long as a completed job does. */
+  async discard(id: string, who: By): Promise<Moved> {
+    const by = named(who)
+    return moveOne(id, (ids) => this.#store.deadLetters.discard(ids, by))
+  }
+
+  async discardMany(filter: DeadLetterFilter, who: By, options: ManyOptions = {}): Promise<MovedDeadLetters> {
+    const by = named(who)
+    return this.#many(filter, options, (ids) => this.#store.deadLetters.discard(ids, by))
+  }
+
+  async #checked(id: string, payload: unknown): Promise<string> {
+    const text = encodePayload(payload)
+    try {
+      const job = await this.#store.inspect.job(id)
+      const definition = job && this.#types.definitionOf(job.type)
+      if (definition?.schema) await checkAgainstSchema(definition, payload)
+    } catch (error) {
+      throw explained(error)
+    }
+    return text
+  }
+
+  async #many(filter: DeadLetterFilter, options: ManyOptions, move: Move): Promise<MovedDeadLetters> {
+    const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
+    if (options.dryRun !== undefined && typeof options.dryRun !== 'boolean') {
+      throw new HoldfastError('invalid_option', 'dryRun is true or false', { field: 'dryRun' })
+    }
+    let left = options.atMost === undefined ? Number.POSITIVE_INFINITY : wholeNumber(options.atMost, 'atMost', 1, 1e9)
+    try {
+      // Without an end, jobs that die again at once would be replayed without end.
+      const diedBefore = filter.diedBefore ?? (await this.#store.inspect.now())
+      const bounded = { ...encoded, diedBefore: diedBefore.toISOString() }
+      const answer: MovedDeadLetters = { matched: 0, done: 0, refused: {}, diedBefore }
+      for (let after: DeadPlace | null = null; left > 0; ) {
+        const limit = Math.min(chunk, left)
+        const rows = await this.#store.deadLetters.matching(bounded, after, limit)
+        const ids = rows.filter((row) => row.fits).map((row) => row.id)
+        answer.matched += ids.length
+        left -= ids.length
+        if (options.dryRun !== true) for (const row of await moveAll(ids, move)) count(answer, row)
+        const next = behind(rows, limit)
+        if (!next) break
+        after = next
+      }
+      return answer
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+}
+
+/** Where to go on: behind the last row of a full page, or where reading stopped before the page was full. */
+function behind(rows: readonly (DeadPlace & { fits: boolean })[], limit: number): DeadPlace | undefined {
+  const last = rows.at(-1)
+  return last && (!last.fits || rows.length === limit) ? last : undefined
+}
+
+function letter(row: DeadLetterRow): DeadLetter {
+  const { id, type, priority, reason, attempt, error } = row
+  const maxAttempts = row.max_attempts ?? attempt
+  return {
+    id,
+    type,
+    priority,
+    reason,
+    diedAt: new Date(row.died_at),
+    attempt,
+    maxAttempts,
+    createdAt: new Date(row.created_at ?? 0),
+    error,
+  }
+}

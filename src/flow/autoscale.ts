@@ -1,0 +1,69 @@
+import { HoldfastError } from '../errors.js'
+import { didYouMean } from '../job/nearest.js'
+import type { InspectStore } from '../store/inspect-store.js'
+import type { OperatorStore } from '../store/operator-store.js'
+import type { LaneLoadRow } from '../store/rows.js'
+import { explained } from '../store/sqlstate.js'
+
+export interface AutoscaleOptions {
+  /** How many jobs one worker runs at once. */
+  concurrency: number
+  /** Within what time what waits is to be done. */
+  targetMs: number
+  /** One lane; left out: all. */
+  lane?: string
+}
+
+/** How many workers a lane wants, and why. */
+export interface WorkersWanted {
+  workers: number
+  waiting: number
+  running: number
+  endedPerSecond: number
+  /** How long what waits takes at the pace of the last minute; null: nothing has ended in it. */
+  drainSeconds: number | null
+  liveWorkers: number
+}
+
+/** Until something has ended nobody knows how long a job takes. */
+const guessedSeconds = 1
+
+/**
+ * By Little's law: what runs, divided by what ends in a second, is how long one job takes. So many slots as are busy now are
+ * wanted for what goes on arriving, and those that do in the target time what waits. More than the lane's own slots would stand idle.
+ */
+export function workersWanted(load: LaneLoadRow, { concurrency, targetMs }: AutoscaleOptions): WorkersWanted {
+  const { running, ended, live, slots } = load
+  const waiting = load.enabled ? load.waiting : 0
+  const seconds = ended > 0 && running > 0 ? running / ended : guessedSeconds
+  const wanted = Math.min(running + (waiting * seconds * 1_000) / targetMs, slots ?? Number.POSITIVE_INFINITY)
+  return {
+    workers: Math.ceil(wanted / concurrency),
+    waiting,
+    running,
+    endedPerSecond: ended,
+    drainSeconds: waiting === 0 ? 0 : ended > 0 ? waiting / ended : null,
+    liveWorkers: live,
+  }
+}
+
+/** How many workers each lane wants now. What waits was counted a moment ago; types that are held back do not count. */
+export async function autoscale(
+  stores: { inspect: InspectStore; operate: OperatorStore },
+  options: AutoscaleOptions,
+): Promise<Map<string, WorkersWanted>> {
+  try {
+    await stores.operate.measureDepths()
+    const loads = await stores.inspect.laneLoads()
+    const { lane } = options
+    const names = loads.map((load) => load.lane)
+    if (lane !== undefined && !names.includes(lane)) {
+      const problem = `there is no lane "${lane}"${didYouMean(lane, names)}; there are ${names.join(', ')}`
+      throw new HoldfastError('unknown_lane', problem, { field: 'lane' })
+    }
+    const asked = loads.filter((load) => lane === undefined || load.lane === lane)
+    return new Map(asked.map((load) => [load.lane, workersWanted(load, options)]))
+  } catch (error) {
+    throw explained(error)
+  }
+}

@@ -1,0 +1,152 @@
+import { Lanes } from '../claim/lanes.js'
+import { monotonicMs, sleep } from '../clock.js'
+import type { ClaimedRow } from '../store/rows.js'
+import type { Store } from '../store/store.js'
+import { WaitingRoom } from './waiting-room.js'
+import type { RemoteWorker } from './workers.js'
+
+export interface ClaimAsk {
+  types: readonly number[]
+  limit: number
+  leaseMs: number
+  waitMs: number
+  /** Fires when nobody waits for the answer any more. */
+  gone: AbortSignal
+}
+
+/** A claimed job and for how long it is held. */
+export type RemoteClaim = ClaimedRow & { leaseMs: number }
+
+/** How far the lanes of a set of types have been read, and until when what is known of them counts. */
+interface Reading {
+  readonly lanes: Lanes
+  staleAt: number
+}
+
+const promoteAtOnce = 1_000
+const distantPast = '1970-01-01T00:00:00Z'
+const pollMs = { listening: 2_000, deaf: 200, soonest: 10 }
+const lanesFreshForMs = 1_000
+const asMany = () => Number.POSITIVE_INFINITY
+/** How many sets of types this server remembers the reading of. */
+const mostReadings = 1_000
+
+/**
+ * Claims for workers behind HTTP, which may wait for jobs. It goes the way of a worker's own loop: what is due is promoted,
+ * what is free is claimed, and while there is nothing, producers are asked to call; a rest is never longer than the waiter
+ * has been waiting, so that a job whose producer looked just before is found too (see claim/doze.ts).
+ */
+export class RemoteClaims {
+  readonly #store: Store
+  readonly #room: WaitingRoom
+  readonly #readings = new Map<string, Reading>()
+  readonly #closing = new AbortController()
+  #dueAt = 0
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#room = new WaitingRoom(store)
+  }
+
+  /** At most so many jobs, as soon as there is one, or none after that time. */
+  async claim(worker: RemoteWorker, ask: ClaimAsk): Promise<RemoteClaim[]> {
+    const group = `${[...ask.types].sort((a, b) => a - b).join()} ${ask.leaseMs}`
+    const reading = this.#reading(group, ask)
+    const { lanes } = reading
+    const deadline = monotonicMs() + ask.waitMs
+    const first = await this.#look(worker.id, reading, ask.limit)
+    if (first.length > 0) return first
+    if (ask.waitMs === 0) return this.#lookFromHead(worker.id, reading, ask.limit)
+    const waiter = this.#room.enter(group, worker.id, lanes.ids)
+    const ended = () => waiter.wake.signal()
+    ask.gone.addEventListener('abort', ended)
+    let liesSince = monotonicMs()
+    try {
+      for (;;) {
+        if (await this.#store.fallAsleep(worker.id, lanes.ids)) liesSince = monotonicMs()
+        else await waiter.wake.wait(this.#restMs(lanes, deadline, liesSince))
+        if (ask.gone.aborted || this.closing) return []
+        const rows = await this.#look(worker.id, reading, ask.limit)
+        if (rows.length > 0) return rows
+        if (monotonicMs() >= deadline) return []
+      }
+    } finally {
+      ask.gone.removeEventListener('abort', ended)
+      await this.#room.leave(waiter)
+      this.#room.wakeNext(group)
+    }
+  }
+
+  /** Frees jobs whose worker has gone before it could hear of them: no attempt is spent, and none is recorded. */
+  async handBack(worker: RemoteWorker, rows: readonly RemoteClaim[]): Promise<void> {
+    const settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null } as const
+    const ended = rows.map((job) => ({ job, settlement, startedAtMs: null, endedAtMs: 0 }))
+    await this.#store.settle(worker.id, ended, 0, [...new Set(rows.map(({ lease }) => lease))])
+  }
+
+  /** Whether polls are no longer kept waiting. */
+  get closing(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  /** Every poll is answered at once from here on. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#room.close()
+  }
+
+  async #look(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
+    await this.#promote(reading)
+    const claimed: RemoteClaim[] = []
+    for (const { reader, slots, leaseMs } of reading.lanes.enabled) {
+      const free = Number.isFinite(slots) ? slots - (await this.#store.remote.runningInLane(worker, reader.lane)) : limit
+      const room = Math.min(limit - claimed.length, free)
+      // Who asks for so many can start them all.
+      if (room > 0)
+        for (const row of await reader.claim(worker, { limit: room, gated: room }, leaseMs)) claimed.push({ ...row, leaseMs })
+    }
+    return claimed
+  }
+
+  /** Who does not wait is not told that there is nothing by a look that began behind a job that was handed back. */
+  async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
+    const again = Math.min(...reading.lanes.enabled.map(({ reader }) => reader.lookAgainInMs))
+    if (again > pollMs.deaf) return []
+    await sleep(again)
+    return this.#look(worker, reading, limit)
+  }
+
+  /**
+   * Once for all who wait here, and with it comes how the lanes of those who asked are set up. Producers call for jobs that are
+   * due soon, so what is further away is looked at now and then.
+   */
+  async #promote(reading: Reading): Promise<void> {
+    const now = monotonicMs()
+    if (now < this.#dueAt && now < reading.staleAt) return
+    this.#dueAt = Math.max(this.#dueAt, now + pollMs.deaf)
+    const { promoted, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, distantPast, reading.lanes.types)
+    reading.lanes.update(lanes)
+    reading.staleAt = monotonicMs() + lanesFreshForMs
+    const inMs = promoted === promoteAtOnce ? 0 : Math.min(nextInMs ?? pollMs.listening, pollMs.listening)
+    this.#dueAt = monotonicMs() + Math.max(pollMs.soonest, inMs)
+  }
+
+  #restMs(lanes: Lanes, deadline: number, liesSince: number): number {
+    const now = monotonicMs()
+    const poll = this.#room.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.deaf
+    const asLongAgain = Math.max(pollMs.soonest, now - liesSince)
+    const again = lanes.enabled.map(({ reader }) => reader.lookAgainInMs)
+    return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, ...again))
+  }
+
+  #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {
+    const known = this.#readings.get(group)
+    const ofTypes = { types, room: asMany, startable: asMany }
+    const reading = known ?? { lanes: new Lanes(this.#store, [ofTypes], leaseMs, () => {}), staleAt: 0 }
+    this.#readings.delete(group)
+    this.#readings.set(group, reading)
+    const [oldest] = this.#readings.keys()
+    if (this.#readings.size > mostReadings && oldest !== undefined) this.#readings.delete(oldest)
+    return reading
+  }
+}

@@ -1,0 +1,82 @@
+import { Wake } from '../claim/wake.js'
+import { Listener } from '../store/listener.js'
+import type { Store } from '../store/store.js'
+
+/** Somebody who waits for jobs of some types. */
+export interface Waiter {
+  readonly group: string
+  readonly worker: number
+  readonly wake: Wake
+}
+
+/**
+ * Where long polls of this server wait, all on one listening connection, which is opened when the first one comes. A call
+ * wakes one waiter of each group of types; whoever finds something wakes the next of its group, so that a hundred waiting
+ * workers do not all run to the database for one job.
+ */
+export class WaitingRoom {
+  readonly #store: Store
+  readonly #groups = new Map<string, Waiter[]>()
+  readonly #workers = new Map<number, number>()
+  readonly #lanes = new Set<number>()
+  #listener: Listener | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  get listening(): boolean {
+    return this.#listener?.listening ?? false
+  }
+
+  enter(group: string, worker: number, lanes: readonly number[]): Waiter {
+    const waiter = { group, worker, wake: new Wake() }
+    this.#groups.set(group, [...(this.#groups.get(group) ?? []), waiter])
+    this.#workers.set(worker, (this.#workers.get(worker) ?? 0) + 1)
+    this.#hear(lanes)
+    return waiter
+  }
+
+  /** Producers are told that they need not call for this worker once none of its polls waits here. */
+  async leave(waiter: Waiter): Promise<void> {
+    const left = (this.#groups.get(waiter.group) ?? []).filter((other) => other !== waiter)
+    if (left.length > 0) this.#groups.set(waiter.group, left)
+    else this.#groups.delete(waiter.group)
+    const polls = (this.#workers.get(waiter.worker) ?? 1) - 1
+    if (polls > 0) this.#workers.set(waiter.worker, polls)
+    else {
+      this.#workers.delete(waiter.worker)
+      // Where it cannot be said, the worker is forgotten for its silence; until then producers call in vain.
+      await this.#store.stayAwake(waiter.worker).catch(() => {})
+    }
+  }
+
+  /** There may be more for others of this group. */
+  wakeNext(group: string): void {
+    this.#groups.get(group)?.[0]?.wake.signal()
+  }
+
+  wakeEverybody(): void {
+    for (const waiters of this.#groups.values()) for (const waiter of waiters) waiter.wake.signal()
+  }
+
+  async close(): Promise<void> {
+    this.wakeEverybody()
+    await this.#listener?.stop()
+  }
+
+  #hear(lanes: readonly number[]): void {
+    const known = this.#lanes.size
+    for (const lane of lanes) this.#lanes.add(lane)
+    if (this.#listener && this.#lanes.size === known) return
+    this.#listener ??= new Listener(this.#store.database.clientConfig, 'holdfast_remote', {
+      called: () => {
+        for (const group of this.#groups.keys()) this.wakeNext(group)
+      },
+      ordered: () => {},
+      deaf: () => this.wakeEverybody(),
+    })
+    this.#listener.listenTo([...this.#lanes])
+    this.#listener.start()
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { TypeRegistry } from '../enqueue/registry.js'
+import { HoldfastError } from '../errors.js'
+import { didYouMean } from '../job/nearest.js'
+import type { AnyJobType } from '../job/type.js'
+import type { RemoteWorkerRow } from '../store/remote-rows.js'
+import { explained } from '../store/sqlstate.js'
+import type { Store } from '../store/store.js'
+
+/** A remote worker whose token was right. */
+export interface RemoteWorker extends Omit<RemoteWorkerRow, 'hash'> {
+  id: number
+}
+
+const secretBytes = 32
+
+/**
+ * Who the workers behind HTTP are. A lease id is a sequence number that anybody could guess, so alone it is worth nothing:
+ * every call brings the worker's token, and only leases of that worker are touched. The token is its id and 256 random bits
+ * that were shown once, when it registered; what is stored is their SHA-256. So neither another worker with the same API
+ * key nor a reader of the database can settle, renew or hand back in its name, and a server needs no secret of its own:
+ * any instance can answer any call.
+ */
+export class RemoteWorkers {
+  readonly #store: Store
+  /** Definitions that came over HTTP have no schema; they must not take the place of those this process has. */
+  readonly #types: TypeRegistry
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#types = new TypeRegistry(store)
+  }
+
+  /** A new worker for these types; those that are defined here are made known, as the start of a worker does. */
+  async register(
+    worker: { name: string; host: string; pid: number; version: string },
+    types: readonly (string | AnyJobType)[],
+  ): Promise<{ id: number; token: string; types: string[] }> {
+    try {
+      const defined = types.filter((type) => typeof type !== 'string')
+      if (defined.length > 0) await this.#types.update(defined)
+      const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
+      const rows = await this.#store.types(names)
+      const missing = names.find((name) => !rows.some((row) => row.name === name))
+      if (missing !== undefined) throw await this.#unknown(missing)
+      const secret = randomBytes(secretBytes).toString('base64url')
+      const id = await this.#store.remote.register({
+        ...worker,
+        types: rows.map((row) => row.id),
+        hash: hashed(secret).toString('hex'),
+      })
+      return { id, token: `${id}.${secret}`, types: names }
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+
+  /** The worker whose token this is. */
+  async identify(token: string): Promise<RemoteWorker> {
+    const [, id = '', secret = ''] = /^(\d{1,9})\.([\w-]{20,100})$/.exec(token) ?? []
+    const row = id === '' ? undefined : await this.#store.remote.worker(Number(id))
+    // Both digests have one length, so the comparison takes the same time however much was right.
+    if (!row || !timingSafeEqual(hashed(secret), Buffer.from(row.hash, 'hex'))) {
+      throw new HoldfastError('unknown_worker', 'no worker with this token is signed on; register, and use the new token', {
+        field: 'worker',
+      })
+    }
+    const { drain, why, types } = row
+    return { id: Number(id), drain, why, types }
+  }
+
+  /** The end of a worker. What it still holds is free at once, as if it had never begun it. */
+  async signOff(worker: RemoteWorker): Promise<number> {
+    await this.#store.stayAwake(worker.id)
+    const given = await this.#store.handBackUnheard(worker.id, [])
+    await this.#store.workerStopped(worker.id)
+    return given
+  }
+
+  async #unknown(missing: string): Promise<HoldfastError> {
+    const known = (await this.#store.types(null)).map((row) => row.name)
+    const problem = `no job type named "${missing}" is registered${didYouMean(missing, known)}; give its definition instead of its name`
+    return new HoldfastError('unknown_type', problem, { field: 'types' })
+  }
+}
+
+function hashed(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}

@@ -1,0 +1,139 @@
+import type { FastifyInstance } from 'fastify'
+import type { KeyFields } from '../../access/access.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor } from '../auth.js'
+import type { Callers } from '../callers.js'
+import {
+  type AuditQuery,
+  auditAnswer,
+  auditQuery,
+  type KeyBody,
+  keyBody,
+  keyParams,
+  keyAnswer as keySchema,
+  keysAnswer,
+  keysQuery,
+  newKeyAnswer,
+  type RoleBody,
+  roleAnswer,
+  roleBody,
+  roleParams,
+  rolesAnswer,
+  rotateBody,
+} from '../schemas/admin.js'
+import { whyQuery } from '../schemas/jobs.js'
+import { keyAnswer } from './admin-answers.js'
+import { inOurWords, theirs } from './job-request.js'
+
+interface Why {
+  Querystring: { why?: string }
+}
+
+/** Keys, roles, and the log of what operators did, which can be read and nothing else. */
+export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers): void {
+  const { access } = holdfast
+  // Whatever changes who may do what counts here at once.
+  const changed = <Answer>(answer: Answer): Answer => {
+    callers.forget()
+    return answer
+  }
+
+  app.get<{ Querystring: { service?: string } }>(
+    '/admin/keys',
+    { schema: { summary: 'Keys, without what is secret', querystring: keysQuery, response: { 200: keysAnswer } } },
+    async (request, reply) =>
+      reply.header('cache-control', 'no-store').send({ keys: (await access.keys(request.query.service)).map(keyAnswer) }),
+  )
+
+  app.post<{ Body: KeyBody }>(
+    '/admin/keys',
+    {
+      schema: {
+        summary: 'Make a key; it is shown in this answer and never again',
+        body: keyBody,
+        response: { 201: newKeyAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { why, ...fields } = request.body
+      const { key, ...made } = await access.createKey(theirs(fields) as KeyFields, actor(request, why)).catch((error) => {
+        throw inOurWords(error)
+      })
+      return reply
+        .status(201)
+        .header('cache-control', 'no-store')
+        .send(changed({ ...keyAnswer(made), key }))
+    },
+  )
+
+  app.post<{ Params: { id: string }; Body: { grace?: string | number; why?: string } }>(
+    '/admin/keys/:id/rotate',
+    {
+      schema: {
+        summary: 'Make a second key like this one, which lives on for a while',
+        params: keyParams,
+        body: rotateBody,
+        response: { 201: newKeyAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { grace, why } = request.body
+      const options = grace === undefined ? {} : { grace }
+      const { key, ...made } = await access.rotateKey(Number(request.params.id), actor(request, why), options)
+      return reply
+        .status(201)
+        .header('cache-control', 'no-store')
+        .send(changed({ ...keyAnswer(made), key }))
+    },
+  )
+
+  app.delete<Why & { Params: { id: string } }>(
+    '/admin/keys/:id',
+    { schema: { summary: 'Revoke a key', params: keyParams, querystring: whyQuery, response: { 200: keySchema } } },
+    async (request) => {
+      return changed(keyAnswer(await access.revokeKey(Number(request.params.id), actor(request, request.query.why))))
+    },
+  )
+
+  app.get('/admin/roles', { schema: { summary: 'Every role and what it allows', response: { 200: rolesAnswer } } }, async () => ({
+    roles: (await access.roles()).map(({ builtIn, ...role }) => ({ ...role, built_in: builtIn })),
+  }))
+
+  app.put<{ Params: { name: string }; Body: RoleBody }>(
+    '/admin/roles/:name',
+    {
+      schema: {
+        summary: 'Make a role of your own, or change it',
+        params: roleParams,
+        body: roleBody,
+        response: { 200: roleAnswer },
+      },
+    },
+    async (request) => {
+      const { permissions, why } = request.body
+      const { name } = request.params
+      await access.setRole(name, permissions, actor(request, why))
+      return changed({ name, permissions, built_in: false })
+    },
+  )
+
+  app.delete<Why & { Params: { name: string } }>(
+    '/admin/roles/:name',
+    { schema: { summary: 'Remove a role that no key has', params: roleParams, querystring: whyQuery } },
+    async (request, reply) => {
+      await access.dropRole(request.params.name, actor(request, request.query.why))
+      return reply.status(204).send(changed(undefined))
+    },
+  )
+
+  app.get<{ Querystring: AuditQuery }>(
+    '/admin/audit',
+    { schema: { summary: 'What operators did, the latest first', querystring: auditQuery, response: { 200: auditAnswer } } },
+    async (request, reply) => {
+      const { cursor, limit = 100, ...question } = request.query
+      const lines = await holdfast.audit({ ...question, limit, ...(cursor === undefined ? {} : { before: cursor }) })
+      const next = lines.length === limit ? (lines.at(-1)?.id ?? null) : null
+      return reply.header('cache-control', 'no-store').send({ lines, next })
+    },
+  )
+}

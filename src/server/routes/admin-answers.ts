@@ -1,0 +1,63 @@
+import type { KeyState } from '../../access/access.js'
+import type { Done, GateState, LaneState } from '../../flow/states.js'
+import type { GateAnswer, KeyAnswer, LaneAnswer } from '../schemas/admin.js'
+import { moment } from './job-answers.js'
+
+/** What the library says about lanes, gates and keys, in the words of the API. */
+export function laneAnswer(lane: LaneState): LaneAnswer {
+  const { name, slots, enabled, types } = lane
+  return {
+    ...{ name, slots, enabled, types },
+    worker_slots: lane.workerSlots,
+    poll_ms: lane.pollMs,
+    lease_ms: lane.leaseMs,
+    ageing_ms: lane.ageingMs,
+    in_use: lane.inUse,
+    changed: doneAnswer(lane.changed),
+  }
+}
+
+export function gateAnswer(gate: GateState): GateAnswer {
+  const { type, fair, held, breaker } = gate
+  return {
+    ...{ type, fair, held },
+    max_running: gate.maxRunning,
+    max_running_per_key: gate.maxRunningPerKey,
+    rate: rateAnswer(gate.rate),
+    rate_per_key: rateAnswer(gate.ratePerKey),
+    paused: doneAnswer(gate.paused),
+    stopped_until: moment(gate.stoppedUntil),
+    breaker: {
+      open: breaker.open,
+      held_by: breaker.heldBy,
+      reason: breaker.reason,
+      opened_at: moment(breaker.openedAt),
+      next_probe_at: moment(breaker.nextProbeAt),
+      share: breaker.share,
+      minimum: breaker.minimum,
+      window_ms: breaker.windowMs,
+      probe_ms: breaker.probeMs,
+    },
+  }
+}
+
+export function keyAnswer(key: KeyState): KeyAnswer {
+  const { id, service, prefix, roles, types, live } = key
+  return {
+    ...{ id, service, prefix, roles, types, live },
+    rate_limit: key.rateLimit,
+    created_at: key.createdAt.toISOString(),
+    created_by: key.createdBy,
+    expires_at: moment(key.expiresAt),
+    revoked_at: moment(key.revokedAt),
+    last_used_at: moment(key.lastUsedAt),
+  }
+}
+
+function rateAnswer(rate: GateState['rate']): { count: number; per_ms: number } | null {
+  return rate && { count: rate.count, per_ms: rate.perMs }
+}
+
+function doneAnswer(done: Done | null) {
+  return done && { by: done.by, why: done.why, at: done.at.toISOString() }
+}

@@ -1,0 +1,118 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { DeadLetter, MovedDeadLetters } from '../../dead-letters/dead-letters.js'
+import type { DeadLetterFilter } from '../../dead-letters/filter.js'
+import { HoldfastError } from '../../errors.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor } from '../auth.js'
+import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
+import {
+  type DlqQuery,
+  dlqQuery,
+  type LetterAnswer,
+  letterAnswer,
+  lettersAnswer,
+  type ManyBody,
+  manyAnswer,
+  manyBody,
+  type ReplayBody,
+  replayBody,
+} from '../schemas/dlq.js'
+import { storyAnswer } from './job-answers.js'
+import { inOurWords } from './job-request.js'
+import { orConflict } from './one-job.js'
+
+interface OneLetter<Body = unknown> {
+  Params: { id: string }
+  Body: Body
+}
+
+/** What people do about jobs that ended dead: find them, replay them, discard them. */
+export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  const { deadLetters } = holdfast
+
+  app.get<{ Querystring: DlqQuery }>(
+    '/admin/dlq',
+    { schema: { summary: 'Dead letters, newest first', querystring: dlqQuery, response: { 200: lettersAnswer } } },
+    async (request, reply) => {
+      const { limit = 20, cursor, ...filter } = request.query
+      const options = { limit, ...(cursor === undefined ? {} : { after: cursor }) }
+      const page = await deadLetters.list(filterOf(filter), options).catch((error) => {
+        throw error.field === 'after' ? badCursor() : inOurWords(error)
+      })
+      return reply.header('cache-control', 'no-store').send({ letters: page.letters.map(inList), next: page.next ?? null })
+    },
+  )
+
+  app.get<OneLetter>(
+    '/admin/dlq/:id',
+    { schema: { summary: 'One dead letter, its payload and every attempt', params: jobParams, response: { 200: letterAnswer } } },
+    async (request, reply) => {
+      const { id } = request.params
+      const letter = await deadLetters.get(id)
+      if (!letter) throw new HoldfastError('not_found', `no job ${id} is among the dead letters`, { field: 'id' })
+      const { reason, diedAt, error } = letter
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ ...storyAnswer(letter), reason, died_at: diedAt.toISOString(), error })
+    },
+  )
+
+  app.post<OneLetter<ReplayBody>>(
+    '/admin/dlq/:id/replay',
+    {
+      schema: {
+        summary: 'Replay a dead letter, with another payload where one is given',
+        params: jobParams,
+        body: replayBody,
+        response: { 200: movedAnswer },
+      },
+    },
+    async (request) => {
+      const { why, ...options } = request.body
+      return orConflict(await deadLetters.replay(request.params.id, actor(request, why), options))
+    },
+  )
+
+  app.post<OneLetter<{ why?: string }>>(
+    '/admin/dlq/:id/discard',
+    { schema: { summary: 'End a dead letter for good', params: jobParams, body: whyBody, response: { 200: movedAnswer } } },
+    async (request) => orConflict(await deadLetters.discard(request.params.id, actor(request, request.body.why))),
+  )
+
+  const many = (path: string, summary: string, move: 'replayMany' | 'discardMany') =>
+    app.post<{ Body: ManyBody }>(
+      path,
+      { schema: { summary, body: manyBody, response: { 200: manyAnswer } } },
+      async (request: FastifyRequest<{ Body: ManyBody }>) => {
+        const { filter, dry_run: dryRun = true, at_most: atMost, why } = request.body
+        const options = { dryRun, ...(atMost === undefined ? {} : { atMost }) }
+        const moved = await deadLetters[move](filterOf(filter), actor(request, why), options).catch((error) => {
+          throw inOurWords(error)
+        })
+        return manyMoved(moved, dryRun)
+      },
+    )
+  many('/admin/dlq/replay', 'Replay what fits a filter; counts only, unless dry_run is false', 'replayMany')
+  many('/admin/dlq/discard', 'Discard what fits a filter; counts only, unless dry_run is false', 'discardMany')
+}
+
+function badCursor(): HoldfastError {
+  return new HoldfastError('invalid_option', 'cursor is not what an earlier page named as next', { field: 'cursor' })
+}
+
+function filterOf({ died_from, died_before, ...filter }: ManyBody['filter']): DeadLetterFilter {
+  return {
+    ...filter,
+    ...(died_from === undefined ? {} : { diedFrom: new Date(died_from) }),
+    ...(died_before === undefined ? {} : { diedBefore: new Date(died_before) }),
+  }
+}
+
+function inList(letter: DeadLetter): LetterAnswer {
+  const { diedAt, createdAt, maxAttempts, ...rest } = letter
+  return { ...rest, max_attempts: maxAttempts, died_at: diedAt.toISOString(), created_at: createdAt.toISOString() }
+}
+
+function manyMoved({ matched, done, refused, diedBefore }: MovedDeadLetters, dryRun: boolean) {
+  return { dry_run: dryRun, matched, done, refused, died_before: diedBefore.toISOString() }
+}

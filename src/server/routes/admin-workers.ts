@@ -1,0 +1,107 @@
+import type { FastifyInstance } from 'fastify'
+import type { LaneState } from '../../flow/states.js'
+import type { Holdfast } from '../../holdfast.js'
+import { explained } from '../../store/sqlstate.js'
+import { actor } from '../auth.js'
+import {
+  type LaneBody,
+  laneBody,
+  laneParams,
+  laneAnswer as laneSchema,
+  lanesAnswer,
+  priorityBody,
+  workerParams,
+  workersAnswer,
+} from '../schemas/admin.js'
+import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
+import { laneAnswer } from './admin-answers.js'
+import { inOurWords, theirs } from './job-request.js'
+import { orConflict } from './one-job.js'
+
+/** What on-call sees of lanes and workers, and does to lanes and single jobs. */
+export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  const noStore = { 'cache-control': 'no-store' }
+
+  app.get(
+    '/admin/workers/lanes',
+    { schema: { summary: 'Every lane and how full it is', response: { 200: lanesAnswer } } },
+    async (_request, reply) => reply.headers(noStore).send({ lanes: (await holdfast.flow.lanes()).map(laneAnswer) }),
+  )
+
+  app.patch<{ Params: { name: string }; Body: LaneBody }>(
+    '/admin/workers/lanes/:name',
+    {
+      schema: {
+        summary: 'Change a lane; workers follow within one look',
+        params: laneParams,
+        body: laneBody,
+        response: { 200: laneSchema },
+      },
+    },
+    async (request) => {
+      const { why, unsafe = false, ...fields } = request.body
+      const { name } = request.params
+      await holdfast.flow.setLane(name, theirs(fields) as object, { ...actor(request, why), unsafe }).catch((error) => {
+        throw inOurWords(error)
+      })
+      return laneAnswer((await holdfast.flow.lanes()).find((lane) => lane.name === name) as LaneState)
+    },
+  )
+
+  app.get(
+    '/admin/workers/status',
+    { schema: { summary: 'Workers that live, lanes, and how much waits', response: { 200: workersAnswer } } },
+    async (_request, reply) => {
+      try {
+        const { inspect } = holdfast.store
+        const [workers, lanes, depths] = await Promise.all([inspect.liveWorkers(), holdfast.flow.lanes(), inspect.depths()])
+        return reply.headers(noStore).send({
+          workers: workers.map(({ started, seen, silent, leased, ...worker }) => ({
+            ...worker,
+            jobs: leased,
+            started_at: new Date(started).toISOString(),
+            seen_at: new Date(seen).toISOString(),
+            silent_ms: Math.max(0, Math.round(silent)),
+          })),
+          lanes: lanes.map(laneAnswer),
+          depths: depths.map(({ oldest, ...depth }) => ({ ...depth, oldest_ms: oldest === null ? null : Math.round(oldest) })),
+        })
+      } catch (error) {
+        throw explained(error)
+      }
+    },
+  )
+
+  app.post<{ Params: { id: string }; Body: { why?: string } }>(
+    '/admin/workers/remote/:id/drain',
+    {
+      schema: { summary: 'Order a remote worker to finish what it has and claim no more', params: workerParams, body: whyBody },
+    },
+    async (request, reply) => {
+      await holdfast.flow.drainRemoteWorker(Number(request.params.id), actor(request, request.body.why))
+      return reply.status(204).send()
+    },
+  )
+
+  app.post<{ Params: { id: string }; Body: { why?: string } }>(
+    '/admin/workers/jobs/:id/cancel',
+    { schema: { summary: 'Cancel a job, also while it runs', params: jobParams, body: whyBody, response: { 200: movedAnswer } } },
+    async (request) => orConflict(await holdfast.cancel(request.params.id, actor(request, request.body.why))),
+  )
+
+  app.patch<{ Params: { id: string }; Body: { priority: number; why?: string } }>(
+    '/admin/workers/jobs/:id/priority',
+    {
+      schema: {
+        summary: 'Give a job that waits another priority',
+        params: jobParams,
+        body: priorityBody,
+        response: { 200: movedAnswer },
+      },
+    },
+    async (request) => {
+      const { priority, why } = request.body
+      return orConflict(await holdfast.setPriority(request.params.id, priority, actor(request, why)))
+    },
+  )
+}

@@ -1,0 +1,74 @@
+import type { FastifyInstance } from 'fastify'
+import { HoldfastError } from '../../errors.js'
+import { autoscale } from '../../flow/autoscale.js'
+import type { Holdfast } from '../../holdfast.js'
+import { toMilliseconds } from '../../job/duration.js'
+import { number, numberOrNull } from '../schemas/common.js'
+import { answer, type Of, object } from '../schemas/schema.js'
+
+const query = object({
+  lane: { type: 'string', minLength: 1, maxLength: 63, description: 'the name of a lane' },
+  concurrency: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 10_000,
+    default: 10,
+    description: 'how many jobs one worker runs at once, 1 to 10000',
+  },
+  target: {
+    type: 'string',
+    maxLength: 20,
+    default: '60s',
+    description: 'within what time what waits is to be done, such as 60s',
+  },
+})
+
+const lane = answer({
+  workers: number,
+  waiting: number,
+  running: number,
+  ended_per_s: number,
+  drain_s: numberOrNull,
+  live_workers: number,
+})
+const wanted = answer({
+  workers: number,
+  lanes: { type: 'object', description: 'by the name of the lane', additionalProperties: lane },
+})
+
+const targetMs = { least: 1_000, most: 86_400_000 }
+
+/** What an autoscaler asks: how many workers would do. The shape is for KEDA's metrics-api scaler, `valueLocation: workers`. */
+export function autoscaleRoutes(app: FastifyInstance, { store }: Holdfast): void {
+  app.get<{ Querystring: Of<typeof query> }>(
+    '/autoscale',
+    {
+      schema: {
+        summary: 'How many workers the lanes want, and in what time they drain',
+        querystring: query,
+        response: { 200: wanted },
+      },
+    },
+    async (request, reply) => {
+      const { lane, concurrency = 10, target = '60s' } = request.query
+      const ms = toMilliseconds(target, 'target')
+      if (ms < targetMs.least || ms > targetMs.most) {
+        throw new HoldfastError('invalid_option', `target is ${target}; it must lie between 1s and 1d`, { field: 'target' })
+      }
+      const loads = await autoscale(store, { concurrency, targetMs: ms, ...(lane === undefined ? {} : { lane }) })
+      const lanes = [...loads].map(([name, load]) => [
+        name,
+        {
+          workers: load.workers,
+          waiting: load.waiting,
+          running: load.running,
+          ended_per_s: load.endedPerSecond,
+          drain_s: load.drainSeconds,
+          live_workers: load.liveWorkers,
+        },
+      ])
+      const workers = [...loads.values()].reduce((sum, load) => sum + load.workers, 0)
+      return reply.header('cache-control', 'no-store').send({ workers, lanes: Object.fromEntries(lanes) })
+    },
+  )
+}

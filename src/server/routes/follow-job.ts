@@ -1,0 +1,163 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { sleep } from '../../clock.js'
+import { HoldfastError } from '../../errors.js'
+import type { Holdfast } from '../../holdfast.js'
+import { toMilliseconds } from '../../job/duration.js'
+import type { WatchedRow } from '../../store/rows.js'
+import { jobParams } from '../schemas/common.js'
+import { jobAnswer, waitQuery } from '../schemas/jobs.js'
+import { securityHeaders } from '../security-headers.js'
+import { EventStream } from '../sse.js'
+import { JobWatch } from '../watch.js'
+import { storyAnswer } from './job-answers.js'
+import { visibleJob } from './one-job.js'
+
+interface OneJob {
+  Params: { id: string }
+}
+
+const longestWaitMs = 60_000
+/** A worker writes lines a few times a second, the last ones after the end of the job. */
+const lastWordsMs = 2_000
+/** Where nothing more happens by itself. */
+const ended = new Set(['completed', 'cancelled', 'dead', 'discarded'])
+
+/** For those who wait for a job, or want to see it run. */
+export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  const watch = new JobWatch(holdfast.store.inspect)
+  /** How to end what is open. A server that closes waits for its answers; these would never end. */
+  const open = new Set<() => void>()
+  app.addHook('preClose', async () => {
+    for (const end of open) end()
+  })
+
+  app.get<OneJob & { Querystring: { timeout?: string } }>(
+    '/jobs/:id/wait',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'Wait until a job has ended, or for a time; answers with the job either way',
+        params: jobParams,
+        querystring: waitQuery,
+        response: { 200: jobAnswer },
+      },
+    },
+    async (request, reply) => {
+      const timeoutMs = toMilliseconds(request.query.timeout, 'timeout')
+      if (timeoutMs > longestWaitMs) {
+        throw new HoldfastError('invalid_option', 'timeout is too long; at most 60s are waited for', { field: 'timeout' })
+      }
+      const { id, status } = await visibleJob(holdfast, request)
+      if (!ended.has(status)) await untilEnded(watch, id, timeoutMs, reply.raw, open)
+      return reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request)))
+    },
+  )
+
+  app.get<OneJob>(
+    '/jobs/:id/stream',
+    {
+      exposeHeadRoute: false,
+      schema: { summary: 'What happens to a job, as server-sent events: status, progress, log, end', params: jobParams },
+    },
+    async (request, reply) => {
+      const after = lastLine(request.headers['last-event-id'])
+      const { id } = await visibleJob(holdfast, request)
+      let follower: Follower | undefined
+      // Before the answer begins: where too many watch already, that is a problem like any other.
+      const stop = watch.watch(id, (row) => follower?.tell(row))
+      reply.hijack()
+      const stream = new EventStream(reply.raw, securityHeaders)
+      follower = new Follower(holdfast, id, stream, after)
+      const end = () => stream.close()
+      open.add(end)
+      stream.whenClosed(() => {
+        stop()
+        open.delete(end)
+      })
+    },
+  )
+}
+
+function untilEnded(watch: JobWatch, id: string, ms: number, response: ServerResponse, open: Set<() => void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, ms)
+    let stop = () => {}
+    function done(): void {
+      clearTimeout(timer)
+      response.off('close', done)
+      open.delete(done)
+      stop()
+      resolve()
+    }
+    response.on('close', done)
+    open.add(done)
+    try {
+      stop = watch.watch(id, (row) => {
+        if (!row || ended.has(row.status)) done()
+      })
+    } catch (error) {
+      done()
+      reject(error)
+    }
+  })
+}
+
+/** Browsers send back the last id they saw, so that nothing is missed between two connections. */
+function lastLine(header: string | string[] | undefined): string {
+  if (header === undefined || header === '') return '0'
+  if (typeof header === 'string' && /^\d{1,18}$/.test(header)) return header
+  throw new HoldfastError('invalid_option', 'Last-Event-ID must be the id of an event', { field: 'last-event-id' })
+}
+
+/** One who follows one job: turns what is seen of it into events, in order. Lines carry their id, so that they can be resumed. */
+class Follower {
+  readonly #holdfast: Holdfast
+  readonly #id: string
+  readonly #stream: EventStream
+  #line: string
+  #status = ''
+  #progress = ''
+  #telling = Promise.resolve()
+
+  constructor(holdfast: Holdfast, id: string, stream: EventStream, line: string) {
+    this.#holdfast = holdfast
+    this.#id = id
+    this.#stream = stream
+    this.#line = line
+  }
+
+  tell(row: WatchedRow | undefined): void {
+    // Whoever is cut off comes back with the last id and misses nothing.
+    this.#telling = this.#telling.then(() => this.#send(row)).catch(() => this.#stream.close())
+  }
+
+  async #send(row: WatchedRow | undefined): Promise<void> {
+    if (!row) return this.#stream.end({ status: 'unknown' })
+    const { status, attempt, fraction, note, progressed } = row
+    await this.#sendLines(row.line)
+    const progress = fraction === null ? '' : JSON.stringify({ fraction, note, at: new Date(progressed ?? 0) })
+    if (progress !== this.#progress) this.#stream.send('progress', progress)
+    this.#progress = progress
+    if (`${status} ${attempt}` !== this.#status) this.#stream.send('status', JSON.stringify({ status, attempt }))
+    this.#status = `${status} ${attempt}`
+    if (ended.has(status)) await this.#sayGoodbye(status)
+  }
+
+  async #sayGoodbye(status: string): Promise<void> {
+    await sleep(lastWordsMs, { unref: true })
+    const [row] = await this.#holdfast.store.inspect.watched([this.#id])
+    if (row) await this.#sendLines(row.line)
+    this.#stream.end({ status })
+  }
+
+  async #sendLines(upTo: string): Promise<void> {
+    while (BigInt(this.#line) < BigInt(upTo)) {
+      const lines = await this.#holdfast.log(this.#id, { after: this.#line })
+      for (const { id, ...line } of lines) this.#stream.send('log', JSON.stringify(line), id)
+      const last = lines.at(-1)
+      if (!last) return
+      this.#line = last.id
+    }
+  }
+}

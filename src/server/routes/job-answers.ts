@@ -1,0 +1,69 @@
+import type { Explanation } from '../../flow/explain.js'
+import type { JobStory, JobSummary } from '../../history/story.js'
+import type { Status } from '../../job/state.js'
+import type { JobAnswer, JobSummaryAnswer } from '../schemas/jobs.js'
+
+/** What the library says about jobs, in the words of the API. */
+export function summaryAnswer(job: JobSummary): JobSummaryAnswer {
+  return {
+    id: job.id,
+    type: job.type,
+    status: job.status as Status,
+    lane: job.lane,
+    priority: job.priority,
+    attempt: job.attempt,
+    max_attempts: job.maxAttempts,
+    payload: job.payload,
+    idempotency_key: job.idempotencyKey,
+    concurrency_key: job.concurrencyKey,
+    owner: job.owner,
+    created_at: job.createdAt.toISOString(),
+    due_at: moment(job.dueAt),
+    started_at: moment(job.startedAt),
+    finished_at: moment(job.finishedAt),
+  }
+}
+
+export function storyAnswer(story: JobStory): JobAnswer {
+  const { progress, approval } = story
+  return {
+    ...summaryAnswer(story),
+    attempts: story.attempts.map(({ attempt, outcome, startedAt, endedAt, worker, error }) => ({
+      attempt,
+      outcome,
+      started_at: moment(startedAt),
+      ended_at: endedAt.toISOString(),
+      worker,
+      error,
+    })),
+    progress: progress ? { ...progress, at: progress.at.toISOString() } : null,
+    changes: story.changes.map((change) => ({ ...change, at: change.at.toISOString() })),
+    approval: approval
+      ? {
+          quorum: approval.quorum,
+          deadline: moment(approval.deadline),
+          on_deadline: approval.onDeadline,
+          verdicts: approval.verdicts.map((verdict) => ({ ...verdict, at: verdict.at.toISOString() })),
+        }
+      : null,
+  }
+}
+
+export function explanationAnswer(id: string, { type, status, gates }: Explanation) {
+  return {
+    id,
+    type,
+    status,
+    gates: gates.map(({ gate, why, opens, opensInMs = null, heldBy = [] }) => ({
+      gate,
+      why,
+      opens,
+      opens_in_ms: opensInMs,
+      held_by: heldBy,
+    })),
+  }
+}
+
+export function moment(time: Date | null): string | null {
+  return time === null ? null : time.toISOString()
+}

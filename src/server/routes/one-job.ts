@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { onlyOwn } from '../../access/permissions.js'
+import { HoldfastError } from '../../errors.js'
+import type { Decided } from '../../flow/approval.js'
+import type { Moved } from '../../flow/moves.js'
+import type { JobStory } from '../../history/story.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor, callerOf } from '../auth.js'
+import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
+import { type DeleteQuery, decidedAnswer, deleteQuery, explainAnswer, jobAnswer, rejectBody } from '../schemas/jobs.js'
+import { explanationAnswer, storyAnswer } from './job-answers.js'
+
+interface OneJob {
+  Params: { id: string }
+}
+
+/** What is asked of one job, and done to it. */
+export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  app.get<OneJob>(
+    '/jobs/:id',
+    { schema: { summary: 'One job with all its attempts', params: jobParams, response: { 200: jobAnswer } } },
+    async (request, reply) => reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request))),
+  )
+
+  app.get<OneJob>(
+    '/jobs/:id/explain',
+    { schema: { summary: 'Why a job is not running now', params: jobParams, response: { 200: explainAnswer } } },
+    async (request, reply) => {
+      const { id } = await visibleJob(holdfast, request)
+      const explanation = await holdfast.explain(id)
+      if (!explanation) throw notKept(id)
+      return reply.header('cache-control', 'no-store').send(explanationAnswer(id, explanation))
+    },
+  )
+
+  // Two things under one address, told apart by more than the job's status: a cancel that is sent again because its answer
+  // was lost must not delete what it has cancelled.
+  app.delete<OneJob & { Querystring: DeleteQuery }>(
+    '/jobs/:id',
+    {
+      schema: {
+        summary: 'Cancel a job that waits or runs; with forget=true, delete one that has ended',
+        params: jobParams,
+        querystring: deleteQuery,
+        response: { 200: movedAnswer },
+      },
+    },
+    async (request) => {
+      const { id } = await visibleJob(holdfast, request)
+      const { why, forget = false } = request.query
+      const who = actor(request, why)
+      return orConflict(forget ? await holdfast.forget(id, who) : await holdfast.cancel(id, who))
+    },
+  )
+
+  app.post<OneJob & { Body: { why?: string } }>(
+    '/jobs/:id/approve',
+    { schema: { summary: 'Approve a job', params: jobParams, body: whyBody, response: { 200: decidedAnswer } } },
+    async (request) => {
+      const { id } = await somebodyElsesJob(holdfast, request)
+      return orConflict(await holdfast.approve(id, actor(request, request.body.why)))
+    },
+  )
+
+  app.post<OneJob & { Body: { why: string } }>(
+    '/jobs/:id/reject',
+    { schema: { summary: 'Reject a job, and say why', params: jobParams, body: rejectBody, response: { 200: decidedAnswer } } },
+    async (request) => {
+      const { id } = await somebodyElsesJob(holdfast, request)
+      const { why } = request.body
+      return orConflict(await holdfast.reject(id, { ...actor(request, why), why }))
+    },
+  )
+}
+
+/** A job of another service is to those who see only their own as if it did not exist. */
+export async function visibleJob(holdfast: Holdfast, request: FastifyRequest<OneJob>): Promise<JobStory> {
+  const { id } = request.params
+  const story = await holdfast.job(id)
+  const own = onlyOwn(callerOf(request))
+  if (!story || (own !== undefined && story.owner !== own)) throw notKept(id)
+  return story
+}
+
+/** Approval is the word of somebody else: who asked for a job cannot be the one who allows it. */
+async function somebodyElsesJob(holdfast: Holdfast, request: FastifyRequest<OneJob>): Promise<JobStory> {
+  const story = await visibleJob(holdfast, request)
+  if (story.owner !== null && story.owner === callerOf(request).service) {
+    throw new HoldfastError('forbidden', `${story.owner} asked for this job, so somebody else has to decide about it`)
+  }
+  return story
+}
+
+export function orConflict<Answer extends Moved | Decided>(moved: Answer): Answer {
+  if (moved.done) return moved
+  throw new HoldfastError('conflict', `nothing was changed: ${moved.because ?? `the job is ${moved.status}`}`)
+}
+
+function notKept(id: string): HoldfastError {
+  return new HoldfastError('not_found', `no job ${id} is kept`, { field: 'id' })
+}

@@ -1,0 +1,97 @@
+import { HoldfastError } from '../../errors.js'
+import { type Duration, toMilliseconds } from '../../job/duration.js'
+import { didYouMean } from '../../job/nearest.js'
+import type { Outcome } from '../../job/outcome.js'
+import { encodePayload } from '../../job/payload.js'
+import { logLine, progress, type Saying } from '../../job/saying.js'
+import { type AnyJobType, defineType } from '../../job/type.js'
+import type { RemoteResult, RemoteSaying } from '../../remote/results.js'
+import type { RemoteWorker } from '../../remote/workers.js'
+import type { Definition, Result, Said } from '../schemas/worker.js'
+
+/** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the house. */
+
+const defaultLease = '60s'
+const leaseMs = { least: 1_000, most: 86_400_000 }
+const longestWaitMs = 30_000
+const longestDelayMs = 30 * 86_400_000
+
+export function defined(type: string | Definition): string | AnyJobType {
+  if (typeof type === 'string') return type
+  const { max_attempts: maxAttempts, ...rest } = type
+  return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
+}
+
+export function typesOf(worker: RemoteWorker, asked: readonly string[] | undefined): Map<number, RemoteWorker['types'][number]> {
+  const known = worker.types.map(({ name }) => name)
+  const foreign = asked?.find((name) => !known.includes(name))
+  if (foreign !== undefined)
+    throw refused('types', `has ${foreign}${didYouMean(foreign, known)}; this worker registered for ${known.join(', ')}`)
+  return new Map(worker.types.filter(({ name }) => !asked || asked.includes(name)).map((type) => [type.id, type]))
+}
+
+export function readResult(given: Result, place: string): RemoteResult {
+  const { job, lease, result, ran_ms: ranMs } = given
+  return { job: job.toLowerCase(), lease, outcome: outcomeOf(given, result, place), ...(ranMs === undefined ? {} : { ranMs }) }
+}
+
+function outcomeOf(given: Result, result: Result['result'], place: string): Outcome {
+  const only = (field: keyof Result, of: Result['result']) => {
+    if (given[field] !== undefined && result !== of) throw refused(`${place}.${field}`, `is only for a result that is ${of}`)
+  }
+  for (const field of ['error', 'fatal', 'timed_out', 'retry_after'] as const) only(field, 'fail')
+  for (const field of ['delay', 'stop'] as const) only(field, 'snooze')
+  switch (result) {
+    case 'complete':
+      return { kind: 'completed' }
+    case 'hand_back':
+      return { kind: 'handed_back' }
+    case 'snooze': {
+      if (given.delay === undefined) throw refused(`${place}.delay`, 'is missing; a snooze says for how long')
+      const delayMs = within(given.delay, `${place}.delay`, 0, longestDelayMs)
+      return { kind: 'snoozed', delayMs, ...(given.stop === undefined ? {} : { stop: given.stop }) }
+    }
+    case 'fail': {
+      if (given.error === undefined) throw refused(`${place}.error`, 'is missing; a failure has a message')
+      const failure = { name: 'Error', ...given.error }
+      if (given.timed_out) return { kind: 'timed_out', failure }
+      const { retry_after: after, fatal = false } = given
+      const asked = after === undefined ? {} : { retryAfterMs: within(after, `${place}.retry_after`, 0, longestDelayMs) }
+      return { kind: 'failed', failure, fatal, ...asked }
+    }
+  }
+}
+
+export function readSaid(said: readonly Said[] = []): RemoteSaying[] {
+  return said.map(({ job, lease, progress: fraction, note, lines = [], checkpoint }, i) => {
+    const sayings = [...(fraction === undefined ? [] : [progress(fraction, note)]), ...lines.map(saidLine)]
+    return {
+      job: job.toLowerCase(),
+      lease,
+      sayings,
+      ...(checkpoint === undefined ? {} : { checkpoint: encodePayload(checkpoint, `said[${i}].checkpoint`) }),
+    }
+  })
+}
+
+function saidLine(said: NonNullable<Said['lines']>[number]): Saying {
+  return typeof said === 'string' ? logLine(said, 'info') : logLine(said.line, said.level ?? 'info')
+}
+
+export function waitOf(wait: Duration | undefined): number {
+  return within(wait ?? 0, 'wait', 0, longestWaitMs)
+}
+
+export function leaseOf(lease: Duration | undefined): number {
+  return within(lease ?? defaultLease, 'lease', leaseMs.least, leaseMs.most)
+}
+
+function within(value: Duration, field: string, least: number, most: number): number {
+  const ms = Math.ceil(toMilliseconds(value, field))
+  if (ms >= least && ms <= most) return ms
+  throw refused(field, `is ${ms} ms; it must lie between ${least} and ${most}`)
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

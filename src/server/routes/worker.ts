@@ -1,0 +1,163 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Holdfast } from '../../holdfast.js'
+import { decodePayload } from '../../job/payload.js'
+import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
+import { RemoteResults, type Settled } from '../../remote/results.js'
+import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
+import { rescueChore } from '../../upkeep/rescue.js'
+import { sleepersChore } from '../../upkeep/sleepers.js'
+import { Upkeep } from '../../upkeep/upkeep.js'
+import type { Logger } from '../../worker/logger.js'
+import { refuseOtherTypes } from '../auth.js'
+import {
+  type ClaimBody,
+  claimAnswer,
+  claimBody,
+  type HeartbeatBody,
+  heartbeatAnswer,
+  heartbeatBody,
+  type RegisterBody,
+  registerAnswer,
+  registerBody,
+  type SettleBody,
+  settleAnswer,
+  settleBody,
+  signOffAnswer,
+  signOffBody,
+} from '../schemas/worker.js'
+import { defined, leaseOf, readResult, readSaid, typesOf, waitOf } from './worker-bodies.js'
+
+/** A hundred failed results with their stacks. */
+const bodyLimit = 2 * 1024 * 1024
+
+/** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
+export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logger): void {
+  const { store } = holdfast
+  const workers = new RemoteWorkers(store)
+  const claims = new RemoteClaims(store)
+  const results = new RemoteResults(store)
+  // A fleet may have no other worker that would free what a silent one held.
+  const upkeep = new Upkeep(
+    [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), sleepersChore(store)],
+    (chore, error) => log.warn({ chore, error: String(error) }, 'a chore failed; it comes again'),
+  )
+  // Polls that wait would keep the server from closing.
+  app.addHook('preClose', async () => void (await Promise.all([claims.close(), upkeep.stop()])))
+
+  app.post<{ Body: RegisterBody }>(
+    '/worker/register',
+    { schema: { summary: 'Sign on as a worker', body: registerBody, response: { 201: registerAnswer } } },
+    async (request, reply) => {
+      const { name, types, host = 'remote', pid = 0, version = 'remote' } = request.body
+      const named = types.map((type) => (typeof type === 'string' ? type : type.type))
+      refuseOtherTypes(request, named)
+      const made = await workers.register({ name, host, pid, version }, types.map(defined))
+      upkeep.start()
+      return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })
+    },
+  )
+
+  app.post<{ Body: ClaimBody }>(
+    '/worker/claim',
+    { schema: { summary: 'Claim jobs, and wait for them', body: claimBody, response: { 200: claimAnswer } } },
+    async (request, reply) => {
+      const { body } = request
+      const asked = { leaseMs: leaseOf(body.lease), waitMs: waitOf(body.wait) }
+      const worker = await workers.identify(body.worker)
+      const types = typesOf(worker, body.types)
+      refuseOtherTypes(
+        request,
+        [...types.values()].map((type) => type.name),
+      )
+      upkeep.start()
+      if (body.holding) await store.handBackUnheard(worker.id, body.holding)
+      if (worker.drain) return answer(reply, { jobs: [], ...orders(worker) })
+      const gone = whenGone(reply)
+      const rows = await claims.claim(worker, { ...asked, types: [...types.keys()], limit: body.limit ?? 1, gone })
+      // A connection kept open would keep the server from closing.
+      if (claims.closing) reply.header('connection', 'close')
+      if (rows.length > 0 && gone.aborted) {
+        await claims.handBack(worker, rows)
+        return answer(reply, { jobs: [], ...orders(worker) })
+      }
+      const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map<string, string>()
+      const jobs = rows.map((row) => claimedJob(row, types.get(row.type), checkpoints.get(row.id)))
+      return answer(reply, { jobs, ...orders(worker) })
+    },
+  )
+
+  app.post<{ Body: HeartbeatBody }>(
+    '/worker/heartbeat',
+    { bodyLimit, schema: { summary: 'Renew leases, and hear orders', body: heartbeatBody, response: { 200: heartbeatAnswer } } },
+    async ({ body }, reply) => {
+      const ms = leaseOf(body.lease)
+      const said = readSaid(body.said)
+      const worker = await workers.identify(body.worker)
+      const { held, cancelled } = await results.beat(worker, body.leases, ms)
+      const unheard = await results.note(worker, said)
+      const lost = body.leases.filter((lease) => !held.includes(lease))
+      return answer(reply, { lost, cancelled, unheard, ...orders(worker) })
+    },
+  )
+
+  app.post<{ Body: SettleBody }>(
+    '/worker/settle',
+    { bodyLimit, schema: { summary: 'End attempts, many at once', body: settleBody, response: { 200: settleAnswer } } },
+    async ({ body }, reply) => {
+      const ended = body.results.map((result, i) => readResult(result, `results[${i}]`))
+      const said = readSaid(body.said)
+      const worker = await workers.identify(body.worker)
+      // Before the end: afterwards the lease is gone.
+      await results.note(worker, said)
+      return answer(reply, { results: (await results.settle(worker, ended)).map(settledAnswer), ...orders(worker) })
+    },
+  )
+
+  app.post<{ Body: { worker: string } }>(
+    '/worker/sign-off',
+    { schema: { summary: 'End a worker, and free what it holds', body: signOffBody, response: { 200: signOffAnswer } } },
+    async ({ body }, reply) => {
+      const worker = await workers.identify(body.worker)
+      return answer(reply, { handed_back: await workers.signOff(worker) })
+    },
+  )
+}
+
+function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | undefined, checkpoint: string | undefined) {
+  return {
+    id: row.id,
+    lease: row.lease,
+    lease_ms: row.leaseMs,
+    type: type?.name,
+    timeout_ms: type?.timeoutMs,
+    priority: row.priority,
+    attempt: row.attempt,
+    max_attempts: row.max ?? row.attempt,
+    created_at: new Date(row.created ?? 0),
+    payload: decodePayload(row.payload ?? 'null'),
+    ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
+  }
+}
+
+function answer(reply: FastifyReply, body: object): FastifyReply {
+  return reply.header('cache-control', 'no-store').send(body)
+}
+
+function orders({ drain, why }: RemoteWorker) {
+  return { drain: drain ? { why } : null }
+}
+
+/** Fires when the caller hangs up before the answer was sent. */
+function whenGone(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort()
+  })
+  return gone.signal
+}
+
+function settledAnswer(one: Settled) {
+  if (one.settled) return { job: one.job, settled: true, ...(one.written ? { already: true } : {}) }
+  const code = one.why === 'cancelled' ? 'job_cancelled' : 'lease_lost'
+  return { job: one.job, settled: false, code }
+}

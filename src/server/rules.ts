@@ -1,0 +1,71 @@
+import type { Permission } from '../access/permissions.js'
+import { HoldfastError } from '../errors.js'
+
+/** What a request needs: nothing, any key that lives, or a key that allows this. */
+export type Rule = 'open' | 'any key' | Permission
+
+/** Who may call what. A route that is not in this table does not start. Each serves HEAD where it serves GET. */
+export const rules: Readonly<Record<string, Rule>> = {
+  // Hold no data.
+  'GET /': 'open',
+  'GET /page/page.js': 'open',
+  'GET /page/page.css': 'open',
+  'GET /page/icon.svg': 'open',
+  'GET /healthz': 'open',
+  'GET /readyz': 'open',
+  'GET /openapi.json': 'any key',
+  'GET /status': 'workers:view',
+  'GET /autoscale': 'workers:view',
+
+  'POST /jobs': 'jobs:enqueue',
+  'POST /jobs/batch': 'jobs:enqueue',
+  'GET /jobs': 'jobs:read',
+  'GET /jobs/:id': 'jobs:read',
+  'GET /jobs/:id/explain': 'jobs:read',
+  'GET /jobs/:id/wait': 'jobs:read',
+  'GET /jobs/:id/stream': 'jobs:read',
+  'DELETE /jobs/:id': 'jobs:cancel',
+  'POST /jobs/:id/approve': 'jobs:cancel',
+  'POST /jobs/:id/reject': 'jobs:cancel',
+
+  'POST /worker/register': 'jobs:work',
+  'POST /worker/claim': 'jobs:work',
+  'POST /worker/heartbeat': 'jobs:work',
+  'POST /worker/settle': 'jobs:work',
+  'POST /worker/sign-off': 'jobs:work',
+
+  'GET /admin/workers/lanes': 'workers:view',
+  'PATCH /admin/workers/lanes/:name': 'workers:manage',
+  'GET /admin/workers/status': 'workers:view',
+  'POST /admin/workers/remote/:id/drain': 'workers:manage',
+  'POST /admin/workers/jobs/:id/cancel': 'workers:manage',
+  'PATCH /admin/workers/jobs/:id/priority': 'workers:manage',
+  'GET /admin/job-types': 'workers:view',
+  'POST /admin/job-types/:type/pause': 'workers:manage',
+  'POST /admin/job-types/:type/resume': 'workers:manage',
+  'POST /admin/job-types/:type/breaker': 'workers:manage',
+  'PATCH /admin/job-types/:type/limits': 'workers:manage',
+
+  'GET /admin/dlq': 'workers:view',
+  'GET /admin/dlq/:id': 'workers:view',
+  'POST /admin/dlq/replay': 'dlq:manage',
+  'POST /admin/dlq/discard': 'dlq:manage',
+  'POST /admin/dlq/:id/replay': 'dlq:manage',
+  'POST /admin/dlq/:id/discard': 'dlq:manage',
+
+  'GET /admin/keys': 'admin',
+  'POST /admin/keys': 'admin',
+  'POST /admin/keys/:id/rotate': 'admin',
+  'DELETE /admin/keys/:id': 'admin',
+  'GET /admin/roles': 'admin',
+  'PUT /admin/roles/:name': 'admin',
+  'DELETE /admin/roles/:name': 'admin',
+  'GET /admin/audit': 'admin',
+}
+
+export function ruleFor(method: string, path: string): Rule {
+  const rule = rules[`${method === 'HEAD' ? 'GET' : method} ${path}`]
+  if (rule !== undefined) return rule
+  const problem = `no rule says who may call ${method} ${path}; it needs one in the table of rules`
+  throw new HoldfastError('invalid_configuration', problem, { field: path })
+}

@@ -1,0 +1,193 @@
+import { permissions } from '../../access/permissions.js'
+import { anything, done, duration, number, numberOrNull, text, textOrNull, time, timeOrNull, why, yesOrNo } from './common.js'
+import { answer, list, type Of, object } from './schema.js'
+
+const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
+const name = { type: 'string', minLength: 1, maxLength: 200 } as const
+
+// ── lanes, workers ──
+
+const slots = { type: ['integer', 'null'], minimum: 1, maximum: 10_000 } as const
+export const laneBody = object({
+  slots,
+  worker_slots: slots,
+  poll: duration,
+  lease: { ...duration, type: ['string', 'number', 'null'] },
+  enabled: yesOrNo,
+  ageing: duration,
+  why,
+  unsafe: { type: 'boolean', description: 'true to take a lease outside of 60s to 1h' },
+})
+export type LaneBody = Of<typeof laneBody>
+export const laneParams = object({ name: { ...name, description: 'the name of a lane' } }, ['name'])
+
+const lane = answer({
+  name: text,
+  slots: numberOrNull,
+  worker_slots: numberOrNull,
+  poll_ms: number,
+  lease_ms: numberOrNull,
+  enabled: yesOrNo,
+  ageing_ms: number,
+  in_use: number,
+  types: list(text),
+  changed: orNull(done),
+})
+export const laneAnswer = lane
+export type LaneAnswer = Of<typeof lane>
+export const lanesAnswer = answer({ lanes: list(lane) })
+
+export const workersAnswer = answer({
+  workers: list(
+    answer({
+      id: number,
+      name: text,
+      host: text,
+      pid: number,
+      version: text,
+      types: list(text),
+      jobs: number,
+      started_at: time,
+      seen_at: time,
+      silent_ms: number,
+    }),
+  ),
+  lanes: list(lane),
+  depths: list(answer({ type: text, lane: text, waiting: number, scheduled: number, oldest_ms: numberOrNull })),
+})
+
+export const workerParams = object(
+  { id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a worker' } },
+  ['id'],
+)
+export const priorityBody = object({ priority: { type: 'integer', minimum: 0, maximum: 9 }, why }, ['priority'])
+
+// ── job types ──
+
+const rate = orNull(
+  object({ count: { type: 'integer', minimum: 1, maximum: 1_000_000 }, per: duration }, ['count', 'per'], 'a count and a time'),
+)
+const most = { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000 } as const
+export const limitsBody = object({
+  max_running: most,
+  max_running_per_key: most,
+  rate,
+  rate_per_key: rate,
+  fair: yesOrNo,
+  breaker: {
+    anyOf: [
+      { enum: [false] },
+      object({ share: number, minimum: { type: 'integer', minimum: 1, maximum: 1_000_000 }, window: duration, probe: duration }),
+    ],
+    description: 'false or an object with share, minimum, window and probe',
+  },
+  why,
+})
+export type LimitsBody = Of<typeof limitsBody>
+
+export const breakerBody = object({ action: { enum: ['open', 'close', 'hold_open', 'hold_closed', 'release'] }, why }, ['action'])
+export type BreakerBody = Of<typeof breakerBody>
+
+const rateAnswer = orNull(answer({ count: number, per_ms: number }))
+const gate = answer({
+  type: text,
+  max_running: numberOrNull,
+  max_running_per_key: numberOrNull,
+  rate: rateAnswer,
+  rate_per_key: rateAnswer,
+  fair: yesOrNo,
+  held: number,
+  paused: orNull(done),
+  stopped_until: timeOrNull,
+  breaker: answer({
+    open: yesOrNo,
+    held_by: { enum: ['nobody', 'operator'] },
+    reason: textOrNull,
+    opened_at: timeOrNull,
+    next_probe_at: timeOrNull,
+    share: number,
+    minimum: number,
+    window_ms: number,
+    probe_ms: number,
+  }),
+})
+export type GateAnswer = Of<typeof gate>
+export const gateAnswer = answer({ type: text, gate: orNull(gate) })
+export const gatesAnswer = answer({ types: list(answer({ type: text, lane: text, gate: orNull(gate) })) })
+
+// ── keys, roles, audit ──
+
+const names = { type: 'array', items: name, minItems: 1, maxItems: 1_000 } as const
+export const keyBody = object(
+  {
+    service: { type: 'string', minLength: 1, maxLength: 100, description: 'the name of a service' },
+    roles: names,
+    types: names,
+    rate_limit: { type: 'integer', minimum: 1, maximum: 1_000_000 },
+    expires: duration,
+    why,
+  },
+  ['service', 'roles'],
+)
+export type KeyBody = Of<typeof keyBody>
+export const rotateBody = object({ grace: duration, why })
+export const keyParams = object({ id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a key' } }, [
+  'id',
+])
+export const keysQuery = object({ service: { type: 'string', minLength: 1, maxLength: 100 } })
+
+const keyFields = {
+  id: number,
+  service: text,
+  prefix: text,
+  roles: list(text),
+  types: orNull(list(text)),
+  rate_limit: number,
+  live: yesOrNo,
+  created_at: time,
+  created_by: text,
+  expires_at: timeOrNull,
+  revoked_at: timeOrNull,
+  last_used_at: timeOrNull,
+} as const
+export const keyAnswer = answer(keyFields)
+export type KeyAnswer = Of<typeof keyAnswer>
+export const newKeyAnswer = answer({ ...keyFields, key: text })
+export const keysAnswer = answer({ keys: list(keyAnswer) })
+
+export const roleBody = object(
+  {
+    permissions: { type: 'array', items: { enum: Object.keys(permissions) as (keyof typeof permissions)[] }, maxItems: 50 },
+    why,
+  },
+  ['permissions'],
+)
+export type RoleBody = Of<typeof roleBody>
+export const roleParams = object({ name: { ...name, description: 'the name of a role' } }, ['name'])
+export const roleAnswer = answer({ name: text, permissions: list(text), built_in: yesOrNo })
+export const rolesAnswer = answer({ roles: list(roleAnswer) })
+
+export const auditQuery = object({
+  actor: name,
+  action: name,
+  target: { type: 'string', minLength: 1, maxLength: 800 },
+  limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
+  cursor: { type: 'string', pattern: '^[0-9]{1,18}$', description: 'what an earlier page named as next' },
+})
+export type AuditQuery = Of<typeof auditQuery>
+export const auditAnswer = answer({
+  lines: list(
+    answer({
+      id: text,
+      at: time,
+      actor: text,
+      origin: textOrNull,
+      action: text,
+      target: textOrNull,
+      before: anything,
+      after: anything,
+      why: textOrNull,
+    }),
+  ),
+  next: textOrNull,
+})

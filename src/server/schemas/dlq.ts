@@ -1,0 +1,64 @@
+import { anything, jobType, number, text, textOrNull, time, why, yesOrNo } from './common.js'
+import { jobAnswer } from './jobs.js'
+import { answer, list, type Of, object } from './schema.js'
+
+const reason = { enum: ['exhausted', 'fatal', 'poison'] } as const
+const filterFields = {
+  type: jobType,
+  reason,
+  error: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 500,
+    description: 'a text in the name or message of the last error',
+  },
+  died_from: time,
+  died_before: time,
+} as const
+
+export const dlqQuery = object({
+  ...filterFields,
+  limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+  cursor: { type: 'string', minLength: 1, maxLength: 200, description: 'what an earlier page named as next' },
+})
+export type DlqQuery = Of<typeof dlqQuery>
+
+const letter = answer({
+  id: text,
+  type: text,
+  priority: number,
+  reason,
+  died_at: time,
+  attempt: number,
+  max_attempts: number,
+  created_at: time,
+  error: anything,
+})
+export type LetterAnswer = Of<typeof letter>
+export const lettersAnswer = answer({ letters: list(letter), next: textOrNull })
+export const letterAnswer = answer({ ...jobAnswer.properties, reason, died_at: time, error: anything })
+
+export const replayBody = object({ payload: { description: 'a new payload in place of the old one, any JSON' }, why })
+export type ReplayBody = Of<typeof replayBody>
+
+export const manyBody = object(
+  {
+    filter: object(
+      { ...filterFields, all: { enum: [true] } },
+      [],
+      'an object with some of type, reason, error, died_from and died_before, or all',
+    ),
+    dry_run: { type: 'boolean', default: true, description: 'false to really do it; otherwise it is only counted' },
+    at_most: { type: 'integer', minimum: 1, maximum: 1_000_000_000, description: 'no more than so many, the newest first' },
+    why,
+  },
+  ['filter'],
+)
+export type ManyBody = Of<typeof manyBody>
+export const manyAnswer = answer({
+  dry_run: yesOrNo,
+  matched: number,
+  done: number,
+  refused: { type: 'object', additionalProperties: true, description: 'how many were not moved, by the reason' },
+  died_before: time,
+})

@@ -1,0 +1,171 @@
+import {
+  anything,
+  duration,
+  jobId,
+  jobType,
+  movedAnswer,
+  number,
+  numberOrNull,
+  statusNames,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  why,
+} from './common.js'
+import { answer, list, type Of, object } from './schema.js'
+
+const key = { type: 'string', minLength: 1, maxLength: 500, description: 'a text of 1 to 500 characters without NUL' } as const
+
+const approval = {
+  anyOf: [
+    { enum: [true] },
+    object({
+      quorum: { type: 'integer', minimum: 1, maximum: 100 },
+      deadline: duration,
+      on_deadline: { enum: ['cancel', 'approve'] },
+    }),
+  ],
+  description: 'true or an object with quorum, deadline and on_deadline',
+} as const
+
+const unique = {
+  anyOf: [
+    { enum: [false] },
+    object({
+      key,
+      by: { anyOf: [{ enum: ['payload'] }, { type: 'array', items: text, minItems: 1, maxItems: 100 }] },
+      period: duration,
+      states: list({ enum: statusNames }),
+      on_conflict: { enum: ['reject', 'existing', 'replace', 'debounce', 'one_more'] },
+      delay: duration,
+      max_wait: duration,
+    }),
+  ],
+  description: 'false or an object with key or by, and period, states, on_conflict, delay, max_wait',
+} as const
+
+/** One job to enqueue. */
+export const jobRequest = object(
+  {
+    type: jobType,
+    payload: { description: 'any JSON; a job without data has the payload {}' },
+    // Checked by the library, whose words send people who look for a key of their own the right way.
+    id: text,
+    priority: { type: 'integer', minimum: 0, maximum: 9 },
+    max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
+    delay: duration,
+    run_at: time,
+    idempotency_key: key,
+    concurrency_key: key,
+    approval,
+    unique,
+  },
+  ['type', 'payload'],
+)
+export type JobBody = Of<typeof jobRequest>
+
+export const batchRequest = object({ jobs: { type: 'array', items: jobRequest, minItems: 1, maxItems: 100 } }, ['jobs'])
+
+export const enqueuedAnswer = answer({
+  id: jobId,
+  status: { enum: ['created', 'existing', 'replaced', 'debounced', 'queued_behind'] },
+})
+export const batchAnswer = answer({ jobs: list(enqueuedAnswer) })
+
+const summaryFields = {
+  id: jobId,
+  type: text,
+  status: { enum: statusNames },
+  lane: text,
+  priority: number,
+  attempt: number,
+  max_attempts: number,
+  payload: anything,
+  idempotency_key: textOrNull,
+  concurrency_key: textOrNull,
+  owner: textOrNull,
+  created_at: time,
+  due_at: timeOrNull,
+  started_at: timeOrNull,
+  finished_at: timeOrNull,
+} as const
+
+/** A job as it stands, without what happened to it. */
+export const jobSummary = answer(summaryFields)
+export type JobSummaryAnswer = Of<typeof jobSummary>
+
+const attempt = answer({
+  attempt: number,
+  outcome: text,
+  started_at: timeOrNull,
+  ended_at: time,
+  worker: textOrNull,
+  error: anything,
+})
+const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
+
+/** One job with everything that happened to it. */
+export const jobAnswer = answer({
+  ...summaryFields,
+  attempts: list(attempt),
+  progress: orNull(answer({ attempt: number, fraction: number, note: textOrNull, at: time })),
+  changes: list(answer({ move: text, by: text, why: textOrNull, before: anything, after: anything, at: time })),
+  approval: orNull(
+    answer({
+      quorum: number,
+      deadline: timeOrNull,
+      on_deadline: text,
+      verdicts: list(answer({ by: text, verdict: text, why: textOrNull, at: time })),
+    }),
+  ),
+})
+export type JobAnswer = Of<typeof jobAnswer>
+
+export const listQuery = object({
+  type: jobType,
+  status: { enum: statusNames },
+  owner: { type: 'string', minLength: 1, maxLength: 100, description: 'the name of a service' },
+  created_after: time,
+  created_before: time,
+  payload: { type: 'string', maxLength: 8_000, description: 'JSON that the payload holds, such as {"tenant":7}' },
+  limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+  cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
+})
+export type ListQuery = Of<typeof listQuery>
+
+export const listAnswer = answer({ jobs: list(jobSummary), next: textOrNull })
+
+export const explainAnswer = answer({
+  id: jobId,
+  type: text,
+  status: text,
+  gates: list(
+    object({ gate: text, why: text, opens: text, opens_in_ms: numberOrNull, held_by: list(text) }, [
+      'gate',
+      'why',
+      'opens',
+      'opens_in_ms',
+      'held_by',
+    ]),
+  ),
+})
+
+export const waitQuery = object({
+  timeout: { type: 'string', maxLength: 20, default: '30s', description: 'how long to wait, such as 30s; at most 60s' },
+})
+export const whyQuery = object({ why })
+export const deleteQuery = object({
+  why,
+  forget: { type: 'boolean', default: false, description: 'true to delete a job that has ended, with all that is kept of it' },
+})
+export type DeleteQuery = Of<typeof deleteQuery>
+export const rejectBody = object({ why: { ...why, minLength: 1 } }, ['why'])
+export const decidedAnswer = object({ ...movedAnswer.properties, approvals: number, quorum: number }, [
+  'id',
+  'done',
+  'was',
+  'status',
+  'approvals',
+  'quorum',
+])

@@ -1,0 +1,120 @@
+import { anything, duration, jobId, jobType, number, text, textOrNull, time, yesOrNo } from './common.js'
+import { answer, list, type Of, object } from './schema.js'
+
+/** What the worker endpoints take and answer. docs/worker-protocol.md says how they are used. */
+
+const short = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength }) as const
+const upTo = (maxLength: number) => ({ type: 'string', maxLength }) as const
+const token = { ...short(200), description: 'the token /worker/register answered with' } as const
+const lease = { type: 'string', pattern: '^[0-9]{1,18}$', description: 'the lease of a claimed job' } as const
+const leases = { type: 'array', maxItems: 10_000, items: lease } as const
+const attempt = { job: jobId, lease } as const
+
+const definition = object(
+  {
+    type: jobType,
+    lane: short(63),
+    priority: { type: 'integer', minimum: 0, maximum: 9 },
+    max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
+    timeout: duration,
+    backoff: object({ base: duration, factor: { type: 'number', minimum: 1, maximum: 1_000 }, cap: duration, jitter: duration }),
+  },
+  ['type'],
+)
+export type Definition = Of<typeof definition>
+
+export const registerBody = object(
+  {
+    name: { ...short(200), description: 'a name people will know the worker by' },
+    types: { type: 'array', minItems: 1, maxItems: 1_000, items: { anyOf: [jobType, definition] } },
+    host: short(200),
+    pid: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+    version: short(100),
+  },
+  ['name', 'types'],
+)
+export type RegisterBody = Of<typeof registerBody>
+export const registerAnswer = answer({ worker: text, id: number, types: list(text) })
+
+const line = { ...upTo(16_000), description: 'a line of the log' } as const
+const said = object(
+  {
+    ...attempt,
+    progress: { type: 'number', minimum: 0, maximum: 1 },
+    note: upTo(4_000),
+    lines: {
+      type: 'array',
+      maxItems: 1_000,
+      items: { anyOf: [line, object({ line, level: { enum: ['info', 'warn', 'error'] } }, ['line'])] },
+    },
+    checkpoint: anything,
+  },
+  ['job', 'lease'],
+)
+export type Said = Of<typeof said>
+const allSaid = { type: 'array', maxItems: 100, items: said } as const
+
+const result = object(
+  {
+    ...attempt,
+    result: { enum: ['complete', 'fail', 'snooze', 'hand_back'] },
+    ran_ms: { type: 'number', minimum: 0, maximum: 1e12 },
+    error: object({ name: upTo(2_000), message: upTo(100_000), stack: upTo(100_000), code: upTo(2_000) }, ['message']),
+    fatal: yesOrNo,
+    timed_out: yesOrNo,
+    retry_after: duration,
+    delay: duration,
+    stop: { enum: ['type', 'key'] },
+  },
+  ['job', 'lease', 'result'],
+)
+export type Result = Of<typeof result>
+
+/** Answers that may bring an order: claim no more, finish what you have. */
+const orders = { drain: { anyOf: [answer({ why: textOrNull }), { type: 'null' }] } } as const
+
+export const claimBody = object(
+  {
+    worker: token,
+    types: { type: 'array', minItems: 1, maxItems: 1_000, items: jobType },
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 1 },
+    lease: duration,
+    wait: duration,
+    holding: leases,
+  },
+  ['worker'],
+)
+export type ClaimBody = Of<typeof claimBody>
+const claimed = {
+  id: jobId,
+  lease: text,
+  lease_ms: number,
+  type: text,
+  timeout_ms: number,
+  priority: number,
+  attempt: number,
+  max_attempts: number,
+  created_at: time,
+  payload: anything,
+} as const
+export const claimAnswer = answer({
+  jobs: list(object({ ...claimed, checkpoint: anything }, Object.keys(claimed) as (keyof typeof claimed)[])),
+  ...orders,
+})
+
+export const heartbeatBody = object({ worker: token, leases, lease: duration, said: allSaid }, ['worker', 'leases'])
+export type HeartbeatBody = Of<typeof heartbeatBody>
+export const heartbeatAnswer = answer({ lost: list(text), cancelled: list(text), unheard: list(text), ...orders })
+
+export const settleBody = object(
+  { worker: token, results: { type: 'array', minItems: 1, maxItems: 100, items: result }, said: allSaid },
+  ['worker', 'results'],
+)
+export type SettleBody = Of<typeof settleBody>
+export const settleAnswer = answer({
+  results: list(object({ job: jobId, settled: yesOrNo, already: yesOrNo, code: text }, ['job', 'settled'])),
+  ...orders,
+})
+
+export const signOffBody = object({ worker: token }, ['worker'])
+export const signOffAnswer = answer({ handed_back: number })

@@ -1,0 +1,47 @@
+import type { ServerResponse } from 'node:http'
+
+const heartbeatMs = 15_000
+/** Who does not read is cut off before it fills our memory; it comes back with the last id it saw. */
+const mostUnread = 1_000_000
+
+/** One answer of server-sent events. Says something at least every 15 s, so that nobody in between takes it for dead. */
+export class EventStream {
+  readonly #response: ServerResponse
+
+  constructor(response: ServerResponse, headers: Record<string, string>) {
+    this.#response = response
+    response.writeHead(200, {
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    })
+    response.write('retry: 1000\n\n')
+    const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs)
+    heartbeat.unref()
+    this.whenClosed(() => clearInterval(heartbeat))
+  }
+
+  /** Data is JSON, which has no line breaks. */
+  send(event: string, data: string, id?: string): void {
+    if (this.#response.writableEnded || this.#response.destroyed) return
+    this.#response.write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
+    if (this.#response.writableLength > mostUnread) this.#response.destroy()
+  }
+
+  /** The last event: whoever sees it need not come back. */
+  end(why: object): void {
+    this.send('end', JSON.stringify(why))
+    this.close()
+  }
+
+  close(): void {
+    this.#response.end()
+  }
+
+  /** At once where the reader has gone before the first word. */
+  whenClosed(tell: () => void): void {
+    if (this.#response.closed) tell()
+    else this.#response.on('close', tell)
+  }
+}

@@ -1,0 +1,143 @@
+import { HoldfastError } from '../errors.js'
+import { showValue, unstorable } from '../job/failure.js'
+import { isJobId } from '../job/id.js'
+import { didYouMean } from '../job/nearest.js'
+import type { Schema } from './schemas/schema.js'
+
+type Place = 'body' | 'query' | 'params' | 'answer'
+
+/**
+ * Checks a value against a schema, and says what is wrong with it as we say everything: the field, what it is, what it must be.
+ * Ajv, which the framework would use, drops unknown fields or names them in its own words, and turns "5" into 5 in bodies too.
+ */
+export function check(schema: Schema, value: unknown, place: Place): unknown {
+  if (place === 'body' && schema.type === 'object') {
+    // What may be left out in every part may be left out whole.
+    if (value === undefined || value === null) return check(schema, {}, place)
+    if (!isObject(value)) throw new HoldfastError('invalid_request', 'the body must be one JSON object')
+  }
+  return checked(schema, value, '', place)
+}
+
+function checked(schema: Schema, given: unknown, path: string, place: Place): unknown {
+  const value = place === 'query' ? fromQuery(schema, given) : given
+  if (schema.anyOf) return checkAny(schema, schema.anyOf, value, path, place)
+  if (schema.enum && !schema.enum.includes(value as string)) throw notListed(schema.enum, value, path)
+  if (schema.type !== undefined && ![schema.type].flat().some((type) => isOf(type, value))) throw wrong(schema, value, path)
+  if (typeof value === 'string' && schema.type !== undefined) checkText(schema, value, path)
+  if (typeof value === 'number') checkNumber(schema, value, path)
+  if (Array.isArray(value) && schema.items) return checkList(schema, value, path, place)
+  if (isObject(value) && schema.properties) return checkFields(schema, value, path, place)
+  return value
+}
+
+function checkAny(schema: Schema, several: readonly Schema[], value: unknown, path: string, place: Place): unknown {
+  const one = several.find((each) => fits(each, value, path, place)) ?? onlyOfItsKind(several, value)
+  if (one) return checked(one, value, path, place)
+  throw wrong(schema, value, path)
+}
+
+/** Where only one can have been meant, what is wrong is told of that one. */
+function onlyOfItsKind(several: readonly Schema[], value: unknown): Schema | undefined {
+  const kind = several.filter(({ type }) => type !== undefined && [type].flat().some((each) => isOf(each, value)))
+  return kind.length === 1 ? kind[0] : undefined
+}
+
+function checkFields(schema: Schema, value: Record<string, unknown>, path: string, place: Place): Record<string, unknown> {
+  const fields = schema.properties as Record<string, Schema>
+  const known = Object.keys(fields)
+  const below = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const unknown = Object.keys(value).find((name) => !known.includes(name))
+  if (unknown !== undefined && schema.additionalProperties === false) {
+    const shown = below(unknown).slice(0, 100)
+    throw refused(shown, `is not a field here${didYouMean(unknown, known)}; known are ${known.join(', ') || 'none'}`)
+  }
+  for (const name of schema.required ?? []) {
+    if (Object.hasOwn(value, name)) continue
+    const { description } = fields[name] as Schema
+    throw refused(below(name), `is missing${description ? `; it must be ${description}` : ''}`)
+  }
+  const pairs = known.flatMap((name) => {
+    const field = fields[name] as Schema
+    if (Object.hasOwn(value, name)) return [[name, checked(field, value[name], below(name), place)]]
+    return field.default === undefined ? [] : [[name, field.default]]
+  })
+  return Object.fromEntries(pairs)
+}
+
+function checkList(schema: Schema, value: unknown[], path: string, place: Place): unknown[] {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+  if (value.length < minItems || value.length > maxItems) {
+    throw refused(path, `has ${value.length} entries; it must have ${minItems} to ${maxItems}`)
+  }
+  return value.map((one, at) => checked(schema.items as Schema, one, `${path}[${at}]`, place))
+}
+
+/** Without a zone a time means something else on every server, so it is refused. */
+const timeWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
+
+function checkText(schema: Schema, value: string, path: string): void {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema
+  if (value.length > maxLength) throw refused(path, `has ${value.length} characters; at most ${maxLength} are taken`)
+  if (format === 'date-time') {
+    const year = timeWithZone.test(value) ? new Date(value).getUTCFullYear() : Number.NaN
+    if (year >= 2000 && year <= 2199) return
+    throw refused(path, `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
+  }
+  const bad = format === 'uuid' ? !isJobId(value) : pattern !== undefined && !new RegExp(pattern, 'u').test(value)
+  if (bad || value.length < minLength || unstorable.test(value)) throw wrong(schema, value, path)
+}
+
+function checkNumber(schema: Schema, value: number, path: string): void {
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema
+  if (value < minimum || value > maximum) throw wrong(schema, value, path)
+}
+
+/** In a query everything is a text. */
+function fromQuery(schema: Schema, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (schema.type === 'integer' && /^-?\d{1,15}$/.test(value)) return Number(value)
+  if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  return value
+}
+
+function fits(schema: Schema, value: unknown, path: string, place: Place): boolean {
+  try {
+    checked(schema, value, path, place)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isOf(type: string, value: unknown): boolean {
+  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'null') return value === null
+  return type === 'object' ? isObject(value) : typeof value === type
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function notListed(allowed: readonly unknown[], value: unknown, path: string): HoldfastError {
+  const guess = typeof value === 'string' ? didYouMean(value, allowed.map(String)) : ''
+  return refused(path, `is ${showValue(value)}${guess}; it can be ${allowed.join(', ')}`)
+}
+
+function wrong(schema: Schema, value: unknown, path: string): HoldfastError {
+  return refused(path, `is ${showValue(value)}; it must be ${schema.description ?? wanted(schema)}`)
+}
+
+function wanted({ type, minimum, maximum }: Schema): string {
+  const range = minimum !== undefined && maximum !== undefined ? ` from ${minimum} to ${maximum}` : ''
+  const names: Record<string, string> = { string: 'a text', integer: 'a whole number', number: 'a number', null: 'null' }
+  const named = [type ?? 'something else'].flat().map((name) => names[name] ?? `a JSON ${name}`)
+  return named.join(' or ') + range
+}
+
+function refused(path: string, problem: string): HoldfastError {
+  const field = path === '' ? 'body' : path
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}

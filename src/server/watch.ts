@@ -1,0 +1,65 @@
+import { sleep } from '../clock.js'
+import { HoldfastError } from '../errors.js'
+import type { InspectStore } from '../store/inspect-store.js'
+import type { WatchedRow } from '../store/rows.js'
+
+const everyMs = 200
+const atOnce = 1_000
+const mostWatched = 5_000
+
+interface Watcher {
+  id: string
+  last: string
+  tell(row: WatchedRow | undefined): void
+}
+
+/**
+ * Looks at jobs on behalf of everybody who waits for them. All are asked for together, five times a second: a thousand who
+ * watch cost as many questions as one, and nobody needs a connection of their own. While nobody watches, nothing is asked.
+ */
+export class JobWatch {
+  readonly #store: InspectStore
+  readonly #watchers = new Set<Watcher>()
+  #looking = false
+
+  constructor(store: InspectStore) {
+    this.#store = store
+  }
+
+  /** Tells where the job stands, now and whenever that changes; undefined when it is no longer kept. Returns how to stop. */
+  watch(id: string, tell: Watcher['tell']): () => void {
+    if (this.#watchers.size >= mostWatched) {
+      throw new HoldfastError('rate_limited', `${mostWatched} jobs are being watched here already`, { retryAfterMs: 5_000 })
+    }
+    const watcher = { id: id.toLowerCase(), last: '', tell }
+    this.#watchers.add(watcher)
+    if (!this.#looking) void this.#look()
+    return () => void this.#watchers.delete(watcher)
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true
+    while (this.#watchers.size > 0) {
+      // A database that is away says nothing new; whoever watches goes on doing so.
+      await this.#lookOnce().catch(() => {})
+      await sleep(everyMs, { unref: true })
+    }
+    this.#looking = false
+  }
+
+  async #lookOnce(): Promise<void> {
+    const watchers = [...this.#watchers]
+    const ids = [...new Set(watchers.map(({ id }) => id))]
+    const rows = new Map<string, WatchedRow>()
+    for (let at = 0; at < ids.length; at += atOnce) {
+      for (const row of await this.#store.watched(ids.slice(at, at + atOnce))) rows.set(row.id, row)
+    }
+    for (const watcher of watchers) {
+      const row = rows.get(watcher.id)
+      const now = JSON.stringify(row ?? null)
+      if (now === watcher.last || !this.#watchers.has(watcher)) continue
+      watcher.last = now
+      watcher.tell(row)
+    }
+  }
+}

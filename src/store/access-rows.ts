@@ -1,0 +1,36 @@
+export interface KeyRow {
+  id: number
+  service: string
+  prefix: string
+  roles: string[]
+  types: string[] | null
+  rate: number
+  by: string
+  created: number
+  expires: number | null
+  revoked: number | null
+  used: number | null
+  live: boolean
+}
+
+/** A key as it is found by its hash. */
+export interface FoundKeyRow {
+  id: number
+  service: string
+  hash: string
+  types: string[] | null
+  rate: number
+  permissions: string[]
+}
+
+export interface AuditRow {
+  id: string
+  at: number
+  actor: string
+  origin: string | null
+  action: string
+  target: string | null
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+  why: string | null
+}

@@ -1,0 +1,76 @@
+import type { AuditRow, FoundKeyRow, KeyRow } from './access-rows.js'
+import type { Database } from './database.js'
+import type { Named } from './operator-store.js'
+import { statement } from './queries.js'
+
+/** A key on its way into the database: only its hash goes there. */
+export interface NewKey {
+  service: string
+  hash: string
+  prefix: string
+  roles: readonly string[]
+  types: readonly string[] | null
+  rateLimit: number
+  expiresMs: number | null
+}
+
+/** Which lines of the audit log are meant; null: whatever it is. */
+export interface AuditFilter {
+  actor: string | null
+  action: string | null
+  target: string | null
+}
+
+/** Keys, roles and the audit log. */
+export class AccessStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The key of that hash, if it lives. */
+  async findKey(hash: string): Promise<FoundKeyRow | undefined> {
+    return (await this.#database.query<FoundKeyRow>(statement('findKey'), [hash]))[0]
+  }
+
+  async createKey({ service, hash, prefix, roles, types, rateLimit, expiresMs }: NewKey, who: Named): Promise<number> {
+    const values = [service, hash, prefix, roles, types, rateLimit, expiresMs, who.by, who.why, who.from]
+    return ((await this.#database.query<{ id: number }>(statement('createKey'), values))[0] as { id: number }).id
+  }
+
+  /** The id of the new key; null where no such key lives. */
+  async rotateKey(id: number, fresh: { hash: string; prefix: string }, graceMs: number, who: Named): Promise<number | null> {
+    const values = [id, fresh.hash, fresh.prefix, graceMs, who.by, who.why, who.from]
+    return (await this.#database.query<{ id: number | null }>(statement('rotateKey'), values))[0]?.id ?? null
+  }
+
+  /** False: there is no such key. */
+  async revokeKey(id: number, who: Named): Promise<boolean> {
+    const rows = await this.#database.query<{ known: boolean }>(statement('revokeKey'), [id, who.by, who.why, who.from])
+    return rows[0]?.known === true
+  }
+
+  async keys(which: { service?: string; id?: number } = {}): Promise<KeyRow[]> {
+    return this.#database.query(statement('readKeys'), [which.service ?? null, which.id ?? null])
+  }
+
+  async roles(): Promise<{ name: string; permissions: string[]; builtin: boolean }[]> {
+    return this.#database.query(statement('readRoles'), [])
+  }
+
+  async setRole(name: string, permissions: readonly string[], who: Named): Promise<void> {
+    await this.#database.query(statement('setRole'), [name, permissions, who.by, who.why, who.from])
+  }
+
+  /** False: there is no such role. */
+  async dropRole(name: string, who: Named): Promise<boolean> {
+    const rows = await this.#database.query<{ known: boolean }>(statement('dropRole'), [name, who.by, who.why, who.from])
+    return rows[0]?.known === true
+  }
+
+  /** Lines of the audit log before the one of that id, latest first. */
+  async audit({ actor, action, target }: AuditFilter, before: string | null, limit: number): Promise<AuditRow[]> {
+    return this.#database.query(statement('readAudit'), [actor, action, target, before, limit])
+  }
+}

@@ -1,0 +1,60 @@
+import type { Database } from './database.js'
+import type { Named } from './operator-store.js'
+import { statement } from './queries.js'
+import type { DeadLetterRow, DeadPlaceRow, MovedRow } from './rows.js'
+
+/** Which dead letters are meant; null: whatever it is. */
+export interface EncodedDeadFilter {
+  type: string | null
+  reason: string | null
+  error: string | null
+  diedFrom: string | null
+  diedBefore: string | null
+}
+
+/** A place in the list of dead letters, to the microsecond. */
+export interface DeadPlace {
+  at: string
+  id: string
+}
+
+/** How many are read where a text is looked for: about as many as take some tens of milliseconds. */
+const scanned = 5_000
+
+/** What is done about dead letters. One job always has a row; of many, those that somebody works on may have none. */
+export class DeadLetterStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** What a list shows of the next dead letters behind that place, newest first. */
+  async page(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): Promise<DeadLetterRow[]> {
+    return this.#database.query(statement('deadLettersPage'), asked(filter, after, limit))
+  }
+
+  /** The same without what a list shows. */
+  async matching(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): Promise<DeadPlaceRow[]> {
+    return this.#database.query(statement('matchingDead'), asked(filter, after, limit))
+  }
+
+  async one(id: string): Promise<Pick<DeadLetterRow, 'reason' | 'died_at' | 'error'> | undefined> {
+    const rows = await this.#database.query(statement('deadLetterOfJob'), [id])
+    return rows[0] as Pick<DeadLetterRow, 'reason' | 'died_at' | 'error'> | undefined
+  }
+
+  async replay(ids: readonly string[], payload: string | null, who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('replayDead'), [ids, who.by, who.why, who.from, payload])
+  }
+
+  async discard(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('discardDead'), [ids, who.by, who.why, who.from])
+  }
+}
+
+function asked(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): unknown[] {
+  const { type, reason, error, diedFrom, diedBefore } = filter
+  const scan = error === null ? limit : Math.max(limit, scanned)
+  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan]
+}

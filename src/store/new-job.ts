@@ -1,0 +1,26 @@
+import type { Uniqueness } from '../job/unique.js'
+
+/** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
+export interface NewJob {
+  id: string
+  /** Whether the producer brought the id, so that it may exist already. */
+  brought: boolean
+  type: string
+  payload: string
+  priority: number | null
+  maxAttempts: number | null
+  delayMs: number | null
+  runAt: string | null
+  idempotencyKey: string | null
+  concurrencyKey: string | null
+  /** JSON, or null where the type alone decides whether it has to be approved. */
+  approval: string | null
+  /** False: none, whatever the type says. */
+  unique: Uniqueness | false | null
+}
+
+/** What became of a job that was not simply created, and the job that stands for it. */
+export interface Stands {
+  id: string
+  what: 'existing' | 'replaced' | 'debounced' | 'queued_behind'
+}

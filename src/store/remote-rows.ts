@@ -1,0 +1,19 @@
+export interface RemoteWorkerRow {
+  /** SHA-256 of its secret, in hexadecimal. */
+  hash: string
+  drain: boolean
+  why: string | null
+  types: { id: number; name: string; timeoutMs: number }[]
+}
+
+/** An attempt that holds its lease, and what decides about its end. */
+export interface HeldAttemptRow {
+  id: string
+  lease: string
+  attempt: number
+  max: number
+  /** Null: the default. */
+  backoff: { base: number; factor: number; cap: number; jitter: number } | null
+  /** Milliseconds since it was claimed. */
+  age: number
+}

@@ -1,0 +1,73 @@
+import type { Database } from './database.js'
+import { statement } from './queries.js'
+import type { HeldAttemptRow, RemoteWorkerRow } from './remote-rows.js'
+import type { LostRow } from './rows.js'
+
+/** What the HTTP server does for workers in other languages, beyond what the store does for every worker. */
+export class RemoteStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async register(worker: {
+    name: string
+    host: string
+    pid: number
+    version: string
+    types: readonly number[]
+    hash: string
+  }): Promise<number> {
+    const { name, host, pid, version, types, hash } = worker
+    const values = [name, host, pid, version, types, hash]
+    return ((await this.#database.query(statement('registerRemoteWorker'), values))[0] as { id: number }).id
+  }
+
+  async worker(id: number): Promise<RemoteWorkerRow | undefined> {
+    return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id]))[0]
+  }
+
+  async runningInLane(worker: number, lane: number): Promise<number> {
+    const rows = await this.#database.queryShort<{ running: number }>(statement('runningInLane'), [worker, lane])
+    return rows[0]?.running ?? 0
+  }
+
+  /** Renews leases. Answers with those that are still held, each with the jobs under it that were cancelled. */
+  async renew(worker: number, leases: readonly string[], ms: number): Promise<{ lease: string; cancelled: string[] }[]> {
+    return this.#database.queryShort(statement('renewLeases'), [worker, leases, leases.map(() => ms)])
+  }
+
+  /** Of these attempts, those that still hold a lease of this worker. */
+  async held(worker: number, attempts: readonly { job: string; lease: string }[]): Promise<HeldAttemptRow[]> {
+    const values = [worker, attempts.map(({ job }) => job), attempts.map(({ lease }) => lease)]
+    return this.#database.query(statement('attemptsUnderLease'), values)
+  }
+
+  /** Of these leases, those that are this worker's. */
+  async leasesOf(worker: number, leases: readonly string[]): Promise<Set<string>> {
+    const rows = await this.#database.query<{ lease: string }>(statement('leasesOfWorker'), [worker, leases])
+    return new Set(rows.map(({ lease }) => lease))
+  }
+
+  async whyLost(worker: number, jobs: readonly string[]): Promise<LostRow[]> {
+    return this.#database.query(statement('whyLost'), [worker, jobs])
+  }
+
+  async closeEmpty(worker: number, leases: readonly string[]): Promise<void> {
+    await this.#database.query(statement('closeEmptyLeases'), [worker, leases])
+  }
+
+  /** How many lines are kept of these attempts; no more than so many are counted. */
+  async linesOf(attempts: readonly { jobId: string; attempt: number }[], most: number): Promise<Map<string, number>> {
+    const values = [attempts.map(({ jobId }) => jobId), attempts.map(({ attempt }) => attempt), most]
+    const rows = await this.#database.query<{ id: string; lines: number }>(statement('linesOfAttempts'), values)
+    return new Map(rows.map(({ id, lines }) => [id, lines]))
+  }
+
+  /** Where jobs are to go on, as JSON. */
+  async checkpoints(jobs: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#database.query<{ id: string; value: string }>(statement('checkpointsOfJobs'), [jobs])
+    return new Map(rows.map(({ id, value }) => [id, value]))
+  }
+}

@@ -1,0 +1,60 @@
+-- name: registerRemoteWorker
+-- A new identity for a worker behind HTTP, never given out before, with the hash of its secret.
+insert into holdfast.workers (name, host, pid, version, types, token_hash)
+values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'))
+returning id
+
+-- name: remoteWorker
+-- A remote worker that is signed on, with its types, and that it was heard of. No row: there is none of that id.
+with seen as (
+  update holdfast.workers as w set seen_at = holdfast.now()
+  where w.id = $1::text::integer and w.token_hash is not null and w.seen_at < holdfast.now() - interval '5 seconds'
+)
+select encode(w.token_hash, 'hex') as hash, w.drain_asked_at is not null as drain, w.drain_asked_why as why,
+       (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms)), '[]')
+        from holdfast.types as t where t.id = any (w.types)) as types
+from holdfast.workers as w where w.id = $1::text::integer and w.token_hash is not null and w.stopped_at is null
+
+-- name: runningInLane
+-- How many jobs of one lane run under a worker's leases.
+select count(*)::integer as running from holdfast.leases as l
+join holdfast.queue as q on q.job_id = any (l.jobs) and q.lease_id = l.id
+where l.worker_id = $1::text::integer and q.lane_id = $2::text::smallint
+
+-- name: attemptsUnderLease
+-- Of these attempts, those that still hold a lease of this worker, with what decides about their end.
+select q.job_id::text as id, q.lease_id as lease, q.attempt, coalesce(b.max_attempts, q.attempt) as max, t.backoff,
+       extract(epoch from holdfast.now() - l.claimed_at)::float8 * 1000 as age
+from unnest($2::uuid[], $3::bigint[]) as asked (job_id, lease_id)
+join holdfast.queue as q on q.job_id = asked.job_id and q.lease_id = asked.lease_id
+join holdfast.leases as l on l.id = q.lease_id and l.worker_id = $1::text::integer
+join holdfast.types as t on t.id = q.type_id
+left join holdfast.bodies as b on b.id = q.job_id
+
+-- name: leasesOfWorker
+-- Of these leases, those that are this worker's.
+select l.id as lease from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
+
+-- name: whyLost
+-- Why attempts of this worker hold no lease any more.
+select asked.id::text as id, holdfast.why_lost(asked.id, $1::text::integer) as why from unnest($2::uuid[]) as asked (id)
+
+-- name: closeEmptyLeases
+-- Removes leases of a worker under which nothing runs any more.
+select holdfast.close_empty_leases($1::text::integer, $2::bigint[])::text as done
+
+-- name: checkpointsOfJobs
+-- Where the next attempts of these jobs are to go on. No row for one: at the beginning.
+select job_id::text as id, value from holdfast.checkpoints where job_id = any ($1::uuid[])
+
+-- name: linesOfAttempts
+-- How many lines of the log these attempts have; no more than $3 are counted.
+select asked.id::text as id, (
+  select count(*) from (
+    select from holdfast.log_lines as l where l.job_id = asked.id and l.attempt = asked.attempt limit $3::text::integer
+  ) as kept)::integer as lines
+from unnest($1::uuid[], $2::smallint[]) as asked (id, attempt)
+
+-- name: drainRemoteWorker
+-- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
+select holdfast.drain_remote_worker($1::text::integer, holdfast.acting($2::text, $4::text), $3::text) as known

@@ -1,0 +1,128 @@
+import { defineType } from 'holdfast'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Contract, contractOf } from '../support/contract.js'
+import { type Serving, serve } from '../support/serving.js'
+
+const nobody = '01900000-0000-7000-8000-00000000dead'
+let serving: Serving
+let call: Contract
+let operator: string
+let worker: string
+
+beforeAll(async () => {
+  serving = await serve()
+  const types = ['mail', 'bill', 'many'].map((type) => defineType({ type, limits: { breaker: false } }))
+  await serving.holdfast.types.update(types)
+  call = await contractOf(serving)
+  operator = (await serving.holdfast.access.createKey({ service: 'on-call', roles: ['operator'] }, { by: 'ada' })).key
+  worker = (await call('POST', '/worker/register', { name: 'w', types: types.map(({ type }) => type) })).body.worker
+})
+afterAll(() => serving.end())
+
+/** Jobs that have died of that, in the order they were enqueued. */
+async function died(type: string, message: string, count = 1): Promise<string[]> {
+  const asked = Array.from({ length: count }, (_, n) => ({ type, payload: { n } }))
+  const ids = (await serving.holdfast.enqueueMany(asked)).map(({ id }) => id)
+  const { jobs } = (await call('POST', '/worker/claim', { worker, types: [type], limit: count, wait: '20s' })).body
+  const end = { result: 'fail', fatal: true, error: { name: 'Error', message, stack: 'at some/file.js' } }
+  const results = jobs.map(({ id, lease }: { id: string; lease: string }) => ({ job: id, lease, ...end }))
+  await call('POST', '/worker/settle', { worker, results })
+  return ids
+}
+
+describe('GET /admin/dlq', () => {
+  test('lists dead letters newest first, by type, reason, error and time, in pages', async () => {
+    const [mail] = await died('mail', 'Connection refused')
+    const [bill] = await died('bill', 'no such customer')
+    const found = async (query = '') =>
+      (await call('GET', `/admin/dlq${query}`, undefined, operator)).body.letters.map(({ id }: { id: string }) => id)
+    expect(await found()).toEqual([bill, mail])
+    expect(await found('?type=mail')).toEqual([mail])
+    expect(await found('?error=CUSTOMER')).toEqual([bill])
+    expect(await found('?reason=poison')).toEqual([])
+    expect(await found('?died_before=2020-01-01T00:00:00Z')).toEqual([])
+    const first = (await call('GET', '/admin/dlq?limit=1', undefined, operator)).body
+    expect(first.letters).toMatchObject([{ id: bill, reason: 'fatal', error: { message: 'no such customer' } }])
+    expect(first.letters[0].error).not.toHaveProperty('stack')
+    expect(await found(`?limit=1&cursor=${first.next}`)).toEqual([mail])
+    const impossible = Buffer.from(`2026-02-31T00:00:00.000000Z ${nobody}`).toString('base64url')
+    expect((await call('GET', `/admin/dlq?cursor=${impossible}`)).body).toMatchObject({ status: 400, field: 'cursor' })
+    expect((await call('GET', '/admin/dlq?type=unheard_of')).status).toBe(422)
+  })
+
+  test('/:id shows one with its payload and every attempt; what is not dead is 404', async () => {
+    const [id] = await died('mail', 'gone')
+    const { body } = await call('GET', `/admin/dlq/${id}`, undefined, operator)
+    expect(body).toMatchObject({ id, status: 'dead', reason: 'fatal', payload: { n: 0 }, error: { message: 'gone' } })
+    expect(body.attempts).toMatchObject([{ outcome: 'failed', worker: 'w', error: { stack: 'at some/file.js' } }])
+    const { id: alive } = await serving.holdfast.enqueue('mail', {}, { delay: '1h' })
+    expect((await call('GET', `/admin/dlq/${alive}`)).status).toBe(404)
+    expect((await call('GET', `/admin/dlq/${nobody}`)).status).toBe(404)
+  })
+})
+
+describe('POST /admin/dlq/:id', () => {
+  test('/replay makes it due again, with another payload too; a second time is 409', async () => {
+    const [id] = await died('mail', 'gone')
+    const replayed = await call('POST', `/admin/dlq/${id}/replay`, { payload: { to: 'ada' }, why: 'repaired' }, operator)
+    expect(replayed.body).toEqual({ id, done: true, was: 'dead', status: 'pending' })
+    const { body } = await call('GET', `/jobs/${id}`)
+    expect(body).toMatchObject({ status: 'pending', attempt: 1, payload: { to: 'ada' } })
+    expect(body.changes).toMatchObject([{ move: 'replay', by: 'on-call', before: { payload: { n: 0 } } }])
+    const again = await call('POST', `/admin/dlq/${id}/replay`, {}, operator)
+    expect(again.body).toMatchObject({ status: 409, code: 'conflict', detail: /already replayed by on-call/ })
+    expect((await call('POST', `/admin/dlq/${nobody}/replay`)).status).toBe(404)
+    const [line] = await serving.holdfast.audit({ action: 'replay_job', target: id as string })
+    expect(line).toMatchObject({ actor: 'on-call', origin: '127.0.0.1', why: 'repaired', after: { new_payload: true } })
+    // The log is kept for ever, and payloads are not.
+    expect(JSON.stringify(line)).not.toMatch(/"n"|"to"/)
+    await serving.holdfast.cancel(id as string, { by: 'ada' })
+  })
+
+  test('/discard ends it for good', async () => {
+    const [id] = await died('bill', 'gone')
+    expect((await call('POST', `/admin/dlq/${id}/discard`, { why: 'nobody needs it' }, operator)).body).toMatchObject({
+      done: true,
+      status: 'discarded',
+    })
+    expect((await call('POST', `/admin/dlq/${id}/discard`, {}, operator)).status).toBe(409)
+    expect(await serving.holdfast.audit({ action: 'discard_job' })).toMatchObject([{ target: id, why: 'nobody needs it' }])
+  })
+
+  test('is refused to a key that may look and not act', async () => {
+    const { key } = await serving.holdfast.access.createKey({ service: 'looker', roles: ['viewer'] }, { by: 'ada' })
+    const [id] = await died('bill', 'gone')
+    expect((await call('GET', `/admin/dlq/${id}`, undefined, key)).status).toBe(200)
+    expect((await call('POST', `/admin/dlq/${id}/replay`, {}, key)).status).toBe(403)
+    expect((await call('POST', '/admin/dlq/discard', { filter: { all: true }, dry_run: false }, key)).status).toBe(403)
+  })
+})
+
+describe('POST /admin/dlq/replay and /admin/dlq/discard', () => {
+  test('count what a filter finds, and do it only when they are told to', async () => {
+    const ids = await died('many', 'flood', 7)
+    const ask = (move: string, more: object = {}) =>
+      call('POST', `/admin/dlq/${move}`, { filter: { type: 'many' }, ...more }, operator)
+    expect((await ask('replay')).body).toMatchObject({ dry_run: true, matched: 7, done: 0 })
+    expect((await call('GET', `/jobs/${ids[0]}`)).body.status).toBe('dead')
+    const some = (await ask('replay', { dry_run: false, at_most: 2, why: 'a few first' })).body
+    expect(some).toMatchObject({ dry_run: false, matched: 2, done: 2, refused: {} })
+    expect((await call('GET', `/jobs/${ids[6]}`)).body.status).toBe('pending')
+    expect((await ask('discard', { dry_run: false })).body).toMatchObject({ matched: 5, done: 5 })
+    expect((await ask('discard', { dry_run: false })).body).toMatchObject({ matched: 0, done: 0 })
+    const [line] = await serving.holdfast.audit({ action: 'replay_jobs' })
+    expect(line).toMatchObject({ actor: 'on-call', target: '2 jobs', why: 'a few first' })
+  })
+
+  test('refuse a filter that is empty, misspelt or missing', async () => {
+    for (const [body, field] of [
+      [{ filter: {}, dry_run: false }, 'filter'],
+      [{ filter: { typ: 'mail' } }, 'filter.typ'],
+      [{ filter: { reason: 'bad luck' } }, 'filter.reason'],
+      [{ dry_run: false }, 'filter'],
+      [{ filter: { all: true }, at_most: 0 }, 'at_most'],
+    ] as const) {
+      expect((await call('POST', '/admin/dlq/discard', body)).body).toMatchObject({ status: 400, field })
+    }
+  })
+})

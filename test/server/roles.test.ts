@@ -1,0 +1,133 @@
+import { createServer, rules } from 'holdfast/server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
+
+const who = { by: 'ada' }
+/** What each role that comes with the installation allows, written down once more: a change of either has to be meant. */
+const allowed: Record<string, string[]> = {
+  producer: ['jobs:enqueue', 'jobs:read', 'jobs:cancel'],
+  worker: ['jobs:work'],
+  viewer: ['jobs:read', 'workers:view'],
+  operator: ['jobs:read', 'jobs:cancel', 'workers:view', 'workers:manage', 'dlq:manage'],
+  admin: [...new Set(Object.values(rules))],
+  'night-watch': ['workers:view'],
+}
+
+let serving: Serving
+const keys: Record<string, string> = {}
+
+beforeAll(async () => {
+  serving = await serve()
+  await serving.holdfast.access.setRole('night-watch', ['workers:view'], who)
+  for (const role of Object.keys(allowed)) {
+    const made = await serving.holdfast.access.createKey({ service: `the-${role}`, roles: [role] }, who)
+    keys[role] = made.key
+  }
+})
+afterAll(() => serving.end())
+
+/** An address of the route where there is nothing, so that whoever is let in is told that and changes nothing. */
+const somewhere = (path: string) =>
+  path.replace(':id', path.includes('/keys/') ? '999' : '01900000-0000-7000-8000-00000000dead').replace(/:\w+/, 'nothing')
+
+describe('every route × method × role', () => {
+  const matrix = Object.entries(rules).flatMap(([route, rule]) =>
+    [...Object.keys(allowed), 'the admin key', 'no key', 'a wrong key'].map((role) => [route, role, rule] as const),
+  )
+
+  test.each(matrix)('%s as %s', async (route, role, rule) => {
+    const [method, path] = route.split(' ') as [string, string]
+    const key = role === 'no key' ? null : role === 'the admin key' ? adminKey : (keys[role] ?? 'hf_of-nobody-at-all')
+    const response = await serving.call(method, somewhere(path), undefined, key)
+    await response.text()
+    const isIn =
+      rule === 'open' || role === 'the admin key' || (role in allowed && (rule === 'any key' || allowed[role]?.includes(rule)))
+    const expected = isIn ? 'let in' : role in allowed ? 403 : 401
+    expect([401, 403].includes(response.status) ? response.status : 'let in').toBe(expected)
+    expect(response.status).toBeLessThan(500)
+  })
+
+  test('is the table and nothing else: what is described is ruled, and what is ruled is there', async () => {
+    const { paths } = (await (await serving.call('GET', '/openapi.json')).json()) as { paths: Record<string, object> }
+    const described = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+    )
+    const undescribed = ['GET /', 'GET /page/page.js', 'GET /page/page.css', 'GET /page/icon.svg']
+    expect([...described, ...undescribed].sort()).toEqual(Object.keys(rules).sort())
+  })
+
+  test('a route without a rule does not start', () => {
+    const server = createServer(serving.holdfast, { adminKey, logger: quiet })
+    expect(() => server.get('/new', async () => 'data')).toThrow('no rule says who may call GET /new')
+  })
+})
+
+describe('a refusal', () => {
+  test('names the permission that is missing, and comes before the body is read', async () => {
+    const response = await fetch(`${serving.address}/admin/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys.viewer}`, 'content-type': 'application/json' },
+      body: 'no json',
+    })
+    expect(response.status).toBe(403)
+    expect(await response.json()).toMatchObject({ code: 'forbidden', detail: expect.stringContaining('this needs admin') })
+  })
+
+  test('of a job type the key is not for is 403, also in a batch, and nothing is stored', async () => {
+    const { key } = await serving.holdfast.access.createKey({ service: 'narrow', roles: ['producer'], types: ['greet'] }, who)
+    for (const [path, body] of [
+      ['/jobs', { type: 'pay', payload: {} }],
+      [
+        '/jobs/batch',
+        {
+          jobs: [
+            { type: 'greet', payload: {} },
+            { type: 'pay', payload: {} },
+          ],
+        },
+      ],
+    ] as const) {
+      const response = await serving.call('POST', path, body, key)
+      expect(response.status).toBe(403)
+      expect(await response.json()).toMatchObject({ code: 'forbidden', field: 'type', detail: /not for jobs of type "pay"/ })
+    }
+    const { rows } = await serving.sql.query('select count(*)::integer as count from holdfast.bodies')
+    expect(rows).toEqual([{ count: 0 }])
+  })
+})
+
+describe('a key', () => {
+  test('that is revoked here is refused at once, and elsewhere within seconds', async () => {
+    const made = await serving.holdfast.access.createKey({ service: 'gone', roles: ['viewer'] }, who)
+    const other = createServer(serving.holdfast, { adminKey, logger: quiet })
+    const elsewhere = () => other.inject({ url: '/jobs', headers: { authorization: `Bearer ${made.key}` } })
+    expect((await elsewhere()).statusCode).toBe(200)
+    expect((await serving.call('GET', '/jobs', undefined, made.key)).status).toBe(200)
+    expect((await serving.call('DELETE', `/admin/keys/${made.id}`)).status).toBe(200)
+    expect((await serving.call('GET', '/jobs', undefined, made.key)).status).toBe(401)
+    await eventually(async () => (await elsewhere()).statusCode === 401)
+    await other.close()
+  })
+
+  test('has so many requests a second, and is told when to come back; others are not held up', async () => {
+    const { key } = await serving.holdfast.access.createKey({ service: 'hasty', roles: ['viewer'], rateLimit: 2 }, who)
+    const answers = await Promise.all(Array.from({ length: 12 }, () => serving.call('GET', '/jobs', undefined, key)))
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(await refused[0]?.json()).toMatchObject({ code: 'rate_limited', status: 429 })
+    expect((await serving.call('GET', '/jobs', undefined, keys.viewer)).status).toBe(200)
+    await eventually(async () => (await serving.call('GET', '/jobs', undefined, key)).status === 200)
+  })
+
+  test('pays for each job of a batch', async () => {
+    const { key } = await serving.holdfast.access.createKey({ service: 'bulk', roles: ['producer'], rateLimit: 5 }, who)
+    const jobs = Array.from({ length: 60 }, () => ({ type: 'nobody_knows', payload: {} }))
+    expect((await serving.call('POST', '/jobs/batch', { jobs }, key)).status).toBe(422)
+    const next = await serving.call('GET', '/jobs', undefined, key)
+    expect(next.status).toBe(429)
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(5)
+  })
+})

@@ -1,0 +1,293 @@
+import { defineType } from 'holdfast'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { adminKey, type Serving, serve } from '../support/serving.js'
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes back is what is tested
+type Answer = any
+let serving: Serving
+let worker: string
+const type = defineType({ type: 'remote', maxAttempts: 2, backoff: { base: '1h', jitter: 0 }, limits: { breaker: false } })
+
+beforeAll(async () => {
+  serving = await serve()
+  await serving.holdfast.types.update([type])
+})
+afterAll(() => serving.end())
+beforeEach(async () => {
+  await serving.holdfast.cancelMany({ all: true }, { by: 'the test before' })
+  worker = (await ask('register', { name: 'w', types: ['remote'] })).worker
+})
+
+async function send(path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+  return fetch(`${serving.address}/worker/${path}`, { method: 'POST', headers, body: JSON.stringify(body), ...init })
+}
+
+async function ask(path: string, body: unknown): Promise<Answer> {
+  return (await send(path, body)).json()
+}
+
+const enqueue = async (payload: unknown = {}, options = {}) => (await serving.holdfast.enqueue(type, payload, options)).id
+const claim = async (more: object = {}) => (await ask('claim', { worker, ...more })).jobs as Answer[]
+const settle = async (job: Answer, result: string, more: object = {}) =>
+  (await ask('settle', { worker, results: [{ job: job.id, lease: job.lease, result, ...more }] })).results[0]
+const status = async (id: string) => (await serving.holdfast.job(id))?.status
+
+describe('POST /worker/claim', () => {
+  test('answers with jobs of the registered types, the highest priority first, and never more than asked', async () => {
+    const low = await enqueue({ n: 1 }, { priority: 1 })
+    const high = await enqueue({ n: 2 }, { priority: 9 })
+    const jobs = await claim({ limit: 1 })
+    expect(jobs).toMatchObject([
+      {
+        id: high,
+        type: 'remote',
+        attempt: 1,
+        max_attempts: 2,
+        priority: 9,
+        payload: { n: 2 },
+        lease_ms: 60_000,
+        timeout_ms: 300_000,
+      },
+    ])
+    expect((await claim({ limit: 100 })).map((job) => job.id)).toEqual([low])
+    expect(await claim()).toEqual([])
+  })
+
+  test('waits for a job and has it as soon as it is enqueued, though nobody else looks', async () => {
+    const waiting = claim({ wait: '30s' })
+    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    const id = await enqueue()
+    const enqueuedAt = performance.now()
+    expect((await waiting).map((job) => job.id)).toEqual([id])
+    // Far less than the poll it would fall back to, also on a machine that is busy with other things.
+    expect(performance.now() - enqueuedAt).toBeLessThan(1_500)
+    expect((await serving.sql.query('select from holdfast.sleepers')).rowCount).toBe(0)
+  })
+
+  test('wakes of many who wait as many as there are jobs', async () => {
+    const waiting = Array.from({ length: 5 }, () => claim({ wait: '20s' }))
+    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    const jobs = await serving.holdfast.enqueueMany(Array.from({ length: 5 }, () => type.job({})))
+    const got = (await Promise.all(waiting)).flat().map((job) => job.id)
+    expect(got.sort()).toEqual(jobs.map(({ id }) => id).sort())
+  })
+
+  test('claims nothing for a caller who has hung up, and answers all who wait when the server closes', async () => {
+    const hungUp = new AbortController()
+    const waiting = send('claim', { worker, wait: '30s' }, { signal: hungUp.signal }).catch((error) => error.name)
+    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    hungUp.abort()
+    expect(await waiting).toBe('AbortError')
+    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 0)
+    const id = await enqueue()
+    expect(await status(id)).toBe('pending')
+    await claim()
+    const left = claim({ wait: '30s' })
+    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    await serving.comeBack()
+    expect(await left).toEqual([])
+  })
+
+  test('gives back what the worker never heard of, without spending an attempt', async () => {
+    const id = await enqueue()
+    const [unheard] = await claim()
+    expect(unheard.id).toBe(id)
+    expect(await claim({ holding: [], wait: '20s' })).toMatchObject([{ id, attempt: 1 }])
+    expect(await settle(unheard, 'complete')).toMatchObject({ settled: false, code: 'lease_lost' })
+  })
+
+  test('keeps to the slots a lane has in one worker', async () => {
+    await serving.holdfast.flow.setLane('default', { workerSlots: 2 }, { by: 'ada' })
+    await serving.holdfast.enqueueMany(Array.from({ length: 4 }, () => type.job({})))
+    // What a worker knows of its lanes may be a second old.
+    const jobs = await eventually(async () => {
+      const claimed = await claim({ limit: 10 })
+      if (claimed.length === 2) return claimed
+      for (const job of claimed) await settle(job, 'hand_back')
+      return false
+    })
+    expect(await claim({ limit: 10 })).toEqual([])
+    await settle(jobs[0], 'complete')
+    expect(await claim({ limit: 10, wait: '20s' })).toHaveLength(1)
+    await serving.holdfast.flow.setLane('default', { workerSlots: null }, { by: 'ada' })
+    expect(await claim({ limit: 10, wait: '20s' })).toHaveLength(1)
+  })
+})
+
+describe('POST /worker/settle', () => {
+  test('completes, fails by the backoff of the type, by an asked delay or for good, snoozes and hands back, many at once', async () => {
+    const ids = (await serving.holdfast.enqueueMany(Array.from({ length: 6 }, (_, n) => type.job({ n })))).map(({ id }) => id)
+    const jobs = await claim({ limit: 6 })
+    expect(jobs.map(({ id }) => id)).toEqual(ids)
+    const error = { name: 'Oops', message: 'no', code: 'E1' }
+    const how = [
+      { result: 'complete', ran_ms: 0.5 },
+      { result: 'fail', error },
+      { result: 'fail', error, retry_after: '5m' },
+      { result: 'fail', error, fatal: true },
+      { result: 'snooze', delay: '10m' },
+      { result: 'hand_back' },
+    ]
+    const answer = await ask('settle', { worker, results: jobs.map(({ id, lease }, i) => ({ job: id, lease, ...how[i] })) })
+    expect(answer.results).toEqual(ids.map((job) => ({ job, settled: true })))
+    const stories = await Promise.all(ids.map((id) => serving.holdfast.job(id)))
+    expect(stories.map((story) => story?.status)).toEqual(['completed', 'failed', 'failed', 'dead', 'scheduled', 'pending'])
+    const dueInMin = stories.map((story) => story?.dueAt && Math.round((story.dueAt.getTime() - Date.now()) / 60_000))
+    expect(dueInMin.slice(1, 5)).toEqual([60, 5, null, 10])
+    expect(stories[3]?.attempts).toMatchObject([{ outcome: 'failed', error }])
+    expect(stories[5]).toMatchObject({ attempt: 1, attempts: [] })
+    // Nothing is left under the lease, so it is gone.
+    expect((await serving.sql.query('select from holdfast.leases where id = $1', [jobs[0].lease])).rowCount).toBe(0)
+  })
+
+  test('answers a second try of the same call that it was done already', async () => {
+    const id = await enqueue()
+    const [job] = await claim()
+    expect(await settle(job, 'complete')).toEqual({ job: id, settled: true })
+    expect(await settle(job, 'complete')).toEqual({ job: id, settled: true, already: true })
+    expect((await serving.holdfast.job(id))?.attempts).toHaveLength(1)
+  })
+
+  test('changes nothing under the lease of another worker, however it was come by', async () => {
+    const id = await enqueue()
+    const [job] = await claim()
+    const other = (await ask('register', { name: 'thief', types: ['remote'] })).worker
+    const stolen = { job: id, lease: job.lease }
+    const answer = await ask('settle', {
+      worker: other,
+      results: [{ ...stolen, result: 'complete' }],
+      said: [{ ...stolen, lines: ['x'], checkpoint: 1 }],
+    })
+    expect(answer.results).toEqual([{ job: id, settled: false, code: 'lease_lost' }])
+    expect((await ask('heartbeat', { worker: other, leases: [job.lease] })).lost).toEqual([job.lease])
+    expect(await status(id)).toBe('processing')
+    expect(await serving.holdfast.log(id)).toEqual([])
+    expect((await ask('heartbeat', { worker, leases: [job.lease] })).lost).toEqual([])
+  })
+
+  test('does not take the number of a worker without its secret, nor one that has signed off', async () => {
+    const [id = ''] = worker.split('.')
+    for (const forged of [id, `${id}.${'A'.repeat(43)}`, `0.${'A'.repeat(43)}`, 'x', `${worker}x`]) {
+      const response = await send('claim', { worker: forged })
+      expect([response.status, ((await response.json()) as Answer).code]).toEqual([409, 'unknown_worker'])
+    }
+    const job = await enqueue()
+    await claim()
+    expect(await ask('sign-off', { worker })).toEqual({ handed_back: 1 })
+    expect(await status(job)).toBe('pending')
+    expect((await ask('claim', { worker })).code).toBe('unknown_worker')
+    const { rows } = await serving.sql.query('select token_hash::text as hash from holdfast.workers where id = $1', [id])
+    expect(rows[0].hash).not.toContain(worker.split('.')[1])
+  })
+})
+
+describe('POST /worker/heartbeat', () => {
+  test('renews, says which leases are lost and which jobs were cancelled, and keeps what handlers say', async () => {
+    const [kept = '', cancelled = ''] = [await enqueue(), await enqueue()]
+    const jobs = await claim({ limit: 2, lease: '5s' })
+    await serving.holdfast.cancel(cancelled, { by: 'ada' })
+    const lease = jobs[0].lease
+    const lines = ['one', { line: 'two', level: 'warn' }]
+    const said = [{ job: kept, lease, progress: 0.25, note: 'page 1', lines, checkpoint: { page: 1 } }]
+    const answer = await ask('heartbeat', { worker, leases: [lease, '999999'], lease: '1h', said })
+    expect(answer).toEqual({ lost: ['999999'], cancelled: [cancelled], unheard: [], drain: null })
+    const { rows } = await serving.sql.query(
+      `select expires_at > now() + interval '50 minutes' as renewed from holdfast.leases where id = $1`,
+      [lease],
+    )
+    expect(rows).toEqual([{ renewed: true }])
+    expect(await serving.holdfast.job(kept)).toMatchObject({ progress: { fraction: 0.25, note: 'page 1', attempt: 1 } })
+    expect(await serving.holdfast.log(kept)).toMatchObject([
+      { attempt: 1, level: 'info', line: 'one' },
+      { attempt: 1, level: 'warn', line: 'two' },
+    ])
+    expect(
+      (await ask('heartbeat', { worker, leases: [lease], said: [{ job: cancelled, lease, lines: ['late'] }] })).unheard,
+    ).toEqual([cancelled])
+  })
+})
+
+test('of an attempt that logs without end ten thousand lines are kept, and the last one says so', async () => {
+  const id = await enqueue()
+  const [{ lease }] = (await claim()) as [Answer]
+  const earlier = `insert into holdfast.log_lines (job_id, attempt, at, line) select $1, 1, now(), n from generate_series(1, 9998) as n`
+  await serving.sql.query(earlier, [id])
+  const say = (lines: string[]) => ask('heartbeat', { worker, leases: [lease], said: [{ job: id, lease, lines, progress: 0.5 }] })
+  await say(['a', 'b', 'c'])
+  await say(['d'])
+  const { rows } = await serving.sql.query('select line from holdfast.log_lines where job_id = $1 order by id desc limit 2', [id])
+  expect(rows).toEqual([{ line: expect.stringContaining('has logged 10000 lines') }, { line: 'a' }])
+  const { rows: kept } = await serving.sql.query('select count(*)::int as n from holdfast.log_lines where job_id = $1', [id])
+  expect(kept).toEqual([{ n: 10_000 }])
+})
+
+describe('a key that is not for every type', () => {
+  test('signs on and claims for its own types only, also with the token of another worker', async () => {
+    const { access } = serving.holdfast
+    const { key } = await access.createKey({ service: 'narrow', roles: ['worker'], types: ['other'] }, { by: 'ada' })
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    for (const [path, body] of [
+      ['register', { name: 'n', types: ['remote'] }],
+      ['register', { name: 'n', types: [{ type: 'remote', max_attempts: 1 }] }],
+      ['claim', { worker }],
+    ] as const) {
+      const response = await send(path, body, { headers })
+      expect([response.status, ((await response.json()) as Answer).code], path).toEqual([403, 'forbidden'])
+    }
+    expect((await send('register', { name: 'n', types: [{ type: 'other' }] }, { headers })).status).toBe(201)
+  })
+})
+
+describe('what is wrong in a request', () => {
+  const job = '01900000-0000-7000-8000-000000000001'
+  test.each([
+    ['claim', { limt: 3 }, 'limt', 'did you mean "limit"?'],
+    ['claim', { limit: 1e9 }, 'limit', 'from 1 to 100'],
+    ['claim', { limit: '5' }, 'limit', 'a whole number'],
+    ['claim', { wait: '31s' }, 'wait', '30000'],
+    ['claim', { lease: '10ms' }, 'lease', 'between 1000'],
+    ['claim', { types: ['remot'] }, 'types', 'did you mean "remote"?'],
+    ['heartbeat', {}, 'leases', 'is missing'],
+    ['heartbeat', { leases: ['..'] }, 'leases[0]', 'the lease of a claimed job'],
+    ['heartbeat', { leases: [], said: [{ job, lease: '1', progress: 7 }] }, 'said[0].progress', 'from 0 to 1'],
+    [
+      'heartbeat',
+      { leases: [], said: [{ job, lease: '1', lines: [{ line: 'x', level: 'loud' }] }] },
+      'said[0].lines[0].level',
+      'info',
+    ],
+    ['settle', { results: [] }, 'results', '1 to 100'],
+    ['settle', { results: [{ job, lease: '1', result: 'done' }] }, 'results[0].result', 'it can be complete, fail'],
+    ['settle', { results: [{ job, lease: '1', result: 'complete', eror: {} }] }, 'results[0].eror', 'did you mean "error"?'],
+    ['settle', { results: [{ job, lease: '1', result: 'complete', fatal: true }] }, 'results[0].fatal', 'only for'],
+    ['settle', { results: [{ job, lease: '1', result: 'snooze' }] }, 'results[0].delay', 'is missing'],
+    ['settle', { results: [{ job, lease: '1', result: 'fail' }] }, 'results[0].error', 'is missing'],
+    ['settle', { results: [{ job: 'x'.repeat(36), lease: '1', result: 'complete' }] }, 'results[0].job', 'the id of a job'],
+    ['settle', { results: [1, 2].map(() => ({ job, lease: '1', result: 'complete' })) }, 'results', 'twice'],
+  ])('POST /worker/%s with %j is refused at %s', async (path, body, field, detail) => {
+    const response = await send(path, { worker, ...body })
+    const problem = (await response.json()) as Answer
+    expect(response.status).toBe(400)
+    expect(response.headers.get('content-type')).toContain('application/problem+json')
+    expect(problem).toMatchObject({ code: 'invalid_option', field })
+    expect(problem.detail).toContain(detail)
+  })
+
+  test('a type nobody defined is refused, and defined by whoever registers with its definition', async () => {
+    const unknown = await send('register', { name: 'w', types: ['remote', 'nobody.knows'] })
+    expect(unknown.status).toBe(422)
+    expect(((await unknown.json()) as Answer).code).toBe('unknown_type')
+    const backoff = { base: '2m', factor: 3, jitter: 0 }
+    expect(await ask('register', { name: 'w', types: [{ type: 'from.afar', max_attempts: 7, backoff }] })).toMatchObject({
+      types: ['from.afar'],
+    })
+    const { rows } = await serving.sql.query(`select max_attempts, backoff from holdfast.types where name = 'from.afar'`)
+    expect(rows).toEqual([{ max_attempts: 7, backoff: { base: 120_000, factor: 3, cap: 3_600_000, jitter: 0 } }])
+  })
+
+  test('no key is no worker', async () => {
+    expect((await send('claim', { worker }, { headers: { 'content-type': 'application/json' } })).status).toBe(401)
+  })
+})
