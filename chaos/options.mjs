@@ -22,9 +22,13 @@ export function readOptions(words) {
 /** How the minutes of a long run are shared out; the negative controls take what they need, less than two of them. */
 const shares = { sweep: 0.45, campaigns: 0.25, scenarios: 0.15, soak: 0.1 }
 
+/** The short run is one of ten minutes; on a busy machine fewer cases of the sweep fit into them. */
+const shortSweepMs = 120_000
+
 /** How long a part may take; for ever where nobody has said. */
-export function timeFor(part, { minutes, only }) {
-  return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 * (only ? 1 : shares[part])
+export function timeFor(part, { minutes, only, long }) {
+  if (minutes !== undefined) return minutes * 60_000 * (only ? 1 : shares[part])
+  return part === 'sweep' && !long && !only ? shortSweepMs : Number.POSITIVE_INFINITY
 }
 
 /** Whether a part with names under this prefix has anything to do for --only. */

@@ -36,8 +36,8 @@ ${bound(struck, violated)}`,
       ? 'Nothing failed.'
       : `What failed:\n\n${failures.map(({ name, violations }) => `- \`${name}\`: ${violations[0].split('\n')[0]}`).join('\n')}`,
     asynchronousLoss &&
-      `A standby that was not waited for was promoted: of ${number(asynchronousLoss.acknowledged)} jobs that were acknowledged after the last
-that it had received, ${number(asynchronousLoss.lost)} are lost, and nothing else is.`,
+      `A standby that was not waited for was cut off and promoted: of ${number(asynchronousLoss.acknowledged)} jobs that were acknowledged meanwhile
+${number(asynchronousLoss.lost)} are lost, and nothing else is.`,
     table(
       ['fault', 'times'],
       Object.entries(faults)
