@@ -10,7 +10,7 @@ export interface ClaimedJob {
   readonly priority: number
   readonly attempt: number
   readonly maxAttempts: number
-  readonly createdAt: Date
+  readonly createdAtMs: number
   readonly payload: string | null
   /** It came through a gate, and its start is counted. */
   readonly gated?: boolean

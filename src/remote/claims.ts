@@ -72,8 +72,9 @@ export class RemoteClaims {
   /** Frees jobs whose worker has gone before it could hear of them: no attempt is spent, and none is recorded. */
   async handBack(worker: RemoteWorker, rows: readonly RemoteClaim[]): Promise<void> {
     const settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null } as const
-    const ended = rows.map(({ id, lease }) => ({ jobId: id, lease, settlement, error: null, startedAgoMs: null, endedAgoMs: 0 }))
-    await this.#store.settle(worker.id, ended, [...new Set(rows.map(({ lease }) => lease))])
+    const nowMs = monotonicMs()
+    const ended = rows.map(({ id, lease }) => ({ job: { id, lease }, settlement, startedAtMs: null, endedAtMs: nowMs }))
+    await this.#store.settle(worker.id, ended, nowMs, [...new Set(rows.map(({ lease }) => lease))])
   }
 
   /** Whether polls are no longer kept waiting. */

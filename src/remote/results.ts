@@ -1,5 +1,5 @@
+import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import { encodeFailure, type Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
 import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
@@ -8,7 +8,8 @@ import { decide } from '../settle/decide.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { LostRow } from '../store/rows.js'
 import type { SaidRow } from '../store/sayings-store.js'
-import type { EndedAttempt, Store } from '../store/store.js'
+import type { EndedAttempt } from '../store/settle-values.js'
+import type { Store } from '../store/store.js'
 import type { RemoteWorker } from './workers.js'
 
 export interface RemoteAttempt {
@@ -57,8 +58,9 @@ export class RemoteResults {
     const leases = [...new Set(results.map(({ lease }) => lease))]
     const own = await this.#store.remote.leasesOf(worker.id, leases)
     const held = await this.#held(worker, results)
-    const ended = results.filter(({ lease }) => own.has(lease)).map((result) => endedAttempt(result, held.get(keyOf(result))))
-    const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, []) : []
+    const nowMs = monotonicMs()
+    const ended = results.filter(({ lease }) => own.has(lease)).map((result) => endedAttempt(result, held.get(keyOf(result)), nowMs))
+    const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, nowMs, []) : []
     if (own.size > 0) await this.#store.remote.closeEmpty(worker.id, [...own])
     const foreign = results.filter(({ lease }) => !own.has(lease)).map(({ job }) => job)
     if (foreign.length > 0) lost.push(...(await this.#store.remote.whyLost(worker.id, foreign)))
@@ -106,8 +108,10 @@ function keyOf({ job, lease }: RemoteAttempt): string {
   return `${job} ${lease}`
 }
 
-function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAttemptRow | undefined): EndedAttempt {
-  if (!held) return { jobId: job, lease, settlement: nothing, error: null, startedAgoMs: null, endedAgoMs: 0 }
+function endedAttempt(result: RemoteResult, held: HeldAttemptRow | undefined, nowMs: number): EndedAttempt {
+  const { job: id, lease, outcome, ranMs } = result
+  const job = { id, lease }
+  if (!held) return { job, settlement: nothing, startedAtMs: null, endedAtMs: nowMs }
   const settlement = decide(
     outcome,
     { attempt: held.attempt, maxAttempts: held.max },
@@ -116,8 +120,7 @@ function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAt
   )
   // Without a start nothing is recorded, which is right only for a job that was never begun.
   const startedAgoMs = ranMs === undefined ? (outcome.kind === 'handed_back' ? null : held.age) : Math.min(ranMs, held.age)
-  const error = settlement.failure ? encodeFailure(settlement.failure as Failure) : null
-  return { jobId: job, lease, settlement, error, startedAgoMs, endedAgoMs: 0 }
+  return { job, settlement, startedAtMs: startedAgoMs === null ? null : nowMs - startedAgoMs, endedAtMs: nowMs }
 }
 
 function settledAs(job: string, why: LostRow['why'] | undefined): Settled {

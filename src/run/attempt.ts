@@ -38,6 +38,8 @@ export interface AttemptEvents {
   readCheckpoint(attempt: RunningAttempt): Promise<string | null>
 }
 
+const completed: Outcome = { kind: 'completed' }
+
 /** Which attempt the code that is running belongs to, through every await and timer it starts. */
 const currentAttempt = new AsyncLocalStorage<Attempt | undefined>()
 
@@ -131,7 +133,7 @@ export class Attempt implements RunningAttempt {
       const read = this.#payload()
       const payload = read instanceof Promise ? await read : read
       const answer = await this.job.type.run?.(payload, new AttemptContext(this))
-      outcome = answer instanceof Snooze ? snoozed(answer) : { kind: 'completed' }
+      outcome = answer instanceof Snooze ? snoozed(answer) : completed
     } catch (error) {
       outcome = failed(error)
     }

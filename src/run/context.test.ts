@@ -13,7 +13,7 @@ const job: ClaimedJob = {
   priority: 5,
   attempt: 2,
   maxAttempts: 3,
-  createdAt: new Date(0),
+  createdAtMs: 0,
   payload: '{}',
   claimedAtMs: 0,
 }

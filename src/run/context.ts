@@ -25,8 +25,8 @@ export class AttemptContext implements RunContext {
   readonly #attempt: Reachable
 
   constructor(attempt: Reachable) {
-    const { id, type, priority, attempt: number, maxAttempts, createdAt } = attempt.job
-    this.job = { id, type: type.type, priority, attempt: number, maxAttempts, createdAt }
+    const { id, type, priority, attempt: number, maxAttempts, createdAtMs } = attempt.job
+    this.job = { id, type: type.type, priority, attempt: number, maxAttempts, createdAt: new Date(createdAtMs) }
     this.#attempt = attempt
   }
 

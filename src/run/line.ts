@@ -25,6 +25,12 @@ export class Line<Thing> {
     this.#front = 0
   }
 
+  count(which: (thing: Thing) => boolean): number {
+    let found = 0
+    for (let i = this.#front; i < this.#places.length; i++) if (which(this.#places[i] as Thing)) found += 1
+    return found
+  }
+
   takeFirst(): Thing | undefined {
     return this.length === 0 ? undefined : this.#places[this.#front++]
   }

@@ -12,7 +12,7 @@ function claimed(count: number, over: Partial<ClaimedJob> & Pick<ClaimedJob, 'ty
     priority: 5,
     attempt: 1,
     maxAttempts: 5,
-    createdAt: new Date(0),
+    createdAtMs: 0,
     payload: '{}',
     claimedAtMs: performance.now(),
     ...over,

@@ -48,7 +48,6 @@ export class Slots {
   readonly #attemptEvents: AttemptEvents
   readonly #running = new Set<RunningAttempt>()
   readonly #line = new Line<ClaimedJob>()
-  readonly #byLane = new Map<number, number>()
   readonly #overruns = new Overruns()
   #averageMs: number | undefined
   #filling = false
@@ -91,7 +90,9 @@ export class Slots {
 
   /** How many jobs of one lane are held here, running or in line. */
   heldOf(lane: number): number {
-    return this.#byLane.get(lane) ?? 0
+    let held = this.#line.count((job) => job.lane === lane)
+    for (const { job } of this.#running) if (job.lane === lane) held += 1
+    return held
   }
 
   /** How many jobs may be claimed now. Zero until it is worth a statement. */
@@ -105,23 +106,20 @@ export class Slots {
   }
 
   add(jobs: readonly ClaimedJob[]): void {
-    const gated = jobs.filter((job) => job.gated)
-    this.#line.join(gated.length === 0 ? jobs : jobs.filter((job) => !job.gated))
-    if (gated.length > 0) this.#line.jump(gated)
-    for (const job of jobs) this.#count(job, 1)
+    if (jobs.some((job) => job.gated)) {
+      this.#line.join(jobs.filter((job) => !job.gated))
+      this.#line.jump(jobs.filter((job) => job.gated))
+    } else this.#line.join(jobs)
     this.#fill()
   }
 
   /** The leases are gone: what waits under them is forgotten, what runs is told. Returns how many jobs that were. */
   loseLeases(leases: ReadonlySet<string>): number {
-    const forgotten = this.#line.takeOut((job) => leases.has(job.lease))
-    for (const job of forgotten) this.#count(job, -1)
-    let lost = forgotten.length
+    let lost = this.#line.takeOut((job) => leases.has(job.lease)).length
     for (const attempt of this.#running) {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
-      this.#count(attempt.job, -1)
       this.#expectReturn(attempt)
       lost += 1
     }
@@ -132,28 +130,18 @@ export class Slots {
 
   /** The jobs were cancelled: what waits is dropped, what runs is told to stop and keeps its place until it has. */
   cancel(jobs: ReadonlySet<string>): void {
-    for (const job of this.#line.takeOut((job) => jobs.has(job.id))) {
-      this.#count(job, -1)
-      this.#events.ended(job, { kind: 'handed_back' }, null)
-    }
+    for (const job of this.#line.takeOut((job) => jobs.has(job.id))) this.#events.ended(job, { kind: 'handed_back' }, null)
     for (const attempt of [...this.#running]) if (jobs.has(attempt.job.id)) attempt.cancel()
   }
 
   /** Gives back what waits in line; no attempt was begun. */
   handBackWaiting(which?: (job: ClaimedJob) => boolean): void {
-    for (const job of this.#line.takeOut(which)) {
-      this.#count(job, -1)
-      this.#events.ended(job, { kind: 'handed_back' }, null)
-    }
+    for (const job of this.#line.takeOut(which)) this.#events.ended(job, { kind: 'handed_back' }, null)
   }
 
   /** Gives back what is still running, without spending the attempts. */
   handBackRunning(): void {
     for (const attempt of [...this.#running]) attempt.handBack()
-  }
-
-  #count(job: ClaimedJob, change: 1 | -1): void {
-    this.#byLane.set(job.lane, (this.#byLane.get(job.lane) ?? 0) + change)
   }
 
   #ahead(): number {
@@ -178,7 +166,6 @@ export class Slots {
 
   #ended(attempt: RunningAttempt, outcome: Outcome): void {
     this.#running.delete(attempt)
-    this.#count(attempt.job, -1)
     if (attempt.startedAtMs !== null) {
       const took = monotonicMs() - attempt.startedAtMs
       this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05

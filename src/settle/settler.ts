@@ -1,17 +1,12 @@
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
-import { encodeFailure } from '../job/failure.js'
-import type { Settlement } from '../job/settlement.js'
+import type { EndedAttempt } from '../store/settle-values.js'
 import { isRefusal } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
 /** A decided attempt on its way to the database. */
-export interface Settling {
+export interface Settling extends EndedAttempt {
   job: ClaimedJob
-  settlement: Settlement
-  /** Monotonic milliseconds; null where the handler never started. */
-  startedAtMs: number | null
-  endedAtMs: number
   /** Whether it was the last attempt under its lease. Undefined until it is first written. */
   closesLease: boolean | undefined
   /** Whether it was sent to the database before, whatever came of it. */
@@ -113,18 +108,8 @@ export class Settler {
     const finished = this.#finishedBy(batch)
     const again = new Set(batch.filter(({ tried }) => tried).map(({ job }) => job.id))
     for (const settling of batch) settling.tried = true
-    const rows = await this.#store.settle(
-      this.#worker,
-      batch.map(({ job, settlement, startedAtMs, endedAtMs }) => ({
-        jobId: job.id,
-        lease: job.lease,
-        settlement,
-        error: settlement.failure ? encodeFailure(settlement.failure) : null,
-        startedAgoMs: startedAtMs === null ? null : toMicroseconds(now - startedAtMs),
-        endedAgoMs: toMicroseconds(now - endedAtMs),
-      })),
-      finished.filter((lease) => !this.#unclosable.has(lease)),
-    )
+    const closed = finished.filter((lease) => !this.#unclosable.has(lease))
+    const rows = await this.#store.settle(this.#worker, batch, now, closed)
     // A try whose connection broke may have been written nevertheless; then the next one finds its own work done.
     const lost = new Map<string, 'cancelled' | 'lost'>()
     for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
@@ -153,9 +138,4 @@ export class Settler {
     }
     return finished
   }
-}
-
-/** As exact as the database's clock. The digits beyond would only have to be written, sent and read. */
-function toMicroseconds(ms: number): number {
-  return Math.round(ms * 1000) / 1000
 }

@@ -20,3 +20,8 @@ function element(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value)
   throw new TypeError(`an array element must be a string, number, bigint, boolean or null, not ${typeof value}`)
 }
+
+/** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */
+export function unlessAllNull<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] {
+  return values.every((value) => value === null) ? [] : values
+}

@@ -17,7 +17,7 @@ export interface ClaimedRow {
   max: number | null
   created: number | null
   payload: string | null
-  gated: boolean
+  gated: true | null
 }
 
 export interface RescuedRow {

@@ -1,8 +1,8 @@
 import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
-import type { Settlement } from '../job/settlement.js'
 import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
+import { unlessAllNull } from './array-literal.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
@@ -13,6 +13,7 @@ import { statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
+import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 
 export type { NewJob, Stands } from './new-job.js'
@@ -27,17 +28,6 @@ export interface RegisteredType {
   unique: Uniqueness | undefined
   /** A function only its own worker can call; for others the default holds. */
   backoff?: Backoff | BackoffFunction
-}
-
-/** One ended attempt on its way to history. */
-export interface EndedAttempt {
-  jobId: string
-  lease: string
-  settlement: Settlement
-  error: string | null
-  /** Milliseconds before now, by this machine's monotonic clock; null where the handler never started. */
-  startedAgoMs: number | null
-  endedAgoMs: number
 }
 
 /**
@@ -214,21 +204,17 @@ export class Store {
     return (await this.database.query(statement('extendLease'), [lease, worker, ms])).length > 0
   }
 
-  /** Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed. */
-  async settle(worker: number, ended: readonly EndedAttempt[], closedLeases: readonly string[]): Promise<LostRow[]> {
-    return this.database.query(statement('settleJobs'), [
-      ended.map((e) => e.jobId),
-      ended.map((e) => e.lease),
-      unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
-      unlessAllNull(ended.map(({ settlement: { move, outcome } }) => (move === 'complete' ? null : outcome))),
-      unlessAllNull(ended.map((e) => e.error)),
-      ended.map((e) => e.startedAgoMs),
-      ended.map((e) => e.endedAgoMs),
-      unlessAllNull(ended.map((e) => e.settlement.delayMs)),
-      worker,
-      closedLeases,
-      unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
-    ])
+  /**
+   * Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed.
+   * `nowMs` is now on the clock the attempts were timed with.
+   */
+  async settle(
+    worker: number,
+    ended: readonly EndedAttempt[],
+    nowMs: number,
+    closedLeases: readonly string[],
+  ): Promise<LostRow[]> {
+    return this.database.query(statement('settleJobs'), settleValues(worker, ended, nowMs, closedLeases))
   }
 
   /** Whether any lease has run out. Writes nothing. */
@@ -282,9 +268,4 @@ export class Store {
 
 function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {
   return new Map(rows.map(({ place, id, what }) => [Number(place) - 1, { id, what }]))
-}
-
-/** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */
-function unlessAllNull<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] {
-  return values.every((value) => value === null) ? [] : values
 }

@@ -11,6 +11,7 @@ export function depthsChore(store: OperatorStore): Chore {
   return {
     name: 'depths',
     everyMs,
+    inNoHurry: true,
     async runOnce() {
       await store.measureDepths()
       return { more: false }

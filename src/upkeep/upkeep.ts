@@ -4,6 +4,8 @@ import { sleep } from '../clock.js'
 export interface Chore {
   readonly name: string
   readonly everyMs: number
+  /** Nobody waits for it when a worker starts: its first turn too comes after a rest. */
+  readonly inNoHurry?: true
   runOnce(): Promise<{ more: boolean }>
 }
 
@@ -33,6 +35,9 @@ export class Upkeep {
 
   async #repeat(chore: Chore): Promise<void> {
     const { signal } = this.#stop
+    // The spread keeps a fleet that started together from asking together.
+    const rest = () => sleep(chore.everyMs * (0.75 + Math.random() * 0.5), { signal })
+    if (chore.inNoHurry) await rest()
     while (!signal.aborted) {
       let more = false
       try {
@@ -40,8 +45,7 @@ export class Upkeep {
       } catch (error) {
         this.#onTrouble(chore.name, error)
       }
-      // The spread keeps a fleet that started together from asking together.
-      if (!more) await sleep(chore.everyMs * (0.75 + Math.random() * 0.5), { signal })
+      if (!more) await rest()
     }
   }
 }

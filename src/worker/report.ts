@@ -34,11 +34,15 @@ export class Report {
   tell<Name extends WorkerEvent>(name: Name, event: WorkerEvents[Name][0]): void {
     if (logged[name]) this.#log[logged[name]](event, name)
     try {
-      if (this.events.listenerCount(name) > 0) this.events.emit(name, ...([event] as never))
+      if (this.hears(name)) this.events.emit(name, ...([event] as never))
     } catch (error) {
       // A listener is a spectator: its failure must not become that of a job, a settlement or the heartbeat.
       this.#log.error({ event: name, error: describeFailure(error).message }, 'a listener of this worker threw')
     }
+  }
+
+  hears(name: WorkerEvent): boolean {
+    return this.events.listenerCount(name) > 0
   }
 
   /** The database answered. */
@@ -56,8 +60,6 @@ export class Report {
   /** `lost`: nothing was written for it, and why. */
   attemptEnded({ job, settlement, startedAtMs, endedAtMs }: Settling, lost: 'cancelled' | 'lost' | undefined): void {
     if (lost === 'lost') return this.tell('settle.late', { job: job.id })
-    // Most jobs complete and most programs do not listen: for them not even the event is made.
-    if (!lost && settlement.move === 'complete' && this.events.listenerCount('job.completed') === 0) return
     const about = { job: job.id, type: job.type.type, attempt: job.attempt }
     const ms = startedAtMs === null ? 0 : endedAtMs - startedAtMs
     if (lost === 'cancelled') return this.tell('job.cancelled', { ...about, ms })

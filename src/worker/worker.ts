@@ -225,7 +225,11 @@ export class Worker {
 
   #room(lane: Lane): number {
     this.#heldBack = this.#settler.unwritten >= mostUnwritten
-    return this.#heldBack ? 0 : Math.min(lane.group.room(), Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
+    if (this.#heldBack) return 0
+    const room = lane.group.room()
+    return lane.slots === Number.POSITIVE_INFINITY
+      ? room
+      : Math.min(room, Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
   }
 
   async #take(rows: readonly ClaimedRow[], lane: Lane): Promise<void> {
@@ -241,9 +245,9 @@ export class Worker {
         priority: row.priority,
         attempt: row.attempt,
         maxAttempts: row.max ?? row.attempt,
-        createdAt: new Date(row.created ?? 0),
+        createdAtMs: row.created ?? 0,
         payload: row.payload,
-        gated: row.gated,
+        gated: row.gated === true,
         claimedAtMs,
       }),
     )
@@ -271,9 +275,15 @@ export class Worker {
     if (this.#heldBack) setImmediate(() => this.#loop.wake.signal())
     this.#heldBack = false
     // Told once it is written: before that, a cancel may still be faster.
-    for (const settling of batch) this.#report.attemptEnded(settling, lost.get(settling.job.id))
-    const delays = batch.map(({ settlement }) => settlement.delayMs).filter((delay) => delay !== null)
-    if (delays.length > 0) this.#loop.dueIn(Math.min(...delays))
+    let dueInMs = Number.POSITIVE_INFINITY
+    const unheard = lost.size === 0 && !this.#report.hears('job.completed')
+    for (const settling of batch) {
+      // Most jobs complete and most programs do not listen.
+      if (unheard && settling.settlement.move === 'complete') continue
+      this.#report.attemptEnded(settling, lost.get(settling.job.id))
+      dueInMs = Math.min(dueInMs, settling.settlement.delayMs ?? dueInMs)
+    }
+    if (dueInMs < Number.POSITIVE_INFINITY) this.#loop.dueIn(dueInMs)
   }
 
   #loseLeases(leases: readonly string[]): void {

@@ -89,9 +89,10 @@ test('100,000 paused jobs in front cost the next claim nothing, counted in pages
   await queue.sql(`insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt)
     select gen_random_uuid(), holdfast.now(), holdfast.now(), t.id, t.lane_id, 5, 1
     from holdfast.types as t, generate_series(1, 100000) where t.name = 'mail'`)
-  const behind = await claimOthers()
-  expect(behind.rows).toBe(10)
-  expect(behind.pages).toBeLessThanOrEqual(empty.pages * 1.2)
+  const behind = [await claimOthers(), await claimOthers(), await claimOthers()]
+  expect(behind.map(({ rows }) => rows)).toEqual([10, 10, 10])
+  // The least of three: where statistics have just come in, a claim plans again and reads the catalogue for it.
+  expect(Math.min(...behind.map(({ pages }) => pages))).toBeLessThanOrEqual(empty.pages * 1.2)
 })
 
 test('100,000 jobs that stood in the queue when their type was paused are out of the way within moments', async () => {

@@ -40,17 +40,19 @@ async function statementOf(jobs: number): Promise<Sent> {
   const stored = (await holdfast.enqueueMany(many(jobs))).map(({ id }) => id)
   await queue.client.query('delete from holdfast.queue where job_id = any ($1)', [stored])
   await queue.client.query('delete from holdfast.bodies where id = any ($1)', [stored])
-  return sent.at(-1) as Sent
+  return sent.findLast(({ text }) => text.includes('enqueue_jobs')) as Sent
 }
 
 describe('an enqueue', () => {
   test('is one statement and so one commit, for one job and for a thousand', async () => {
+    // Beside them, about once a second, a producer asks how much waits.
+    const enqueues = () => sent.filter(({ text }) => !text.includes('depths'))
     for (let i = 0; i < 20; i++) await holdfast.enqueue('bare', payload)
-    expect(sent).toHaveLength(20)
+    expect(enqueues()).toHaveLength(20)
     sent.length = 0
     await holdfast.enqueueMany(many(1_000))
-    expect(sent).toHaveLength(1)
-    expect(sent[0]?.text).not.toMatch(/\b(begin|commit)\b/i)
+    expect(enqueues()).toHaveLength(1)
+    expect(sent.map(({ text }) => text).join()).not.toMatch(/\b(begin|commit)\b/i)
   })
 
   test('writes at most 700 bytes of WAL for a job of 200 bytes, in calls of a thousand', async () => {

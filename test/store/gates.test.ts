@@ -35,3 +35,27 @@ test('jobs that went through a limit without keys leave no note of their arrival
   }
   expect(await count('arrivals')).toBe(0)
 })
+
+test('a key that is stopped while a claim is under way keeps back even the jobs that claim had locked', async () => {
+  const limited = defineType({ type: 'limited', run: async () => {} })
+  await holdfast.types.ensure([limited])
+  await holdfast.flow.limit('limited', { fair: true })
+  await holdfast.enqueueMany(Array.from({ length: 50 }, () => limited.job({}, { concurrencyKey: 'a' })))
+  await queue.client.query('select holdfast.admit_waiting()')
+  expect(await count('queue')).toBe(50)
+
+  // In the middle of claim_jobs: it locks as many as it was asked for, and takes only those that can start at once.
+  const claimer = await queue.connect()
+  await claimer.query('begin')
+  await claimer.query('select pg_advisory_xact_lock_shared(holdfast.claims_lock())')
+  await claimer.query('select from holdfast.queue for update')
+  const stopped = queue.client.query(
+    `select holdfast.stop_for(t.id, 'a', interval '1 hour') from holdfast.types as t where t.name = 'limited'`,
+  )
+  const waiting = `select from pg_locks where locktype = 'advisory' and not granted`
+  await eventually(async () => (await claimer.query(waiting)).rowCount === 1)
+  await claimer.query('update holdfast.queue set lease_id = 1 where seq = (select min(seq) from holdfast.queue)')
+  await claimer.query('commit')
+  await stopped
+  expect([await count('queue'), await count('gated')]).toEqual([1, 49])
+})

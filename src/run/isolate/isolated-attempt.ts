@@ -94,11 +94,13 @@ export class IsolatedAttempt implements RunningAttempt {
     this.startedAtMs ??= monotonicMs()
     this.deadlineMs = monotonicMs() + this.job.type.timeoutMs
     const { type, claimedAtMs: _, crashes: __, ...job } = this.job
-    const across = { ...job, type: type.type, createdAt: job.createdAt.toISOString() }
-    const run = await host.run(across, {
-      answer: (asked) => this.#answer(asked),
-      hear: (saying) => this.#events.said(this, saying),
-    })
+    const run = await host.run(
+      { ...job, type: type.type },
+      {
+        answer: (asked) => this.#answer(asked),
+        hear: (saying) => this.#events.said(this, saying),
+      },
+    )
     this.#host = undefined
     if (run.kind === 'died') return this.#died(run.end, pool, alone)
     pool.giveBack(host, run.clean)

@@ -11,7 +11,7 @@ export interface JobAcross {
   priority: number
   attempt: number
   maxAttempts: number
-  createdAt: string
+  createdAtMs: number
   payload: string | null
 }
 

@@ -82,7 +82,7 @@ class Host {
     }
     this.#givenUp = false
     this.#cancelled = false
-    const job: ClaimedJob = { ...across, type, createdAt: new Date(across.createdAt), claimedAtMs: 0 }
+    const job: ClaimedJob = { ...across, type, claimedAtMs: 0 }
     this.#attempt = new Attempt(job, {
       // An attempt the worker gave up is settled there; what matters then is when its handler returns.
       ended: (_, outcome) => this.#ended(outcome),

@@ -38,6 +38,8 @@ declare
   v_rows tid[];
   v_last bigint;
   v_found integer;
+  v_look boolean;
+  v_passed boolean := false;
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
@@ -85,9 +87,9 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), max(free.seq) into v_rows, v_last
+    select array_agg(free.ctid), max(free.seq), bool_or(free.pass > 0 or free.type_id = any (v_gated)) into v_rows, v_last, v_look
     from (
-      select q.ctid, q.seq from holdfast.queue as q
+      select q.ctid, q.seq, q.pass, q.type_id from holdfast.queue as q
       where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
         and (p_types is null or q.type_id = any (p_types))
       order by q.seq limit v_chunk
@@ -100,7 +102,8 @@ begin
     end if;
     v_after[v_best + 1] := v_last;
     v_found := cardinality(v_rows);
-    if v_gated <> '{}' then
+    if v_look then
+      v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
       select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
@@ -129,17 +132,6 @@ begin
     with claimed as (
       update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
       returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
-    ), slotted as (
-      insert into holdfast.lane_slots (job_id, lane_id) select c.job_id, p_lane from claimed as c where v_lane.slots is not null
-      on conflict on constraint lane_slots_pkey do nothing
-    ), started as (
-      update holdfast.held as h set lease_id = claim_jobs.lease_id from claimed as c where c.pass > 0 and h.job_id = c.job_id
-      returning h.type_id, h.concurrency_key
-    ), counted as (
-      insert into holdfast.starts (type_id, concurrency_key, at)
-      -- The clock is read here and not above: the claim may have waited for its lane meanwhile, and starts now.
-      select s.type_id, s.concurrency_key, holdfast.now() from started as s join holdfast.gates as g on g.type_id = s.type_id
-      where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
@@ -150,13 +142,36 @@ begin
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
-  -- What was admitted has begun; others may come up behind it.
-  if v_gated <> '{}' then
-    perform holdfast.admit_type(t.id, false) from (
-      select distinct q.type_id as id from holdfast.queue as q
-      where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = claim_jobs.lease_id)) and q.pass > 0
-      order by 1) as t;
+  if v_lane.slots is not null then
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
+    on conflict on constraint lane_slots_pkey do nothing;
   end if;
+  if v_passed then
+    perform holdfast.count_starts(claim_jobs.lease_id);
+  end if;
+end $$;
+
+-- Runs under the plan settings of claim_jobs.
+-- What came through a gate has begun: its start is counted where its type has a rate, and others may come up behind it.
+create function holdfast.count_starts(p_lease bigint) returns void language plpgsql as $$
+declare
+  v_types integer[];
+begin
+  with passed as (
+    select q.job_id, q.type_id from holdfast.queue as q
+    where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
+  ), begun as (
+    update holdfast.held as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
+    returning h.type_id, h.concurrency_key
+  ), counted as (
+    insert into holdfast.starts (type_id, concurrency_key, at)
+    -- The clock is read here: the claim may have waited for its lane meanwhile, and starts now.
+    select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
+    where g.rate_count is not null or g.key_rate_count is not null
+  )
+  select array_agg(distinct p.type_id) into v_types from passed as p;
+  perform holdfast.admit_type(t.id, false) from unnest(v_types) as t (id) order by t.id;
 end $$;
 
 -- Runs under the plan settings of claim_jobs.

@@ -156,17 +156,37 @@ begin
 end $$;
 
 -- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key. Runs under the
--- gate's lock. One that is being claimed at this moment is passed over: it starts.
-create function holdfast.pull_back(p_type integer, p_key text) returns void
+-- gate's lock. A claim under way may have locked more of them than it takes; only where one has, it is waited for, and the
+-- other claims with it. Gates are locked before claims: whoever claims never waits for a gate.
+create function holdfast.pull_back(p_type integer, p_key text) returns void language plpgsql as $$
+begin
+  perform holdfast.pull_back_unlocked(p_type, p_key);
+  if exists (select from holdfast.admitted_not_running(p_type, p_key)) then
+    perform pg_advisory_xact_lock(holdfast.claims_lock());
+    perform holdfast.pull_back_unlocked(p_type, p_key);
+  end if;
+end $$;
+
+create function holdfast.admitted_not_running(p_type integer, p_key text) returns table (job_id uuid)
+language sql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+  select q.job_id from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+  where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+    and q.lease_id is null and q.pass = 1
+$$;
+
+-- The same for those that nobody has locked.
+create function holdfast.pull_back_unlocked(p_type integer, p_key text) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   with admitted as materialized (
-    select q.ctid as place from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
-    where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+    select q.ctid as place from holdfast.queue as q
+    where q.job_id = any (array(select a.job_id from holdfast.admitted_not_running(p_type, p_key) as a))
       and q.lease_id is null and q.pass = 1
-    for update of q skip locked
+    for update skip locked
   ), pulled as (
     delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
     returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt

@@ -93,10 +93,15 @@ end $$;
 
 -- Lets jobs of a type go straight into the queue again once nothing holds them back and none is left before the gate.
 -- A job that is being gated at this very moment is still found by admit_waiting, which looks at the jobs, not at the flag.
+-- Where somebody has the gate it is left to the next one who comes by: a claim must not wait for a gate.
 create function holdfast.drop_gate_if_open(p_type integer) returns void language plpgsql as $$
 begin
   if not (select t.gated from holdfast.types as t where t.id = p_type)
      or exists (select from holdfast.gated as j where j.type_id = p_type) then
+    return;
+  end if;
+  perform from holdfast.gates as g where g.type_id = p_type for update skip locked;
+  if not found then
     return;
   end if;
   update holdfast.gates as g set keyed = false

@@ -58,8 +58,8 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,

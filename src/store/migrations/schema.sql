@@ -701,6 +701,13 @@ begin
   return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
 end 
 
+function holdfast.admitted_not_running(p_type integer, p_key text)
+  returns TABLE(job_id uuid), sql, stable, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+  select q.job_id from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+  where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+    and q.lease_id is null and q.pass = 1
+
 function holdfast.apply_deadlines(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -884,6 +891,8 @@ declare
   v_rows tid[];
   v_last bigint;
   v_found integer;
+  v_look boolean;
+  v_passed boolean := false;
   v_all tid[] := '{}';
   v_left integer := p_limit;
 begin
@@ -931,9 +940,9 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), max(free.seq) into v_rows, v_last
+    select array_agg(free.ctid), max(free.seq), bool_or(free.pass > 0 or free.type_id = any (v_gated)) into v_rows, v_last, v_look
     from (
-      select q.ctid, q.seq from holdfast.queue as q
+      select q.ctid, q.seq, q.pass, q.type_id from holdfast.queue as q
       where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
         and (p_types is null or q.type_id = any (p_types))
       order by q.seq limit v_chunk
@@ -946,7 +955,8 @@ begin
     end if;
     v_after[v_best + 1] := v_last;
     v_found := cardinality(v_rows);
-    if v_gated <> '{}' then
+    if v_look then
+      v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
       select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
@@ -975,17 +985,6 @@ begin
     with claimed as (
       update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
       returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
-    ), slotted as (
-      insert into holdfast.lane_slots (job_id, lane_id) select c.job_id, p_lane from claimed as c where v_lane.slots is not null
-      on conflict on constraint lane_slots_pkey do nothing
-    ), started as (
-      update holdfast.held as h set lease_id = claim_jobs.lease_id from claimed as c where c.pass > 0 and h.job_id = c.job_id
-      returning h.type_id, h.concurrency_key
-    ), counted as (
-      insert into holdfast.starts (type_id, concurrency_key, at)
-      -- The clock is read here and not above: the claim may have waited for its lane meanwhile, and starts now.
-      select s.type_id, s.concurrency_key, holdfast.now() from started as s join holdfast.gates as g on g.type_id = s.type_id
-      where g.rate_count is not null or g.key_rate_count is not null
     ), leased as (
       insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
       select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
@@ -996,12 +995,13 @@ begin
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
-  -- What was admitted has begun; others may come up behind it.
-  if v_gated <> '{}' then
-    perform holdfast.admit_type(t.id, false) from (
-      select distinct q.type_id as id from holdfast.queue as q
-      where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = claim_jobs.lease_id)) and q.pass > 0
-      order by 1) as t;
+  if v_lane.slots is not null then
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
+    on conflict on constraint lane_slots_pkey do nothing;
+  end if;
+  if v_passed then
+    perform holdfast.count_starts(claim_jobs.lease_id);
   end if;
 end 
 
@@ -1043,6 +1043,27 @@ begin
   select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
   from counted as c left join holdfast.bodies as b on b.id = c.job_id
   on conflict (job_id) do nothing;
+end 
+
+function holdfast.count_starts(p_lease bigint)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_types integer[];
+begin
+  with passed as (
+    select q.job_id, q.type_id from holdfast.queue as q
+    where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
+  ), begun as (
+    update holdfast.held as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
+    returning h.type_id, h.concurrency_key
+  ), counted as (
+    insert into holdfast.starts (type_id, concurrency_key, at)
+    -- The clock is read here: the claim may have waited for its lane meanwhile, and starts now.
+    select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
+    where g.rate_count is not null or g.key_rate_count is not null
+  )
+  select array_agg(distinct p.type_id) into v_types from passed as p;
+  perform holdfast.admit_type(t.id, false) from unnest(v_types) as t (id) order by t.id;
 end 
 
 function holdfast.crashes_before(p_job uuid)
@@ -1191,6 +1212,10 @@ begin
      or exists (select from holdfast.gated as j where j.type_id = p_type) then
     return;
   end if;
+  perform from holdfast.gates as g where g.type_id = p_type for update skip locked;
+  if not found then
+    return;
+  end if;
   update holdfast.gates as g set keyed = false
   where g.type_id = p_type and g.keyed and not g.fair and g.key_max_running is null and g.key_rate_count is null
     and not exists (select from holdfast.keys as k where k.type_id = p_type
@@ -1276,6 +1301,33 @@ function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
   )
   select array_agg(job_id) from ended
 
+function holdfast.end_completed(p_jobs uuid[], p_leases bigint[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_worker integer, OUT ended uuid[], OUT ended_leases bigint[], OUT passed uuid[], OUT probed integer[], OUT gate_types integer[])
+  returns record, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+begin
+  with gone as (
+    delete from holdfast.queue as q using (
+      select * from unnest(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms) as u (job_id, lease_id, started_ago, ended_ago)
+      order by u.lease_id, u.job_id
+    ) as s
+    where q.job_id = s.job_id and q.lease_id = s.lease_id
+    returning q.job_id, q.lease_id, q.type_id, q.attempt, q.pass, s.started_ago, s.ended_ago
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt)
+    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt from gone as g
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select g.type_id, holdfast.tally_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good
+  )
+  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
+  select array_agg(g.job_id), array_agg(g.lease_id), array_agg(g.job_id) filter (where g.pass > 0),
+         array_agg(g.type_id) filter (where g.pass = 2), array_agg(g.type_id) filter (where g.pass > 0)
+  into ended, ended_leases, passed, probed, gate_types from gone as g;
+end 
+
 function holdfast.end_leases(p_leases holdfast.leases[], p_crashes integer)
   returns TABLE(job_id uuid, type text, attempt smallint, worker_id integer, dead boolean), plpgsql, volatile, parallel unsafe
 declare
@@ -1348,6 +1400,83 @@ begin
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   perform holdfast.free_slots(v_lost, v_passed);
   perform holdfast.start_followers(v_lost);
+end 
+
+function holdfast.end_moved(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_stops text[], OUT ended uuid[], OUT ended_leases bigint[], OUT passed uuid[], OUT probed integer[], OUT gate_types integer[], OUT failing integer[])
+  returns record, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+  v_freed smallint[];
+  v_soon smallint[];
+begin
+  with settled as materialized (
+    select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
+           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
+           s.delay, s.stop
+    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
+      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
+    order by s.lease_id, s.job_id
+  ), gone as (
+    delete from holdfast.queue as q using settled as s
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
+              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
+  ), handed_back as (
+    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
+    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
+    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
+    from gone as e where e.started_ago is not null
+    union all
+    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
+    from handed_back as h where h.started_ago is not null
+  ), retried as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
+           case e.move when 'retry' then e.attempt + 1 else e.attempt end,
+           case e.move when 'retry' then 'failed' else 'scheduled' end
+    from gone as e where e.move in ('retry', 'snooze')
+  ), buried as (
+    insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
+    select e.job_id, v_now, e.type_id, e.priority, e.attempt,
+           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
+    from gone as e where e.move in ('die', 'exhaust', 'poison')
+  ), back_to_gate as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
+           coalesce(b.concurrency_key, '')
+    from gone as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
+    where e.move = 'hand_back'
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
+           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
+    from gone as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
+  )
+  select array_agg(done.job_id), array_agg(done.lease_id),
+         array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
+         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
+         array_agg(done.type_id) filter (where done.failed),
+         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
+  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types from (
+    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
+           coalesce(e.delay < 3000, false) as soon,
+           e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
+    from gone as e
+    union all
+    select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
+  ) as done;
+  perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
+  -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
+  perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
 end 
 
 function holdfast.end_orphaned()
@@ -2488,13 +2617,23 @@ end
 
 function holdfast.pull_back(p_type integer, p_key text)
   returns void, plpgsql, volatile, parallel unsafe
+begin
+  perform holdfast.pull_back_unlocked(p_type, p_key);
+  if exists (select from holdfast.admitted_not_running(p_type, p_key)) then
+    perform pg_advisory_xact_lock(holdfast.claims_lock());
+    perform holdfast.pull_back_unlocked(p_type, p_key);
+  end if;
+end 
+
+function holdfast.pull_back_unlocked(p_type integer, p_key text)
+  returns void, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
 begin
   with admitted as materialized (
-    select q.ctid as place from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
-    where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
+    select q.ctid as place from holdfast.queue as q
+    where q.job_id = any (array(select a.job_id from holdfast.admitted_not_running(p_type, p_key) as a))
       and q.lease_id is null and q.pass = 1
-    for update of q skip locked
+    for update skip locked
   ), pulled as (
     delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
     returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
@@ -3083,8 +3222,8 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
@@ -3191,93 +3330,25 @@ function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], 
   returns SETOF uuid, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
-  v_now timestamptz := holdfast.now();
-  v_ms constant interval := interval '1 millisecond';
-  -- False where every attempt completed, as in almost every call: then nothing below looks for another move.
-  v_moved constant boolean := coalesce(cardinality(p_moves) > 0, false);
   v_ended uuid[];
   v_ended_leases bigint[];
-  v_freed smallint[];
-  v_soon smallint[];
   v_passed uuid[];
   v_probed integer[];
+  v_gate_types integer[];
   v_failing integer[];
-  v_types integer[];
   v_cancelled uuid[];
 begin
-  with settled as materialized (
-    select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
-           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
-           s.delay, s.stop
-    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
-      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
-    order by s.lease_id, s.job_id
-  ), ended as (
-    delete from holdfast.queue as q using settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
-    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
-              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
-  ), handed_back as (
-    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
-    where v_moved and q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
-    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
-  ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
-    from ended as e where e.started_ago is not null
-    union all
-    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
-    from handed_back as h where h.started_ago is not null
-  ), retried as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
-           case e.move when 'retry' then e.attempt + 1 else e.attempt end,
-           case e.move when 'retry' then 'failed' else 'scheduled' end
-    from ended as e where v_moved and e.move in ('retry', 'snooze')
-  ), buried as (
-    insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-    select e.job_id, v_now, e.type_id, e.priority, e.attempt,
-           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
-    from ended as e where v_moved and e.move in ('die', 'exhaust', 'poison')
-  ), back_to_gate as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
-           coalesce(b.concurrency_key, '')
-    from ended as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
-    where v_moved and e.move = 'hand_back'
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
-  ), tallied as (
-    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
-           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
-    from ended as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
-    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
-  )
-  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
-  select array_agg(done.job_id), array_agg(done.lease_id),
-         array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
-         array_agg(done.job_id) filter (where done.pass > 0),
-         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
-         array_agg(done.type_id) filter (where done.failed),
-         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
-  into v_ended, v_ended_leases, v_freed, v_soon, v_passed, v_probed, v_failing, v_types from (
-    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
-           coalesce(e.delay < 3000, false) as soon,
-           v_moved and e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
-    from ended as e
-    union all
-    select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
-  ) as done;
-  if v_moved then
-    perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
-    -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
-    perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
+  if cardinality(p_moves) > 0 then
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types, v_failing
+    from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,
+                            p_stops);
+  else
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types
+    from holdfast.end_completed(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms, p_worker);
   end if;
   if v_passed is not null or cardinality(p_stops) > 0 then
     -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
-    perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
+    perform from holdfast.gates as g where g.type_id = any (v_gate_types) order by g.type_id for update;
   end if;
   if v_failing is not null then
     perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;
@@ -3286,7 +3357,7 @@ begin
     perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
   end if;
   if cardinality(p_stops) > 0 then
-    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * v_ms)
+    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * interval '1 millisecond')
     from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
