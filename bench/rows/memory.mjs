@@ -1,21 +1,21 @@
 // What a worker process holds in memory over a long drain.
+import { leanHeapFlag } from '../../dist/worker/lean-heap.js'
 import { drain, fill } from '../draining.mjs'
 import { onStage } from '../stage.mjs'
 
 const megabyte = 1024 * 1024
 
-const emptying = (system) => [
-  system,
+const emptying =
+  (system, execArgv = []) =>
   (bench, { jobs }) =>
     onStage(bench, system, async (stage) => {
       await fill(stage, jobs)
-      const { seen } = await drain(stage, { jobs })
+      const { seen } = await drain(stage, { jobs, execArgv })
       const notes = seen[0].timeline
       const peak = (from, to) =>
         Math.max(...notes.slice(Math.floor(notes.length * from), Math.ceil(notes.length * to)).map(({ rss }) => rss)) / megabyte
       return { peak: peak(0, 1), early: peak(0.25, 0.5), late: peak(0.75, 1) }
-    }),
-]
+    })
 
 export default {
   name: 'memory',
@@ -24,7 +24,12 @@ export default {
     short: { jobs: 200_000, rounds: 1 },
     full: { jobs: 1_000_000, rounds: 1 },
   },
-  contestants: Object.fromEntries(['holdfast', 'graphile-worker'].map(emptying)),
+  contestants: {
+    // As `holdfast work` does; a worker inside of another program leaves that program's heap alone.
+    holdfast: emptying('holdfast', [leanHeapFlag]),
+    'holdfast in another program': emptying('holdfast'),
+    'graphile-worker': emptying('graphile-worker'),
+  },
   rows: [
     {
       name: 'memory',
@@ -33,6 +38,7 @@ export default {
       figure: 'peak',
       better: 'lower',
       peers: ['graphile-worker'],
+      others: ['holdfast in another program'],
       bars: [
         { value: true, below: 150 },
         {

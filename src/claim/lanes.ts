@@ -1,4 +1,3 @@
-import { monotonicMs } from '../clock.js'
 import type { WorkerLaneRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { LaneReader } from './lane-reader.js'
@@ -21,11 +20,9 @@ export interface Lane {
   readonly slots: number
 }
 
-const readEveryMs = 1_000
-
 /**
- * The lanes this worker's types run in, as the database says. They are read again while working, so that a change by an
- * operator takes effect within one look at the queue, without a restart.
+ * The lanes this worker's types run in, as the database said last. It says so with every look for what is due, so that a
+ * change by an operator takes effect within one look, without a restart.
  *
  * Each group of types has readers of its own, so that never more jobs are held than can run: one that reads for several
  * groups and passes over those that are full would have to read from the head to find their jobs again. The price is a
@@ -37,7 +34,6 @@ export class Lanes {
   readonly #leaseMs: number
   readonly #onLanes: (lanes: readonly number[]) => void
   readonly #readers = new Map<TypeGroup, Map<number, LaneReader>>()
-  #readAt = Number.NEGATIVE_INFINITY
   #enabled: readonly Lane[] = []
   #ids: readonly number[] = []
 
@@ -63,11 +59,13 @@ export class Lanes {
     return Math.min(60_000, ...this.#enabled.map((lane) => lane.pollMs))
   }
 
-  /** Reads the lanes again unless that was done a moment ago. True where they are not the same as before. */
-  async refresh(): Promise<boolean> {
-    if (monotonicMs() - this.#readAt < readEveryMs) return false
-    const rows = await this.#store.lanesOfTypes(this.#groups.flatMap((group) => group.types))
-    this.#readAt = monotonicMs()
+  /** The types that are asked about. */
+  get types(): readonly number[] {
+    return this.#groups.flatMap((group) => group.types)
+  }
+
+  /** True where they are not the same as before. */
+  update(rows: readonly WorkerLaneRow[]): boolean {
     this.#enabled = rows.filter((row) => row.enabled).flatMap((row) => this.#lanesOf(row))
     const ids = rows.map((row) => row.id)
     if (ids.join() === this.#ids.join()) return false

@@ -122,8 +122,6 @@ export class ClaimLoop {
       await this.#events.unheard()
       this.#unheard = false
     }
-    // Producers call only for the lanes this worker was said to sleep in.
-    if (await this.#lanes.refresh()) this.#doze.forget()
     // Lying down, it has to look at both: what is due soon may also be of somebody who did not see that it sleeps.
     if (this.#doze.asleep && monotonicMs() >= this.#lookAt) this.#nextDueAt = 0
     const promoted = await this.#promoteWhatIsDue()
@@ -146,7 +144,9 @@ export class ClaimLoop {
     // A job committed late may be due behind the mark; reading from the start finds it.
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
-    const { promoted, readTo, nextInMs } = await this.#store.promoteDue(promoteAtOnce, this.#promotedTo)
+    const { promoted, readTo, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, this.#promotedTo, this.#lanes.types)
+    // Producers call only for the lanes this worker was said to sleep in.
+    if (this.#lanes.update(lanes)) this.#doze.forget()
     if (readTo !== null) this.#promotedTo = readTo
     const answeredAt = monotonicMs()
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare

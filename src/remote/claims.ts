@@ -17,9 +17,16 @@ export interface ClaimAsk {
 /** A claimed job and for how long it is held. */
 export type RemoteClaim = ClaimedRow & { leaseMs: number }
 
+/** How far the lanes of a set of types have been read, and until when what is known of them counts. */
+interface Reading {
+  readonly lanes: Lanes
+  staleAt: number
+}
+
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
 const pollMs = { listening: 2_000, deaf: 200, soonest: 10 }
+const lanesFreshForMs = 1_000
 const asMany = () => Number.POSITIVE_INFINITY
 /** How many sets of types this server remembers the reading of. */
 const mostReadings = 1_000
@@ -32,7 +39,7 @@ const mostReadings = 1_000
 export class RemoteClaims {
   readonly #store: Store
   readonly #room: WaitingRoom
-  readonly #readings = new Map<string, Lanes>()
+  readonly #readings = new Map<string, Reading>()
   readonly #closing = new AbortController()
   #dueAt = 0
 
@@ -44,11 +51,12 @@ export class RemoteClaims {
   /** At most so many jobs, as soon as there is one, or none after that time. */
   async claim(worker: RemoteWorker, ask: ClaimAsk): Promise<RemoteClaim[]> {
     const group = `${[...ask.types].sort((a, b) => a - b).join()} ${ask.leaseMs}`
-    const lanes = this.#reading(group, ask)
+    const reading = this.#reading(group, ask)
+    const { lanes } = reading
     const deadline = monotonicMs() + ask.waitMs
-    const first = await this.#look(worker.id, lanes, ask.limit)
+    const first = await this.#look(worker.id, reading, ask.limit)
     if (first.length > 0) return first
-    if (ask.waitMs === 0) return this.#lookFromHead(worker.id, lanes, ask.limit)
+    if (ask.waitMs === 0) return this.#lookFromHead(worker.id, reading, ask.limit)
     const waiter = this.#room.enter(group, worker.id, lanes.ids)
     const ended = () => waiter.wake.signal()
     ask.gone.addEventListener('abort', ended)
@@ -58,7 +66,7 @@ export class RemoteClaims {
         if (await this.#store.fallAsleep(worker.id, lanes.ids)) liesSince = monotonicMs()
         else await waiter.wake.wait(this.#restMs(lanes, deadline, liesSince))
         if (ask.gone.aborted || this.closing) return []
-        const rows = await this.#look(worker.id, lanes, ask.limit)
+        const rows = await this.#look(worker.id, reading, ask.limit)
         if (rows.length > 0) return rows
         if (monotonicMs() >= deadline) return []
       }
@@ -72,9 +80,8 @@ export class RemoteClaims {
   /** Frees jobs whose worker has gone before it could hear of them: no attempt is spent, and none is recorded. */
   async handBack(worker: RemoteWorker, rows: readonly RemoteClaim[]): Promise<void> {
     const settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null } as const
-    const nowMs = monotonicMs()
-    const ended = rows.map(({ id, lease }) => ({ job: { id, lease }, settlement, startedAtMs: null, endedAtMs: nowMs }))
-    await this.#store.settle(worker.id, ended, nowMs, [...new Set(rows.map(({ lease }) => lease))])
+    const ended = rows.map((job) => ({ job, settlement, startedAtMs: null, endedAtMs: 0 }))
+    await this.#store.settle(worker.id, ended, 0, [...new Set(rows.map(({ lease }) => lease))])
   }
 
   /** Whether polls are no longer kept waiting. */
@@ -88,11 +95,10 @@ export class RemoteClaims {
     await this.#room.close()
   }
 
-  async #look(worker: number, lanes: Lanes, limit: number): Promise<RemoteClaim[]> {
-    await this.#promote()
-    await lanes.refresh()
+  async #look(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
+    await this.#promote(reading)
     const claimed: RemoteClaim[] = []
-    for (const { reader, slots, leaseMs } of lanes.enabled) {
+    for (const { reader, slots, leaseMs } of reading.lanes.enabled) {
       const free = Number.isFinite(slots) ? slots - (await this.#store.remote.runningInLane(worker, reader.lane)) : limit
       const room = Math.min(limit - claimed.length, free)
       // Who asks for so many can start them all.
@@ -103,18 +109,24 @@ export class RemoteClaims {
   }
 
   /** Who does not wait is not told that there is nothing by a look that began behind a job that was handed back. */
-  async #lookFromHead(worker: number, lanes: Lanes, limit: number): Promise<RemoteClaim[]> {
-    const again = Math.min(...lanes.enabled.map(({ reader }) => reader.lookAgainInMs))
+  async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
+    const again = Math.min(...reading.lanes.enabled.map(({ reader }) => reader.lookAgainInMs))
     if (again > pollMs.deaf) return []
     await sleep(again)
-    return this.#look(worker, lanes, limit)
+    return this.#look(worker, reading, limit)
   }
 
-  /** Once for all who wait here. Producers call for jobs that are due soon, so what is further away is looked at now and then. */
-  async #promote(): Promise<void> {
-    if (monotonicMs() < this.#dueAt) return
-    this.#dueAt = monotonicMs() + pollMs.deaf
-    const { promoted, nextInMs } = await this.#store.promoteDue(promoteAtOnce, distantPast)
+  /**
+   * Once for all who wait here, and with it comes how the lanes of those who asked are set up. Producers call for jobs that are
+   * due soon, so what is further away is looked at now and then.
+   */
+  async #promote(reading: Reading): Promise<void> {
+    const now = monotonicMs()
+    if (now < this.#dueAt && now < reading.staleAt) return
+    this.#dueAt = Math.max(this.#dueAt, now + pollMs.deaf)
+    const { promoted, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, distantPast, reading.lanes.types)
+    reading.lanes.update(lanes)
+    reading.staleAt = monotonicMs() + lanesFreshForMs
     const inMs = promoted === promoteAtOnce ? 0 : Math.min(nextInMs ?? pollMs.listening, pollMs.listening)
     this.#dueAt = monotonicMs() + Math.max(pollMs.soonest, inMs)
   }
@@ -127,13 +139,14 @@ export class RemoteClaims {
     return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, ...again))
   }
 
-  #reading(group: string, { types, leaseMs }: ClaimAsk): Lanes {
-    const lanes =
-      this.#readings.get(group) ?? new Lanes(this.#store, [{ types, room: asMany, startable: asMany }], leaseMs, () => {})
+  #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {
+    const known = this.#readings.get(group)
+    const ofTypes = { types, room: asMany, startable: asMany }
+    const reading = known ?? { lanes: new Lanes(this.#store, [ofTypes], leaseMs, () => {}), staleAt: 0 }
     this.#readings.delete(group)
-    this.#readings.set(group, lanes)
+    this.#readings.set(group, reading)
     const [oldest] = this.#readings.keys()
     if (this.#readings.size > mostReadings && oldest !== undefined) this.#readings.delete(oldest)
-    return lanes
+    return reading
   }
 }

@@ -1,4 +1,3 @@
-import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
@@ -34,6 +33,8 @@ export interface RemoteSaying extends RemoteAttempt {
 /** `written`: an earlier call had settled it. Of the others nothing was changed. */
 export type Settled = { job: string } & ({ settled: true; written: boolean } | { settled: false; why: 'cancelled' | 'lost' })
 
+/** Workers say how long ago something was, and no two of them have a clock in common. */
+const now = 0
 /** Never matched: a row that is not held cannot come back under its lease. Sent so that a cancelled job is known to have stopped. */
 const nothing: Settlement = { move: 'complete', outcome: 'completed', delayMs: null, failure: null }
 
@@ -61,11 +62,8 @@ export class RemoteResults {
     const leases = [...new Set(results.map(({ lease }) => lease))]
     const own = await this.#store.remote.leasesOf(worker.id, leases)
     const held = await this.#held(worker, results)
-    const nowMs = monotonicMs()
-    const ended = results
-      .filter(({ lease }) => own.has(lease))
-      .map((result) => endedAttempt(result, held.get(keyOf(result)), nowMs))
-    const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, nowMs, []) : []
+    const ended = results.filter(({ lease }) => own.has(lease)).map((result) => endedAttempt(result, held.get(keyOf(result))))
+    const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, now, []) : []
     if (own.size > 0) await this.#store.remote.closeEmpty(worker.id, [...own])
     const foreign = results.filter(({ lease }) => !own.has(lease)).map(({ job }) => job)
     if (foreign.length > 0) lost.push(...(await this.#store.remote.whyLost(worker.id, foreign)))
@@ -123,10 +121,9 @@ function keyOf({ job, lease }: RemoteAttempt): string {
   return `${job} ${lease}`
 }
 
-function endedAttempt(result: RemoteResult, held: HeldAttemptRow | undefined, nowMs: number): EndedAttempt {
-  const { job: id, lease, outcome, ranMs } = result
-  const job = { id, lease }
-  if (!held) return { job, settlement: nothing, startedAtMs: null, endedAtMs: nowMs }
+function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAttemptRow | undefined): EndedAttempt {
+  const attempt = { job: { id: job, lease }, endedAtMs: now }
+  if (!held) return { ...attempt, settlement: nothing, startedAtMs: null }
   const settlement = decide(
     outcome,
     { attempt: held.attempt, maxAttempts: held.max },
@@ -134,8 +131,8 @@ function endedAttempt(result: RemoteResult, held: HeldAttemptRow | undefined, no
     Math.random,
   )
   // Without a start nothing is recorded, which is right only for a job that was never begun.
-  const startedAgoMs = ranMs === undefined ? (outcome.kind === 'handed_back' ? null : held.age) : Math.min(ranMs, held.age)
-  return { job, settlement, startedAtMs: startedAgoMs === null ? null : nowMs - startedAgoMs, endedAtMs: nowMs }
+  const agoMs = ranMs === undefined ? (outcome.kind === 'handed_back' ? null : held.age) : Math.min(ranMs, held.age)
+  return { ...attempt, settlement, startedAtMs: agoMs === null ? null : now - agoMs }
 }
 
 function settledAs(job: string, why: LostRow['why'] | undefined): Settled {

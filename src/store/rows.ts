@@ -104,6 +104,13 @@ export interface WorkerLaneRow {
   enabled: boolean
 }
 
+export interface PromotedRow {
+  promoted: number
+  readto: string | null
+  nextin: number | null
+  lanes: WorkerLaneRow[]
+}
+
 /** One limit on what may wait, and how much does. */
 export interface Depth {
   scope: string

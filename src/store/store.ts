@@ -12,7 +12,7 @@ import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
 import { statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
@@ -86,11 +86,6 @@ export class Store {
 
   async lanes(): Promise<{ id: number; name: string }[]> {
     return this.database.query(statement('readLanes'), [])
-  }
-
-  /** The lanes these types run in now, as a worker uses them. */
-  async lanesOfTypes(types: readonly number[]): Promise<WorkerLaneRow[]> {
-    return this.database.queryShort(statement('readLanesOfTypes'), [types])
   }
 
   /**
@@ -172,14 +167,18 @@ export class Store {
     return this.database.query(statement('crashesOfJobs'), [jobs])
   }
 
-  /** Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time. */
-  async promoteDue(limit: number, after: string): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null }> {
-    const rows = await this.database.queryShort<{ promoted: number; readto: string | null; nextin: number | null }>(
-      statement('promoteDue'),
-      [limit, after],
-    )
-    const row = rows[0] as { promoted: number; readto: string | null; nextin: number | null }
-    return { promoted: row.promoted, readTo: row.readto, nextInMs: row.nextin }
+  /**
+   * Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time; `lanes` are those these
+   * types run in now.
+   */
+  async promoteDue(
+    limit: number,
+    after: string,
+    types: readonly number[] = [],
+  ): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null; lanes: WorkerLaneRow[] }> {
+    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), [limit, after, types])
+    const { promoted, readto, nextin, lanes } = rows[0] as PromotedRow
+    return { promoted, readTo: readto, nextInMs: nextin, lanes }
   }
 
   /** Frees the jobs of claims whose answer never came, without spending an attempt. Answers with how many. */

@@ -214,9 +214,8 @@ export class Worker {
     this.#heldBack = this.#settler.unwritten >= mostUnwritten
     if (this.#heldBack) return 0
     const room = lane.group.room()
-    return lane.slots === Number.POSITIVE_INFINITY
-      ? room
-      : Math.min(room, Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
+    if (lane.slots === Number.POSITIVE_INFINITY) return room
+    return Math.min(room, Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
   }
 
   async #take(rows: readonly ClaimedRow[], lane: Lane): Promise<void> {
@@ -263,11 +262,11 @@ export class Worker {
     this.#heldBack = false
     // Told once it is written: before that, a cancel may still be faster.
     let dueInMs = Number.POSITIVE_INFINITY
+    // Most jobs complete and most programs do not listen.
     const unheard = lost.size === 0 && !this.#report.hears('job.completed')
     for (const settling of batch) {
       const { job, settlement, startedAtMs, endedAtMs } = settling
       if (!lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
-      // Most jobs complete and most programs do not listen.
       if (unheard && settlement.move === 'complete') continue
       this.#report.attemptEnded(settling, lost.get(job.id))
       dueInMs = Math.min(dueInMs, settlement.delayMs ?? dueInMs)

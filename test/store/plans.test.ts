@@ -26,6 +26,9 @@ interface Step {
   values(client: pg.Client): Promise<unknown[]> | unknown[]
 }
 
+/** A few rows each, however many jobs there are: there is nothing better than to read them whole. */
+const small = new Set<string | undefined>(['types', 'lanes'])
+
 /** The statements that run all the time, and the index each must read. */
 const steps: Step[] = [
   { statement: 'claimJobs', index: 'queue_claim', values: () => [1, queue.lane, null, 50, 60_000, fromTheHead, 50] },
@@ -44,7 +47,7 @@ const steps: Step[] = [
       return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], []]
     },
   },
-  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z'] },
+  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', []] },
   {
     statement: 'renewLeases',
     index: 'leases_pkey',
@@ -92,7 +95,10 @@ async function checkPlans(client: pg.Client): Promise<void> {
   for (const step of steps) {
     const values = asText(await step.values(client))
     const nodes = await plansOf(client, () => client.query(statement(step.statement).text, values))
-    const whole = nodes.filter((node) => node.type === 'Seq Scan').map((node) => node.table)
+    const whole = nodes
+      .filter((node) => node.type === 'Seq Scan')
+      .map((node) => node.table)
+      .filter((table) => !small.has(table))
     expect(whole, `${step.statement} reads no table whole`).toEqual([])
     expect(
       nodes.map((node) => node.index),

@@ -1,4 +1,6 @@
+import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
+import { leanHeapFlag } from '../../worker/lean-heap.js'
 
 export interface WorkOptions {
   databaseUrl?: string
@@ -27,6 +29,7 @@ export function addWork(program: Command): void {
 }
 
 async function work(file: string, options: WorkOptions): Promise<void> {
+  setFlagsFromString(leanHeapFlag)
   const { Holdfast } = await import('../../holdfast.js')
   const { startWorker } = await import('../../worker/start.js')
   const { databaseUrl, ...rest } = options

@@ -30,10 +30,3 @@ where $1::text[] is null or t.name = any ($1::text[])
 -- name: readLanes
 -- Every lane.
 select id, name from holdfast.lanes order by id
-
--- name: readLanesOfTypes
--- The lanes these types run in now, and how; those they left too, where jobs of theirs may still turn up. Read before
--- claiming, so that a change takes effect within one look.
-select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, to_jsonb(array_agg(t.id)) as types
-from holdfast.lanes as l join holdfast.types as t on l.id = any (t.left_lanes || t.lane_id) where t.id = any ($1::integer[])
-group by l.id order by l.id

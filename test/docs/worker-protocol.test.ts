@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineType } from 'holdfast'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectAnswer, filled, httpExamples } from '../support/http-examples.js'
+import { serve } from '../support/serving.js'
+import { repository } from '../support/source.js'
+
+const page = readFileSync(join(repository, 'docs', 'worker-protocol.md'), 'utf8')
+
+test('docs/worker-protocol.md has examples that are answered as they stand, one after the other', async () => {
+  const serving = await serve()
+  onTestFinished(() => serving.end())
+  const { holdfast } = serving
+  await holdfast.types.ensure([defineType({ type: 'send_email' })])
+  const { key } = await holdfast.access.createKey({ service: 'pdf', roles: ['worker'] }, { by: 'ada' })
+  const known: Record<string, string> = {}
+  const ask = async (method: string, path: string, body: unknown) => {
+    const response = await serving.call(method, path, JSON.parse(filled(JSON.stringify(body), known)), key)
+    return { status: response.status, text: await response.text() }
+  }
+  const enqueue = () => holdfast.enqueue('make_pdf', { pages: 10 })
+  const examples = httpExamples(page)
+  expect(examples.map(({ path }) => path)).toEqual(
+    ['register', 'claim', 'heartbeat', 'settle', 'sign-off'].map((name) => `/worker/${name}`),
+  )
+  for (const { method, path, body, status, answer } of examples) {
+    if (path === '/worker/claim') await enqueue()
+    if (path === '/worker/sign-off') await settleTheOthers()
+    const { status: given, text } = await ask(method, path, body)
+    expect(given, text).toBe(status)
+    expectAnswer(filled(answer, known), text, path)
+    remember(text)
+  }
+
+  function remember(text: string) {
+    const { worker, jobs = [] } = JSON.parse(text) as { worker?: string; jobs?: { id: string; lease: string }[] }
+    if (worker !== undefined) known.worker = worker
+    for (const { id, lease } of jobs) Object.assign(known, { job: id, lease })
+  }
+
+  /** The other results of the page, each for a job of its own. */
+  async function settleTheOthers() {
+    const [, lines = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? []
+    const statuses: unknown[] = []
+    for (const line of lines.trim().split('\n')) {
+      const { id } = await enqueue()
+      // What was handed back is there again, and before those that came later.
+      remember((await ask('POST', '/worker/claim', { worker: '{worker}', types: ['make_pdf'], wait: '20s' })).text)
+      expect(known.job).toBe(id)
+      const { text } = await ask('POST', '/worker/settle', { worker: '{worker}', results: [JSON.parse(line)] })
+      expect(JSON.parse(text).results).toEqual([{ job: id, settled: true }])
+      statuses.push((await holdfast.job(id))?.status)
+    }
+    expect(statuses).toEqual(['failed', 'scheduled', 'pending'])
+  }
+})
