@@ -6,6 +6,7 @@ import { unlessAllNull } from './array-literal.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { InspectStore } from './inspect-store.js'
+import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
 import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
@@ -43,6 +44,7 @@ export class Store {
   readonly deadLetters: DeadLetterStore
   readonly remote: RemoteStore
   readonly access: AccessStore
+  readonly metrics: MetricsStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -53,6 +55,7 @@ export class Store {
     this.deadLetters = new DeadLetterStore(this.database)
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)
+    this.metrics = new MetricsStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
