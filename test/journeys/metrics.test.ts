@@ -65,10 +65,10 @@ test('what several workers ran, failed, lost and were told to drop is counted ex
   await eventually(async () => (await queue.sql('select from holdfast.dead_letters')).length === 12)
 
   // A worker that goes down with its job, and one that comes back when its lease is gone.
+  for (const worker of workers) await stop(worker)
   const zombie = await queue.worker({ name: 'zombie', concurrency: 2 }, { types: [{ type: 'deadly' }] })
   const held = await holdfast.enqueueMany([1, 2].map(() => ({ type: 'deadly', payload: { hold: ledger.beside('go') } })))
   for (const { id } of held) await eventually(() => ledger.starts(id).length >= 1)
-  for (const worker of workers) await stop(worker)
   zombie.freeze()
   const next = await queue.worker({}, { types })
   for (const { id } of held) await eventually(() => ledger.starts(id).length >= 2, { within: 60_000 })
