@@ -3,7 +3,7 @@ import { Holdfast } from '../../dist/index.js'
 import { percentile } from '../figures.mjs'
 import { fillBacklog } from '../filling.mjs'
 import { openStage, within } from '../stage.mjs'
-import { completed } from '../systems/holdfast-sql.mjs'
+import { settleCompleted } from '../systems/holdfast-sql.mjs'
 
 const eachClaim = 20
 
@@ -61,7 +61,7 @@ async function claims(place, count) {
     times.push(performance.now() - begun)
     if (rows.length !== eachClaim) throw new Error(`${rows.length} jobs were claimed instead of ${eachClaim}`)
     for (const { priority, seq } of rows) if (BigInt(seq) > place.after[priority]) place.after[priority] = BigInt(seq)
-    await store.settle(place.worker, rows.map(completed), [rows[0].lease])
+    await settleCompleted(store, place.worker, rows)
     await place.holdfast.enqueueMany(requests)
   }
   return times

@@ -4,7 +4,7 @@ import { defineType, Holdfast } from '../../dist/index.js'
 import { percentile } from '../figures.mjs'
 import { fillGated, fillQueue } from '../filling.mjs'
 import { openStage, within } from '../stage.mjs'
-import { completed } from '../systems/holdfast-sql.mjs'
+import { settleCompleted } from '../systems/holdfast-sql.mjs'
 
 const eachClaim = 20
 const who = { by: 'bench', why: 'to see what it costs the others' }
@@ -91,7 +91,7 @@ async function claims({ holdfast, worker, reader, movingUs }, count) {
       }),
     )
     if (rows.length !== eachClaim) throw new Error(`${rows.length} jobs were claimed instead of ${eachClaim}`)
-    await holdfast.store.settle(worker, rows.map(completed), [rows[0].lease])
+    await settleCompleted(holdfast.store, worker, rows)
     await holdfast.enqueueMany(requests)
   }
   return {

@@ -27,7 +27,7 @@ export async function startWorker(url, _options, handle) {
         if (BigInt(seq) > after[priority]) after[priority] = BigInt(seq)
         handle(JSON.parse(payload))
       }
-      await holdfast.store.settle(worker, rows.map(completed), [rows[0].lease])
+      await settleCompleted(holdfast.store, worker, rows)
       settled += rows.length
     }
   }
@@ -41,11 +41,9 @@ export async function startWorker(url, _options, handle) {
   }
 }
 
-export const completed = ({ id, lease }) => ({
-  jobId: id,
-  lease,
-  settlement: { move: 'complete', outcome: 'completed', failure: null, delayMs: null },
-  error: null,
-  startedAgoMs: 1,
-  endedAgoMs: 0,
-})
+/** As a worker does when every handler has returned, one millisecond after it began. */
+export function settleCompleted(store, worker, rows) {
+  const settlement = { move: 'complete', outcome: 'completed', failure: null, delayMs: null }
+  const ended = rows.map(({ id, lease }) => ({ job: { id, lease }, settlement, startedAtMs: 0, endedAtMs: 1 }))
+  return store.settle(worker, ended, 1, [rows[0].lease])
+}
