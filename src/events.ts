@@ -8,7 +8,7 @@ export interface WorkerEvents {
   /** A handler came to its end after its job had been cancelled. What it returned does not count. */
   'job.cancelled': [{ job: string; type: string; attempt: number; ms: number }]
   /** A result came after the lease was lost. Nothing was changed. */
-  'settle.late': [{ job: string }]
+  'settle.late': [{ job: string; type: string }]
   /** A handler came to its end after its attempt had been given up. */
   'job.overran': [{ job: string; type: string; attempt: number }]
   /** Something a handler started failed after its attempt had ended: a promise nobody waited for, a late timer. */

@@ -121,7 +121,7 @@ const cutEnqueue = (fault) =>
     const { proxy, url } = await throughProxy(stage)
     const producer = stage.producer(url, { statementTimeout: '5s' })
     await producer.types.ensure([stage.work])
-    proxy.arm(new Trap(callOf('enqueueJobs'), { side: 'frontend', index: 4, fault }))
+    proxy.arm(new Trap(callOf('enqueueJob'), { side: 'frontend', index: 4, fault }))
     await enqueue(stage, [{}], producer)
     // What was acknowledged too early needs a moment to fail.
     await pause(300)

@@ -3,6 +3,7 @@ import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
 import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
 import type { Settlement } from '../job/settlement.js'
+import type { Meter } from '../metrics/meter.js'
 import { decide } from '../settle/decide.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { LostRow } from '../store/rows.js'
@@ -40,9 +41,11 @@ const nothing: Settlement = { move: 'complete', outcome: 'completed', delayMs: n
 /** What workers behind HTTP report. Fenced as for every worker: what no longer holds its lease changes nothing, and is told so. */
 export class RemoteResults {
   readonly #store: Store
+  readonly #meter: Meter
 
-  constructor(store: Store) {
+  constructor(store: Store, meter: Meter) {
     this.#store = store
+    this.#meter = meter
   }
 
   /** Renews leases. Those that are not in `held` are lost; `cancelled` are jobs whose handler is to stop. */
@@ -65,7 +68,17 @@ export class RemoteResults {
     const foreign = results.filter(({ lease }) => !own.has(lease)).map(({ job }) => job)
     if (foreign.length > 0) lost.push(...(await this.#store.remote.whyLost(worker.id, foreign)))
     const why = new Map(lost.map((row) => [row.id, row.why]))
+    for (const { job, settlement, startedAtMs, endedAtMs } of ended) {
+      const type = held.get(keyOf({ job: job.id, lease: job.lease }))?.type
+      if (type && !why.has(job.id)) this.#meter.ended(type, settlement.outcome, startedAtMs, endedAtMs)
+    }
+    await this.#countLate(lost.filter((row) => row.why === 'lost').map(({ id }) => id))
     return results.map(({ job }) => settledAs(job, why.get(job)))
+  }
+
+  async #countLate(jobs: readonly string[]): Promise<void> {
+    if (jobs.length === 0) return
+    for (const { type } of await this.#store.remote.typesOf(jobs)) this.#meter.cameLate(type)
   }
 
   /** Keeps what handlers say. Answers with the jobs whose lease is lost, of which nothing was kept. */

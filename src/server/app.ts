@@ -1,10 +1,12 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Holdfast } from '../holdfast.js'
+import { Meter } from '../metrics/meter.js'
 import { defaultLogger, type Logger } from '../worker/logger.js'
 import type { Worker } from '../worker/worker.js'
 import { authorize } from './auth.js'
 import { readBodiesExactly } from './body.js'
 import { Callers } from './callers.js'
+import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems } from './problem.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
@@ -15,6 +17,7 @@ import { autoscaleRoutes } from './routes/autoscale.js'
 import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
 import { jobRoutes } from './routes/jobs.js'
+import { metricsRoutes } from './routes/metrics.js'
 import { oneJobRoutes } from './routes/one-job.js'
 import { pageRoutes } from './routes/page.js'
 import { statusRoutes } from './routes/status.js'
@@ -39,6 +42,7 @@ const longestParameter = 600
 /** The HTTP server, complete and not yet listening: call `listen`, and `close` when done. It closes neither database nor worker. */
 export function createServer(holdfast: Holdfast, options: ServerOptions): FastifyInstance {
   const log = options.logger ?? defaultLogger()
+  const meter = new Meter()
   const callers = new Callers(holdfast.access, options.adminKey)
   const app = fastify({
     bodyLimit,
@@ -53,6 +57,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   readBodiesExactly(app)
   checkRequests(app)
   authorize(app, callers)
+  keepCounting(app, holdfast.store, meter, log)
   describeRoutes(app)
   pageRoutes(app)
   healthRoutes(app, holdfast, options.worker)
@@ -61,7 +66,8 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   followJobRoutes(app, holdfast)
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
-  workerRoutes(app, holdfast, log)
+  metricsRoutes(app, holdfast)
+  workerRoutes(app, holdfast, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
   adminDlqRoutes(app, holdfast)

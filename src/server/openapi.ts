@@ -90,7 +90,9 @@ function parametersOf(schema: Schema | undefined, place: 'path' | 'query'): obje
 }
 
 function answerOf(schema: Schema | undefined): object {
-  return { description: 'Done', ...(schema && { content: { 'application/json': { schema } } }) }
+  if (!schema) return { description: 'Done' }
+  const { contentMediaType = 'application/json', ...shown } = schema
+  return { description: 'Done', content: { [contentMediaType]: { schema: shown } } }
 }
 
 /** `POST /jobs/:id/approve` is postJobsIdApprove: unique, because a route is. */

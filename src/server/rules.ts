@@ -16,6 +16,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /openapi.json': 'any key',
   'GET /status': 'workers:view',
   'GET /autoscale': 'workers:view',
+  'GET /metrics': 'workers:view',
 
   'POST /jobs': 'jobs:enqueue',
   'POST /jobs/batch': 'jobs:enqueue',

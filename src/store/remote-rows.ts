@@ -10,6 +10,7 @@ export interface RemoteWorkerRow {
 export interface HeldAttemptRow {
   id: string
   lease: string
+  type: string
   attempt: number
   max: number
   /** Null: the default. */

@@ -54,6 +54,10 @@ export class RemoteStore {
     return this.#database.query(statement('whyLost'), [worker, jobs])
   }
 
+  async typesOf(jobs: readonly string[]): Promise<{ id: string; type: string }[]> {
+    return this.#database.query(statement('typesOfJobs'), [jobs])
+  }
+
   async closeEmpty(worker: number, leases: readonly string[]): Promise<void> {
     await this.#database.query(statement('closeEmptyLeases'), [worker, leases])
   }

@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { WorkerEvent, WorkerEvents } from '../events.js'
+import type { ClaimedJob } from '../job/claimed.js'
 import { describeFailure } from '../job/failure.js'
+import type { Meter } from '../metrics/meter.js'
 import type { Settling } from '../settle/settler.js'
 import type { Need, Pulse } from './health.js'
 import type { Logger } from './logger.js'
@@ -25,10 +27,12 @@ export class Report {
   readonly events = new EventEmitter<WorkerEvents>()
   readonly #log: Logger
   readonly #pulse: Pulse
+  readonly #meter: Meter
 
-  constructor(log: Logger, pulse: Pulse) {
+  constructor(log: Logger, pulse: Pulse, meter: Meter) {
     this.#log = log
     this.#pulse = pulse
+    this.#meter = meter
   }
 
   tell<Name extends WorkerEvent>(name: Name, event: WorkerEvents[Name][0]): void {
@@ -59,7 +63,7 @@ export class Report {
 
   /** `lost`: nothing was written for it, and why. */
   attemptEnded({ job, settlement, startedAtMs, endedAtMs }: Settling, lost: 'cancelled' | 'lost' | undefined): void {
-    if (lost === 'lost') return this.tell('settle.late', { job: job.id })
+    if (lost === 'lost') return this.late(job)
     const about = { job: job.id, type: job.type.type, attempt: job.attempt }
     const ms = startedAtMs === null ? 0 : endedAtMs - startedAtMs
     if (lost === 'cancelled') return this.tell('job.cancelled', { ...about, ms })
@@ -83,6 +87,16 @@ export class Report {
       case 'hand_back':
         return this.tell('job.handed_back', about)
     }
+  }
+
+  /** A result came after its lease was gone. */
+  late({ id: job, type: { type } }: ClaimedJob): void {
+    this.#meter.cameLate(type)
+    this.tell('settle.late', { job, type })
+  }
+
+  dayDropped(day: string): void {
+    this.#log.info({ day }, 'an old day was dropped')
   }
 
   resultRefused(job: string, error: unknown): void {

@@ -7,6 +7,7 @@ import type { WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
+import { Meter } from '../metrics/meter.js'
 import { Places } from '../run/places.js'
 import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
@@ -15,12 +16,8 @@ import { Settler, type Settling } from '../settle/settler.js'
 import { Listener } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
-import { daysChore } from '../upkeep/days.js'
-import { depthsChore } from '../upkeep/depths.js'
-import { rescueChore } from '../upkeep/rescue.js'
-import { sleepersChore } from '../upkeep/sleepers.js'
-import { straysChore } from '../upkeep/strays.js'
 import { Upkeep } from '../upkeep/upkeep.js'
+import { choresOf } from './chores.js'
 import { groupsOf } from './groups.js'
 import { countEach, type Health, Pulse } from './health.js'
 import type { Logger } from './logger.js'
@@ -29,7 +26,6 @@ import { guardProcess, stopOnSignals } from './process-guard.js'
 import { Report } from './report.js'
 
 const deafPollMs = 200
-const rescueEveryMs = 3_000
 const writeRestWithinMs = 5_000
 /** With this many results waiting to be written, more work would only pile up in memory. */
 const mostUnwritten = 10_000
@@ -48,6 +44,7 @@ export class Worker {
   readonly #types: ReadonlyMap<number, AnyJobType>
   readonly #pulse: Pulse
   readonly #report: Report
+  readonly #meter = new Meter()
   readonly #places: Places
   readonly #scribe: Scribe
   readonly #settler: Settler
@@ -78,14 +75,14 @@ export class Worker {
     this.#log = log
     this.#warnings = warnings
     this.#pulse = new Pulse(settings.unhealthyAfterMs)
-    this.#report = new Report(log, this.#pulse)
+    this.#report = new Report(log, this.#pulse, this.#meter)
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     this.#scribe = new Scribe(store.sayings, (error) => this.#report.sayingsFailed(error))
     this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => {
-        if (leaseLost) this.#report.tell('settle.late', { job: job.id })
+        if (leaseLost) this.#report.late(job)
         else this.#report.tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt })
       },
       overrunning: (job) => this.#report.tell('job.overrunning', { job: job.id, type: job.type.type, attempt: job.attempt }),
@@ -143,19 +140,8 @@ export class Worker {
           deaf: () => this.#loop.wake.signal(),
         })
       : undefined
-    this.#upkeep = new Upkeep(
-      [
-        rescueChore(store, { everyMs: Math.min(rescueEveryMs, leaseMs), leaseMs, crashes: settings.quarantineAfter }, (rows) => {
-          for (const { id: job, type, attempt, worker, dead } of rows) {
-            this.#report.tell('lease.rescued', { job, type, attempt, worker, dead })
-          }
-        }),
-        sleepersChore(store),
-        depthsChore(store.operate),
-        straysChore(store.operate),
-        daysChore(store, settings, (day) => this.#log.info({ day }, 'an old day was dropped')),
-      ],
-      (chore, error) => this.#report.choreFailed(chore, error),
+    this.#upkeep = new Upkeep(choresOf(store, settings, this.#meter, this.#report), (chore, error) =>
+      this.#report.choreFailed(chore, error),
     )
 
     this.#pulse.asking('heartbeats')
@@ -214,6 +200,7 @@ export class Worker {
 
   /** Only good manners: a worker that does not sign off is found out by its silence. */
   async #signOff(): Promise<void> {
+    await this.#meter.note(this.#store.metrics).catch(ignore)
     await this.#store.stayAwake(this.id).catch(ignore)
     await this.#store.workerStopped(this.id).catch(ignore)
   }
@@ -278,9 +265,11 @@ export class Worker {
     // Most jobs complete and most programs do not listen.
     const unheard = lost.size === 0 && !this.#report.hears('job.completed')
     for (const settling of batch) {
-      if (unheard && settling.settlement.move === 'complete') continue
-      this.#report.attemptEnded(settling, lost.get(settling.job.id))
-      dueInMs = Math.min(dueInMs, settling.settlement.delayMs ?? dueInMs)
+      const { job, settlement, startedAtMs, endedAtMs } = settling
+      if (!lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
+      if (unheard && settlement.move === 'complete') continue
+      this.#report.attemptEnded(settling, lost.get(job.id))
+      dueInMs = Math.min(dueInMs, settlement.delayMs ?? dueInMs)
     }
     if (dueInMs < Number.POSITIVE_INFINITY) this.#loop.dueIn(dueInMs)
   }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Holdfast } from '../../holdfast.js'
 import { decodePayload } from '../../job/payload.js'
+import type { Meter } from '../../metrics/meter.js'
 import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
@@ -31,11 +32,11 @@ import { defined, leaseOf, readResult, readSaid, typesOf, waitOf } from './worke
 const bodyLimit = 2 * 1024 * 1024
 
 /** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
-export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logger): void {
+export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logger, meter: Meter): void {
   const { store } = holdfast
   const workers = new RemoteWorkers(store)
   const claims = new RemoteClaims(store)
-  const results = new RemoteResults(store)
+  const results = new RemoteResults(store, meter)
   // A fleet may have no other worker that would free what a silent one held.
   const upkeep = new Upkeep(
     [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), sleepersChore(store)],

@@ -4,6 +4,8 @@ import { answer, object } from './schema.js'
 export const statusNames = Object.keys(statuses) as (keyof typeof statuses)[]
 
 export const text = { type: 'string' } as const
+/** An answer that is no JSON. */
+export const plainText = { type: 'string', contentMediaType: 'text/plain' } as const
 export const textOrNull = { type: ['string', 'null'] } as const
 export const number = { type: 'number' } as const
 export const numberOrNull = { type: ['number', 'null'] } as const

@@ -20,6 +20,8 @@ export interface Schema {
   readonly pattern?: string
   readonly format?: 'date-time' | 'uuid'
   readonly default?: unknown
+  /** Of an answer that is no JSON. */
+  readonly contentMediaType?: string
   /** What it is; in a refusal it follows "it must be". */
   readonly description?: string
 }

@@ -88,6 +88,9 @@ begin
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
            case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
     from gone as e where e.move in ('die', 'exhaust', 'poison')
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count)
+    select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
   ), back_to_gate as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,

@@ -99,11 +99,12 @@ begin
       insert into holdfast.arrivals (type_id, concurrency_key)
       select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
     ), tallied as (
-      -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
-      -- says nothing about them.
-      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-      select distinct j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, 1 from judged as j
-      on conflict on constraint tallies_pkey do update set bad = greatest(t.bad, 1)
+      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad, lost)
+      select j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
+      on conflict on constraint tallies_pkey do update set lost = coalesce(t.lost, 0) + excluded.lost
+    ), counted as (
+      insert into holdfast.happenings (type_id, what, count)
+      select j.type_id, 'dead', count(*) from judged as j where j.dead group by j.type_id
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
       select j.job_id, v_now, j.type_id, j.priority, j.attempt, case when known.poison then 'poison' else 'exhausted' end,

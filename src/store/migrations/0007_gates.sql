@@ -109,15 +109,25 @@ create table holdfast.arrivals (
 create index arrivals_of_type on holdfast.arrivals (type_id);
 
 -- How attempts ended, in steps of ten seconds; the breaker reads the last minutes of it. Each worker has rows of its own,
--- so that none waits for another.
+-- so that none waits for another. What the breaker needs no more is added to totals by keep_totals and deleted.
 create table holdfast.tallies (
   type_id    integer not null,
   at         timestamptz not null,
   worker_id  integer not null,
   good       integer not null,
   bad        integer not null,
+  -- Attempts whose lease ran out. Null where there was none, which costs no byte.
+  lost       integer,
   primary key (type_id, at, worker_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- What else is counted, and is rare beside that: dead (a job), cancelled, replayed, late (a result that came after its lease was
+-- gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
+create table holdfast.happenings (
+  type_id  integer not null,
+  what     text not null constraint happening_is_known check (what in ('dead', 'cancelled', 'replayed', 'late')),
+  count    integer not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- Of these queue rows, all locked by the caller, moves those to their gate whose type is gated and that did not come
 -- through it, or whose gate has closed since. A probe may pass an open breaker and nothing else. Returns the rows that may be

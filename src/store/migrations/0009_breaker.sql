@@ -20,7 +20,10 @@ begin
   if v_gate.breaker_opened_at is not null or v_gate.breaker_hold = 'closed' then
     return;
   end if;
-  select coalesce(sum(t.good), 0), coalesce(sum(t.bad), 0) into v_good, v_bad from holdfast.tallies as t
+  -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
+  -- says nothing about them.
+  select coalesce(sum(t.good), 0), coalesce(sum(greatest(t.bad, (t.lost > 0)::integer)), 0) into v_good, v_bad
+  from holdfast.tallies as t
   where t.type_id = p_type
     and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
     and t.at > coalesce(v_gate.breaker_since, '-infinity');

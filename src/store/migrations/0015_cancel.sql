@@ -51,21 +51,22 @@ $$;
 
 -- Where jobs that are locked stand, with what a move has to know.
 create function holdfast.where_jobs_stand(p_jobs uuid[])
-returns table (job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamptz, lease_id bigint)
+returns table (job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamptz, lease_id bigint,
+               type_id integer)
 language sql volatile
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
   select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end, 'queue', q.lane_id, q.priority, q.attempt,
-         q.ready_at, q.lease_id
+         q.ready_at, q.lease_id, q.type_id
   from holdfast.queue as q where q.job_id = any (p_jobs)
   union all
-  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null
+  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null, w.type_id
   from holdfast.waiting as w where w.job_id = any (p_jobs)
   union all
-  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null
+  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null, g.type_id
   from holdfast.gated as g where g.job_id = any (p_jobs)
   union all
-  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null
+  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null, f.type_id
   from holdfast.following as f where f.job_id = any (p_jobs)
 $$;
 
@@ -108,6 +109,8 @@ begin
     select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, v_error from stood as s
   ), stopping as (
     insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count) select s.type_id, 'cancelled', count(*) from stood as s group by s.type_id
   )
   select array_agg(row (s.job_id, true, s.status, 'cancelled', null)::holdfast.moved order by s.job_id),
          array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)

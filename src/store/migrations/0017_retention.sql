@@ -149,9 +149,6 @@ begin
     select c.ctid from holdfast.checkpoints as c
     where c.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = c.job_id) limit p_limit));
 
-  delete from holdfast.tallies
-  where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
-
   delete from holdfast.uniques where ctid = any (array(
     select u.ctid from holdfast.uniques as u
     where u.job_id < holdfast.first_id_at(v_now - p_completed) and u.kept_until < v_now

@@ -1,12 +1,22 @@
--- Why: how much waits, per type, for backpressure and for people. Counted now and then from the tables themselves, so that
+-- Why: how much waits, per type and priority, for backpressure and for people. Counted now and then from the tables themselves, so that
 -- it cannot drift and costs the hot path nothing; a count may take a twentieth of the time, no more.
 -- Lock: none that matters, everything is new. Cost: milliseconds. Old workers: none. Back: drop the tables.
 
 create table holdfast.depths (
-  type_id    integer primary key,
+  type_id    integer not null,
+  priority   smallint not null,
   waiting    bigint not null,
   scheduled  bigint not null,
-  oldest_at  timestamptz
+  oldest_at  timestamptz,
+  primary key (type_id, priority)
+);
+
+-- How many jobs of a type were ever enqueued, and how many ran, when it was counted last. Nobody counts while enqueueing: a
+-- job that was enqueued lives or has ended, and both are known in the one snapshot of a count.
+create table holdfast.enqueued (
+  type_id  integer primary key,
+  total    bigint not null,
+  running  bigint not null
 );
 create table holdfast.depths_measured (
   one          boolean primary key default true constraint there_is_one check (one),
@@ -42,24 +52,37 @@ begin
      or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
     return extract(epoch from holdfast.now() - v_last.measured_at) * 1000;
   end if;
-  with counted as (
-    select s.type_id, count(*) filter (where s.ready) as waiting, count(*) filter (where not s.ready) as scheduled,
-           min(s.ready_at) filter (where s.ready) as oldest_at
+  with living as materialized (
+    select s.type_id, s.priority, count(*) filter (where s.place = 'ready') as waiting,
+           count(*) filter (where s.place = 'later') as scheduled, count(*) filter (where s.place = 'running') as running,
+           min(s.ready_at) filter (where s.place = 'ready') as oldest_at
     from (
-      select type_id, true as ready, ready_at from holdfast.queue where lease_id is null
+      select type_id, priority, case when lease_id is null then 'ready' else 'running' end as place, ready_at from holdfast.queue
       union all
-      select type_id, true, ready_at from holdfast.gated
+      select type_id, priority, 'ready', ready_at from holdfast.gated
       union all
-      select type_id, true, due_at from holdfast.following
+      select type_id, priority, 'ready', due_at from holdfast.following
       union all
-      select type_id, false, due_at from holdfast.waiting
-    ) as s group by s.type_id
+      select type_id, priority, 'later', due_at from holdfast.waiting
+    ) as s group by s.type_id, s.priority
+  ), ever as (
+    insert into holdfast.enqueued as e (type_id, total, running)
+    select c.type_id, c.ended + coalesce(l.living, 0), coalesce(l.running, 0) from holdfast.counters as c
+    left join (
+      select type_id, sum(waiting + scheduled + running) as living, sum(running) as running from living group by type_id
+    ) as l on l.type_id = c.type_id
+    left join holdfast.enqueued as k on k.type_id = c.type_id
+    where coalesce(k.total, 0) < c.ended + coalesce(l.living, 0) or coalesce(k.running, 0) <> coalesce(l.running, 0)
+    on conflict (type_id) do update set total = greatest(e.total, excluded.total), running = excluded.running
+  ), counted as (
+    select * from living where waiting > 0 or scheduled > 0
   ), gone as (
-    delete from holdfast.depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+    delete from holdfast.depths as d
+    where not exists (select from counted as c where c.type_id = d.type_id and c.priority = d.priority)
   )
-  insert into holdfast.depths as d (type_id, waiting, scheduled, oldest_at)
-  select c.type_id, c.waiting, c.scheduled, c.oldest_at from counted as c
-  on conflict (type_id) do update
+  insert into holdfast.depths as d (type_id, priority, waiting, scheduled, oldest_at)
+  select c.type_id, c.priority, c.waiting, c.scheduled, c.oldest_at from counted as c
+  on conflict (type_id, priority) do update
     set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
     where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
   -- An empty queue is counted in no time; that it is still empty need not be written down.

@@ -131,6 +131,11 @@ table holdfast.checkpoints
   constraint checkpoints_pkey PRIMARY KEY (job_id)
   with fillfactor=60
 
+table holdfast.dead_depths
+  type_id          integer not null
+  dead             bigint not null
+  constraint dead_depths_pkey PRIMARY KEY (type_id)
+
 table holdfast.dead_letters partition by RANGE (died_at)
   job_id           uuid not null
   died_at          timestamp with time zone not null
@@ -157,6 +162,13 @@ table holdfast.dead_letters_rest
   INDEX dead_letters_rest_job_id_idx ON holdfast.dead_letters_rest USING btree (job_id)
   INDEX dead_letters_rest_type_id_died_at_job_id_idx ON holdfast.dead_letters_rest USING btree (type_id, died_at, job_id)
 
+table holdfast.dead_measured
+  one              boolean default true not null
+  measured_at      timestamp with time zone default '-infinity'::timestamp with time zone not null
+  cost             interval default '00:00:00'::interval not null
+  constraint dead_measured_pkey PRIMARY KEY (one)
+  constraint there_is_one CHECK (one)
+
 table holdfast.depth_limits
   scope            text not null
   name             text not null
@@ -172,10 +184,11 @@ table holdfast.depth_limits
 
 table holdfast.depths
   type_id          integer not null
+  priority         smallint not null
   waiting          bigint not null
   scheduled        bigint not null
   oldest_at        timestamp with time zone
-  constraint depths_pkey PRIMARY KEY (type_id)
+  constraint depths_pkey PRIMARY KEY (type_id, priority)
 
 table holdfast.depths_measured
   one              boolean default true not null
@@ -183,6 +196,19 @@ table holdfast.depths_measured
   cost             interval default '00:00:00'::interval not null
   constraint depths_measured_pkey PRIMARY KEY (one)
   constraint there_is_one CHECK (one)
+
+table holdfast.durations
+  type_id          integer not null
+  bucket           smallint not null
+  count            bigint not null
+  seconds          double precision not null
+  constraint durations_pkey PRIMARY KEY (type_id, bucket)
+
+table holdfast.enqueued
+  type_id          integer not null
+  total            bigint not null
+  running          bigint not null
+  constraint enqueued_pkey PRIMARY KEY (type_id)
 
 table holdfast.following
   job_id           uuid not null
@@ -253,6 +279,13 @@ table holdfast.gates
   constraint rate_per_is_positive CHECK ((rate_per > '00:00:00'::interval))
   constraint share_is_a_share CHECK (((breaker_share > (0)::double precision) AND (breaker_share <= (1)::double precision)))
   constraint window_is_positive CHECK ((breaker_window > '00:00:00'::interval))
+
+table holdfast.happenings
+  type_id          integer not null
+  what             text not null
+  count            integer not null
+  constraint happening_is_known CHECK ((what = ANY (ARRAY['dead'::text, 'cancelled'::text, 'replayed'::text, 'late'::text])))
+  with autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
 
 table holdfast.held
   job_id           uuid not null
@@ -388,6 +421,11 @@ table holdfast.moves
   constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text, 'replay'::text])))
   INDEX moves_of_job ON holdfast.moves USING btree (job_id, at)
 
+table holdfast.notes
+  id               uuid not null
+  at               timestamp with time zone not null
+  constraint notes_pkey PRIMARY KEY (id)
+
 table holdfast.progress
   job_id           uuid not null
   attempt          smallint not null
@@ -440,8 +478,20 @@ table holdfast.tallies
   worker_id        integer not null
   good             integer not null
   bad              integer not null
+  lost             integer
   constraint tallies_pkey PRIMARY KEY (type_id, at, worker_id)
   with fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_cost_delay=0
+
+table holdfast.totals
+  type_id          integer not null
+  completed        bigint default 0 not null
+  failed           bigint default 0 not null
+  lost             bigint default 0 not null
+  dead             bigint default 0 not null
+  cancelled        bigint default 0 not null
+  replayed         bigint default 0 not null
+  late             bigint default 0 not null
+  constraint totals_pkey PRIMARY KEY (type_id)
 
 table holdfast.types
   id               integer generated always as identity not null
@@ -812,6 +862,8 @@ begin
     select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, v_error from stood as s
   ), stopping as (
     insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count) select s.type_id, 'cancelled', count(*) from stood as s group by s.type_id
   )
   select array_agg(row (s.job_id, true, s.status, 'cancelled', null)::holdfast.moved order by s.job_id),
          array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)
@@ -1367,11 +1419,12 @@ begin
       insert into holdfast.arrivals (type_id, concurrency_key)
       select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
     ), tallied as (
-      -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
-      -- says nothing about them.
-      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-      select distinct j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, 1 from judged as j
-      on conflict on constraint tallies_pkey do update set bad = greatest(t.bad, 1)
+      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad, lost)
+      select j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
+      on conflict on constraint tallies_pkey do update set lost = coalesce(t.lost, 0) + excluded.lost
+    ), counted as (
+      insert into holdfast.happenings (type_id, what, count)
+      select j.type_id, 'dead', count(*) from judged as j where j.dead group by j.type_id
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
       select j.job_id, v_now, j.type_id, j.priority, j.attempt, case when known.poison then 'poison' else 'exhausted' end,
@@ -1444,6 +1497,9 @@ begin
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
            case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
     from gone as e where e.move in ('die', 'exhaust', 'poison')
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count)
+    select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
   ), back_to_gate as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
@@ -1503,7 +1559,9 @@ end
 function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_by text, p_why text)
   returns void, sql, volatile, parallel unsafe
   with gone as (
-    delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.attempt
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.type_id, w.attempt
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count) select g.type_id, 'cancelled', count(*) from gone as g group by g.type_id
   )
   insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
   select g.job_id, holdfast.now(), 'cancelled', g.attempt,
@@ -1574,6 +1632,29 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
+function holdfast.enqueue_job(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean, p_owner text)
+  returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+begin
+  select * into v_type from holdfast.types as t where t.name = p_type;
+  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
+    return query select * from holdfast.enqueue_jobs(
+      holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
+      array[p_concurrency_key], true, false, p_wake_always);
+    return;
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload, owner)
+  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
+          p_concurrency_key, p_payload::json, p_owner);
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
+  if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+end 
+
 function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
   returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
@@ -1589,10 +1670,6 @@ declare
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
-  if v_plain and cardinality(p_ids) = 1 and holdfast.enqueue_plain(
-       p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always) then
-    return;
-  end if;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
   if v_plain then
     perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
@@ -1704,25 +1781,6 @@ begin
   end loop;
 
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
-end 
-
-function holdfast.enqueue_plain(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean)
-  returns boolean, plpgsql, volatile, parallel unsafe
-declare
-  v_now timestamptz := holdfast.now();
-  v_type holdfast.types;
-begin
-  select * into v_type from holdfast.types as t where t.name = p_type;
-  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
-    return false;
-  end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
-  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json);
-  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
-  perform holdfast.wake_lanes(array[v_type.lane_id], p_wake_always);
-  return true;
 end 
 
 function holdfast.explain_facts(p_job uuid)
@@ -2017,13 +2075,62 @@ begin
   if v_gate.breaker_opened_at is not null or v_gate.breaker_hold = 'closed' then
     return;
   end if;
-  select coalesce(sum(t.good), 0), coalesce(sum(t.bad), 0) into v_good, v_bad from holdfast.tallies as t
+  -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
+  -- says nothing about them.
+  select coalesce(sum(t.good), 0), coalesce(sum(greatest(t.bad, (t.lost > 0)::integer)), 0) into v_good, v_bad
+  from holdfast.tallies as t
   where t.type_id = p_type
     and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
     and t.at > coalesce(v_gate.breaker_since, '-infinity');
   if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
     perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));
   end if;
+end 
+
+function holdfast.keep_totals()
+  returns void, plpgsql, volatile, parallel unsafe
+  set jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_begun timestamptz := clock_timestamp();
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.totals', 0)) then
+    return;
+  end if;
+  with tallied as (
+    delete from holdfast.tallies as t
+    where t.at < v_now - interval '1 minute' - greatest(interval '5 minutes', (select max(g.breaker_window) from holdfast.gates as g))
+    returning t.type_id, t.good, t.bad, t.lost
+  ), happened as (
+    delete from holdfast.happenings as h returning h.type_id, h.what, h.count
+  ), moved as (
+    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late from tallied
+    union all
+    select type_id, 0, 0, 0, case what when 'dead' then count else 0 end, case what when 'cancelled' then count else 0 end,
+           case what when 'replayed' then count else 0 end, case what when 'late' then count else 0 end
+    from happened
+  )
+  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late)
+  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late) from moved group by type_id
+  on conflict (type_id) do update set
+    completed = k.completed + excluded.completed, failed = k.failed + excluded.failed, lost = k.lost + excluded.lost,
+    dead = k.dead + excluded.dead, cancelled = k.cancelled + excluded.cancelled, replayed = k.replayed + excluded.replayed,
+    late = k.late + excluded.late;
+  delete from holdfast.notes as n where n.at < v_now - interval '1 hour';
+
+  if v_now < (select m.measured_at + greatest(interval '5 seconds', m.cost * 20) from holdfast.dead_measured as m) then
+    return;
+  end if;
+  with counted as materialized (
+    select d.type_id, count(*) as dead from holdfast.dead_letters as d group by d.type_id
+  ), gone as (
+    delete from holdfast.dead_depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+  )
+  insert into holdfast.dead_depths as d (type_id, dead) select c.type_id, c.dead from counted as c
+  on conflict (type_id) do update set dead = excluded.dead;
+  -- As for depths: that there are still none need not be written down.
+  update holdfast.dead_measured set measured_at = v_now, cost = clock_timestamp() - v_begun
+  where exists (select from holdfast.dead_depths);
 end 
 
 function holdfast.key_facts(p_id integer)
@@ -2267,24 +2374,37 @@ begin
      or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
     return extract(epoch from holdfast.now() - v_last.measured_at) * 1000;
   end if;
-  with counted as (
-    select s.type_id, count(*) filter (where s.ready) as waiting, count(*) filter (where not s.ready) as scheduled,
-           min(s.ready_at) filter (where s.ready) as oldest_at
+  with living as materialized (
+    select s.type_id, s.priority, count(*) filter (where s.place = 'ready') as waiting,
+           count(*) filter (where s.place = 'later') as scheduled, count(*) filter (where s.place = 'running') as running,
+           min(s.ready_at) filter (where s.place = 'ready') as oldest_at
     from (
-      select type_id, true as ready, ready_at from holdfast.queue where lease_id is null
+      select type_id, priority, case when lease_id is null then 'ready' else 'running' end as place, ready_at from holdfast.queue
       union all
-      select type_id, true, ready_at from holdfast.gated
+      select type_id, priority, 'ready', ready_at from holdfast.gated
       union all
-      select type_id, true, due_at from holdfast.following
+      select type_id, priority, 'ready', due_at from holdfast.following
       union all
-      select type_id, false, due_at from holdfast.waiting
-    ) as s group by s.type_id
+      select type_id, priority, 'later', due_at from holdfast.waiting
+    ) as s group by s.type_id, s.priority
+  ), ever as (
+    insert into holdfast.enqueued as e (type_id, total, running)
+    select c.type_id, c.ended + coalesce(l.living, 0), coalesce(l.running, 0) from holdfast.counters as c
+    left join (
+      select type_id, sum(waiting + scheduled + running) as living, sum(running) as running from living group by type_id
+    ) as l on l.type_id = c.type_id
+    left join holdfast.enqueued as k on k.type_id = c.type_id
+    where coalesce(k.total, 0) < c.ended + coalesce(l.living, 0) or coalesce(k.running, 0) <> coalesce(l.running, 0)
+    on conflict (type_id) do update set total = greatest(e.total, excluded.total), running = excluded.running
+  ), counted as (
+    select * from living where waiting > 0 or scheduled > 0
   ), gone as (
-    delete from holdfast.depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+    delete from holdfast.depths as d
+    where not exists (select from counted as c where c.type_id = d.type_id and c.priority = d.priority)
   )
-  insert into holdfast.depths as d (type_id, waiting, scheduled, oldest_at)
-  select c.type_id, c.waiting, c.scheduled, c.oldest_at from counted as c
-  on conflict (type_id) do update
+  insert into holdfast.depths as d (type_id, priority, waiting, scheduled, oldest_at)
+  select c.type_id, c.priority, c.waiting, c.scheduled, c.oldest_at from counted as c
+  on conflict (type_id, priority) do update
     set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
     where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
   -- An empty queue is counted in no time; that it is still empty need not be written down.
@@ -2472,6 +2592,22 @@ function holdfast.not_live(p_job uuid)
     when 'dead' then 'it is dead; it can be replayed or discarded'
     when 'discarded' then 'it was already discarded' end
   from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
+
+function holdfast.note_attempts(p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[], p_late_types text[], p_late_counts integer[])
+  returns void, plpgsql, volatile, parallel unsafe
+begin
+  insert into holdfast.notes (id, at) values (p_note, holdfast.now()) on conflict do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.durations as d (type_id, bucket, count, seconds)
+  select t.id, n.bucket, n.count, n.seconds
+  from unnest(p_types, p_buckets, p_counts, p_seconds) as n (type, bucket, count, seconds) join holdfast.types as t on t.name = n.type
+  order by t.id, n.bucket
+  on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
+  insert into holdfast.happenings (type_id, what, count)
+  select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
+end 
 
 function holdfast.note_sayings(p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[], p_levels text[] DEFAULT NULL::text[])
   returns void, sql, volatile, parallel unsafe
@@ -2946,6 +3082,8 @@ begin
     select k.job_id, case when k.asks then 'infinity' else v_now end, k.type_id, k.lane_id, k.priority, 1,
            case when k.asks then 'awaiting_approval' else 'scheduled' end
     from known as k
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count) select k.type_id, 'replayed', count(*) from known as k group by k.type_id
   )
   select array_agg(row (k.job_id, true, 'dead', case when k.asks then 'awaiting_approval' else 'pending' end, null)::holdfast.moved
                    order by k.job_id),
@@ -3525,9 +3663,6 @@ begin
     select c.ctid from holdfast.checkpoints as c
     where c.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = c.job_id) limit p_limit));
 
-  delete from holdfast.tallies
-  where at < v_now - greatest(interval '1 hour', (select max(g.breaker_window) from holdfast.gates as g));
-
   delete from holdfast.uniques where ctid = any (array(
     select u.ctid from holdfast.uniques as u
     where u.job_id < holdfast.first_id_at(v_now - p_completed) and u.kept_until < v_now
@@ -3691,19 +3826,19 @@ begin
 end 
 
 function holdfast.where_jobs_stand(p_jobs uuid[])
-  returns TABLE(job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamp with time zone, lease_id bigint), sql, volatile, parallel unsafe
+  returns TABLE(job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamp with time zone, lease_id bigint, type_id integer), sql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
   select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end, 'queue', q.lane_id, q.priority, q.attempt,
-         q.ready_at, q.lease_id
+         q.ready_at, q.lease_id, q.type_id
   from holdfast.queue as q where q.job_id = any (p_jobs)
   union all
-  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null
+  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null, w.type_id
   from holdfast.waiting as w where w.job_id = any (p_jobs)
   union all
-  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null
+  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null, g.type_id
   from holdfast.gated as g where g.job_id = any (p_jobs)
   union all
-  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null
+  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null, f.type_id
   from holdfast.following as f where f.job_id = any (p_jobs)
 
 function holdfast.whereabouts(p_job uuid)
@@ -3747,6 +3882,50 @@ as
     h.error
    FROM holdfast.history h
      LEFT JOIN holdfast.workers w ON w.id = h.worker_id;
+
+view holdfast.counters
+  type_id          integer
+  completed        bigint
+  failed           bigint
+  lost             bigint
+  dead             bigint
+  cancelled        bigint
+  replayed         bigint
+  late             bigint
+  ended            bigint
+as
+ SELECT type_id,
+    completed,
+    failed,
+    lost,
+    dead,
+    cancelled,
+    replayed,
+    late,
+    completed + dead - replayed + cancelled AS ended
+   FROM ( SELECT t.id AS type_id,
+            COALESCE(k.completed, 0::bigint) + COALESCE(o.good, 0::bigint) AS completed,
+            COALESCE(k.failed, 0::bigint) + COALESCE(o.bad, 0::bigint) AS failed,
+            COALESCE(k.lost, 0::bigint) + COALESCE(o.lost, 0::bigint) AS lost,
+            COALESCE(k.dead, 0::bigint) + COALESCE(h.dead, 0::bigint) AS dead,
+            COALESCE(k.cancelled, 0::bigint) + COALESCE(h.cancelled, 0::bigint) AS cancelled,
+            COALESCE(k.replayed, 0::bigint) + COALESCE(h.replayed, 0::bigint) AS replayed,
+            COALESCE(k.late, 0::bigint) + COALESCE(h.late, 0::bigint) AS late
+           FROM holdfast.types t
+             LEFT JOIN holdfast.totals k ON k.type_id = t.id
+             LEFT JOIN ( SELECT tallies.type_id,
+                    sum(tallies.good) AS good,
+                    sum(tallies.bad) AS bad,
+                    sum(tallies.lost) AS lost
+                   FROM holdfast.tallies
+                  GROUP BY tallies.type_id) o ON o.type_id = t.id
+             LEFT JOIN ( SELECT happenings.type_id,
+                    sum(happenings.count) FILTER (WHERE happenings.what = 'dead'::text) AS dead,
+                    sum(happenings.count) FILTER (WHERE happenings.what = 'cancelled'::text) AS cancelled,
+                    sum(happenings.count) FILTER (WHERE happenings.what = 'replayed'::text) AS replayed,
+                    sum(happenings.count) FILTER (WHERE happenings.what = 'late'::text) AS late
+                   FROM holdfast.happenings
+                  GROUP BY happenings.type_id) h ON h.type_id = t.id) s;
 
 view holdfast.jobs
   id               uuid

@@ -148,9 +148,10 @@ where w.stopped_at is null and w.seen_at > holdfast.now() - interval '1 day' ord
 
 -- name: readDepths
 -- How much waits, by type, as it was counted last.
-select t.name as type, l.name as lane, d.waiting::float8 as waiting, d.scheduled::float8 as scheduled,
-       extract(epoch from holdfast.now() - d.oldest_at)::float8 * 1000 as oldest
-from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join holdfast.lanes as l on l.id = t.lane_id order by t.name
+select t.name as type, l.name as lane, sum(d.waiting)::float8 as waiting, sum(d.scheduled)::float8 as scheduled,
+       extract(epoch from holdfast.now() - min(d.oldest_at))::float8 * 1000 as oldest
+from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join holdfast.lanes as l on l.id = t.lane_id
+group by t.name, l.name order by t.name
 
 -- name: laneLoads
 -- How busy each lane is, from what is counted anyway: depths, tallies and leases. Types that are paused, stopped or broken do not

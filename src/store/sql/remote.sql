@@ -24,6 +24,7 @@ where l.worker_id = $1::text::integer and q.lane_id = $2::text::smallint
 -- name: attemptsUnderLease
 -- Of these attempts, those that still hold a lease of this worker, with what decides about their end.
 select q.job_id::text as id, q.lease_id as lease, q.attempt, coalesce(b.max_attempts, q.attempt) as max, t.backoff,
+       t.name as type,
        extract(epoch from holdfast.now() - l.claimed_at)::float8 * 1000 as age
 from unnest($2::uuid[], $3::bigint[]) as asked (job_id, lease_id)
 join holdfast.queue as q on q.job_id = asked.job_id and q.lease_id = asked.lease_id
@@ -38,6 +39,10 @@ select l.id as lease from holdfast.leases as l where l.id = any ($2::bigint[]) a
 -- name: whyLost
 -- Why attempts of this worker hold no lease any more.
 select asked.id::text as id, holdfast.why_lost(asked.id, $1::text::integer) as why from unnest($2::uuid[]) as asked (id)
+
+-- name: typesOfJobs
+-- The types of jobs that are kept.
+select b.id::text as id, t.name as type from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id where b.id = any ($1::uuid[])
 
 -- name: closeEmptyLeases
 -- Removes leases of a worker under which nothing runs any more.

@@ -1,0 +1,19 @@
+import type { MetricsStore } from '../store/metrics-store.js'
+import type { Chore } from '../upkeep/upkeep.js'
+import type { Meter } from './meter.js'
+
+const everyMs = 15_000
+
+/** Writes down what this process measured, and sees that what was counted is added up. */
+export function metricsChore(store: MetricsStore, meter: Meter): Chore {
+  return {
+    name: 'metrics',
+    everyMs,
+    inNoHurry: true,
+    async runOnce() {
+      await meter.note(store)
+      await store.keepTotals()
+      return { more: false }
+    },
+  }
+}

@@ -1,0 +1,48 @@
+export interface Metric {
+  readonly name: string
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  readonly labels: readonly string[]
+  readonly help: string
+}
+
+function metric<const Labels extends readonly string[]>(name: string, kind: Metric['kind'], labels: Labels, help: string) {
+  return { name: `holdfast_${name}`, kind, labels, help } as const
+}
+
+/** Every metric, once. Types are those that were registered and lanes those that were made, so labels are bounded. */
+export const metrics = {
+  depth: metric('queue_depth', 'gauge', ['type', 'priority'], 'Jobs that are due and wait, as counted last.'),
+  scheduled: metric('jobs_scheduled', 'gauge', ['type'], 'Jobs that wait for a time, a retry or an approval, as counted last.'),
+  processing: metric('jobs_processing', 'gauge', ['type'], 'Jobs that run, as counted last.'),
+  oldest: metric(
+    'oldest_pending_job_age_seconds',
+    'gauge',
+    ['priority'],
+    'How long the oldest job of a priority has been due without running; 0 where none waits.',
+  ),
+  enqueued: metric('jobs_enqueued_total', 'counter', ['type'], 'Jobs that were enqueued, as counted last.'),
+  completed: metric('jobs_completed_total', 'counter', ['type'], 'Jobs that completed.'),
+  failed: metric(
+    'jobs_failed_total',
+    'counter',
+    ['type'],
+    'Attempts that failed, timed out, ran out of memory or crashed, whether or not another one follows.',
+  ),
+  dead: metric('jobs_dead_total', 'counter', ['type'], 'Jobs that became dead letters.'),
+  replayed: metric('jobs_replayed_total', 'counter', ['type'], 'Dead letters that were replayed.'),
+  cancelled: metric('jobs_cancelled_total', 'counter', ['type'], 'Jobs that were cancelled or not approved.'),
+  rescued: metric('lease_rescues_total', 'counter', ['type'], 'Attempts whose lease ran out because their worker went silent.'),
+  late: metric(
+    'late_settles_total',
+    'counter',
+    ['type'],
+    'Results that came after their lease was gone and were fenced off: attempts that ran beside another one.',
+  ),
+  duration: metric('processing_duration_seconds', 'histogram', ['type'], 'How long attempts took that completed or failed.'),
+  deadLetters: metric('dlq_depth', 'gauge', ['type'], 'Dead letters, as counted last.'),
+  workers: metric('active_workers', 'gauge', [], 'Workers that have not stopped and were heard of within three minutes.'),
+  breaker: metric('breaker_open', 'gauge', ['type'], '1 while the breaker of the type is open.'),
+  paused: metric('type_paused', 'gauge', ['type'], '1 while the type is paused.'),
+  slots: metric('lane_slots', 'gauge', ['lane'], 'Most jobs of the lane that may run at once, of lanes that have such a limit.'),
+  slotsInUse: metric('lane_slots_in_use', 'gauge', ['lane'], 'Jobs that run in the lane, of lanes that have a limit.'),
+} as const satisfies Record<string, Metric>

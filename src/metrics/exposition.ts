@@ -1,0 +1,84 @@
+import type { MetricsRow, TypeMetrics } from '../store/metrics-store.js'
+import { bounds } from './buckets.js'
+import { type Metric, metrics } from './declared.js'
+
+const lowest = 0
+const highest = 9
+
+/** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
+export function expose({ types, oldest, lanes, workers }: MetricsRow): string {
+  const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
+    block(
+      metric,
+      types.map((one) => sample(metric, [one.type], value(one))),
+    )
+  const ages = new Map(oldest)
+  const priorities = Array.from({ length: highest - lowest + 1 }, (_, place) => lowest + place)
+  const limited = lanes.flatMap(({ slots, ...lane }) => (slots === null ? [] : [{ ...lane, slots }]))
+  return [
+    block(metrics.depth, types.flatMap(depths)),
+    ofTypes(metrics.scheduled, (one) => one.depths.reduce((sum, [, , scheduled]) => sum + scheduled, 0)),
+    ofTypes(metrics.processing, (one) => one.running),
+    block(
+      metrics.oldest,
+      priorities.map((priority) => sample(metrics.oldest, [priority], ages.get(priority) ?? 0)),
+    ),
+    ofTypes(metrics.enqueued, (one) => one.enqueued),
+    ofTypes(metrics.completed, (one) => one.completed),
+    ofTypes(metrics.failed, (one) => one.failed),
+    ofTypes(metrics.dead, (one) => one.dead),
+    ofTypes(metrics.replayed, (one) => one.replayed),
+    ofTypes(metrics.cancelled, (one) => one.cancelled),
+    ofTypes(metrics.rescued, (one) => one.rescued),
+    ofTypes(metrics.late, (one) => one.late),
+    block(metrics.duration, types.flatMap(histogram)),
+    ofTypes(metrics.deadLetters, (one) => one.deadLetters),
+    block(metrics.workers, [sample(metrics.workers, [], workers)]),
+    ofTypes(metrics.breaker, (one) => Number(one.breakerOpen)),
+    ofTypes(metrics.paused, (one) => Number(one.paused)),
+    block(
+      metrics.slots,
+      limited.map(({ lane, slots }) => sample(metrics.slots, [lane], slots)),
+    ),
+    block(
+      metrics.slotsInUse,
+      limited.map(({ lane, inUse }) => sample(metrics.slotsInUse, [lane], inUse)),
+    ),
+  ].join('')
+}
+
+/** A type of which nothing waits says so under the priority its jobs usually have, so that a rule always finds a number. */
+function depths({ type, priority, depths }: TypeMetrics): string[] {
+  const waiting = depths.filter(([, count]) => count > 0)
+  return (waiting.length > 0 ? waiting : [[priority, 0] as const]).map(([of, count]) => sample(metrics.depth, [type, of], count))
+}
+
+function histogram({ type, durations }: TypeMetrics): string[] {
+  const { name } = metrics.duration
+  const counts = new Map(durations.map(([bucket, count]) => [bucket, count]))
+  let upToHere = 0
+  const buckets = [...bounds, '+Inf'].map((bound, place) => {
+    upToHere += counts.get(place) ?? 0
+    return line(`${name}_bucket`, ['type', 'le'], [type, bound], upToHere)
+  })
+  const seconds = durations.reduce((sum, [, , taken]) => sum + taken, 0)
+  return [...buckets, line(`${name}_sum`, ['type'], [type], seconds), line(`${name}_count`, ['type'], [type], upToHere)]
+}
+
+/** Without a sample a metric is left out: its name alone says nothing. */
+function block({ name, help, kind }: Metric, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`
+}
+
+function sample({ name, labels }: Metric, values: readonly (string | number)[], value: number): string {
+  return line(name, labels, values, value)
+}
+
+function line(name: string, labels: readonly string[], values: readonly (string | number)[], value: number): string {
+  const shown = labels.map((label, place) => `${label}="${escaped(String(values[place]))}"`).join(',')
+  return `${name}${shown && `{${shown}}`} ${value}\n`
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))
+}

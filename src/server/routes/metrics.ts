@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import type { Holdfast } from '../../holdfast.js'
+import { expose } from '../../metrics/exposition.js'
+import { plainText } from '../schemas/common.js'
+
+/** What Prometheus asks for. From kept counters: it costs the same whatever has been run. */
+export function metricsRoutes(app: FastifyInstance, { store }: Holdfast): void {
+  app.get(
+    '/metrics',
+    { schema: { summary: 'Everything that is measured, for Prometheus', response: { 200: plainText } } },
+    async (_request, reply) =>
+      reply
+        .headers({ 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' })
+        .send(expose(await store.metrics.read())),
+  )
+}

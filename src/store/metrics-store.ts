@@ -1,0 +1,70 @@
+import type { Database } from './database.js'
+import { statement } from './queries.js'
+
+/** What a process noted of attempts since its last note. */
+export interface AttemptNote {
+  /** The same note may be sent again; it counts once. */
+  readonly id: string
+  readonly durations: readonly { type: string; bucket: number; count: number; seconds: number }[]
+  readonly late: readonly { type: string; count: number }[]
+}
+
+/** What is kept of one type. Depths are priority, waiting and scheduled; durations are bucket, count and seconds. */
+export interface TypeMetrics {
+  type: string
+  /** The one its jobs have where an enqueue names none. */
+  priority: number
+  enqueued: number
+  running: number
+  completed: number
+  failed: number
+  rescued: number
+  dead: number
+  cancelled: number
+  replayed: number
+  late: number
+  deadLetters: number
+  breakerOpen: boolean
+  paused: boolean
+  depths: [number, number, number][]
+  durations: [number, number, number][]
+}
+
+export interface MetricsRow {
+  types: TypeMetrics[]
+  /** Priority, and seconds that the oldest job of it has been due. */
+  oldest: [number, number][]
+  lanes: { lane: string; slots: number | null; enabled: boolean; inUse: number }[]
+  workers: number
+}
+
+/** The counters behind /metrics. Nothing here looks at a job. */
+export class MetricsStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async note({ id, durations, late }: AttemptNote): Promise<void> {
+    await this.#database.query(statement('noteAttempts'), [
+      id,
+      durations.map(({ type }) => type),
+      durations.map(({ bucket }) => bucket),
+      durations.map(({ count }) => count),
+      durations.map(({ seconds }) => seconds),
+      late.map(({ type }) => type),
+      late.map(({ count }) => count),
+    ])
+  }
+
+  /** Adds up what was counted since. By whoever comes first; the others do nothing. */
+  async keepTotals(): Promise<void> {
+    await this.#database.query(statement('keepTotals'), [])
+  }
+
+  async read(): Promise<MetricsRow> {
+    const rows = await this.#database.query<{ metrics: MetricsRow }>(statement('readMetrics'), [])
+    return (rows[0] as { metrics: MetricsRow }).metrics
+  }
+}

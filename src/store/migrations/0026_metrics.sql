@@ -1,0 +1,137 @@
+-- Why: what /metrics answers, from counters that are kept, so that it costs the same whatever stands in history. What is counted
+-- while jobs run is in tallies and happenings; what stands there long enough is added to totals and deleted in one statement, so
+-- that whoever reads both in one snapshot sees everything once.
+-- Lock: none that matters, everything is new. Cost: milliseconds. Old workers: do not say how long attempts took.
+-- Back: drop the tables, the view and the functions; sweep_rest has to delete old tallies again.
+
+create table holdfast.totals (
+  type_id    integer primary key,
+  completed  bigint not null default 0,
+  failed     bigint not null default 0,
+  lost       bigint not null default 0,
+  dead       bigint not null default 0,
+  cancelled  bigint not null default 0,
+  replayed   bigint not null default 0,
+  late       bigint not null default 0
+);
+
+-- Everything that is counted of a type, up to now. ended: jobs that came to an end and have not been replayed since.
+create view holdfast.counters as
+  select s.*, s.completed + s.dead - s.replayed + s.cancelled as ended
+  from (
+    select t.id as type_id,
+           (coalesce(k.completed, 0) + coalesce(o.good, 0))::bigint as completed,
+           (coalesce(k.failed, 0) + coalesce(o.bad, 0))::bigint as failed,
+           (coalesce(k.lost, 0) + coalesce(o.lost, 0))::bigint as lost,
+           (coalesce(k.dead, 0) + coalesce(h.dead, 0))::bigint as dead,
+           (coalesce(k.cancelled, 0) + coalesce(h.cancelled, 0))::bigint as cancelled,
+           (coalesce(k.replayed, 0) + coalesce(h.replayed, 0))::bigint as replayed,
+           (coalesce(k.late, 0) + coalesce(h.late, 0))::bigint as late
+    from holdfast.types as t
+    left join holdfast.totals as k on k.type_id = t.id
+    left join (
+      select type_id, sum(good) as good, sum(bad) as bad, sum(lost) as lost from holdfast.tallies group by type_id
+    ) as o on o.type_id = t.id
+    left join (
+      select type_id, sum(count) filter (where what = 'dead') as dead, sum(count) filter (where what = 'cancelled') as cancelled,
+             sum(count) filter (where what = 'replayed') as replayed, sum(count) filter (where what = 'late') as late
+      from holdfast.happenings group by type_id
+    ) as h on h.type_id = t.id
+  ) as s;
+
+-- How long attempts took. bucket: how many of the bounds in src/metrics/buckets.ts the attempt was longer than.
+create table holdfast.durations (
+  type_id  integer not null,
+  bucket   smallint not null,
+  count    bigint not null,
+  seconds  double precision not null,
+  primary key (type_id, bucket)
+);
+
+-- What was noted already, so that a note whose answer was lost can be sent again and counts once.
+create table holdfast.notes (
+  id  uuid primary key,
+  at  timestamptz not null
+);
+
+-- Dead letters as they were counted last.
+create table holdfast.dead_depths (
+  type_id  integer primary key,
+  dead     bigint not null
+);
+create table holdfast.dead_measured (
+  one          boolean primary key default true constraint there_is_one check (one),
+  measured_at  timestamptz not null default '-infinity',
+  cost         interval not null default '0'
+);
+insert into holdfast.dead_measured default values;
+
+-- Adds what a worker noted of attempts since its last note: how long they took, by type and bucket, and results that came too late.
+-- A note of an id that is known does nothing. Rows are taken in order, so that two notes wait for each other.
+create function holdfast.note_attempts(
+  p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[],
+  p_late_types text[], p_late_counts integer[]
+) returns void
+language plpgsql as $$
+begin
+  insert into holdfast.notes (id, at) values (p_note, holdfast.now()) on conflict do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.durations as d (type_id, bucket, count, seconds)
+  select t.id, n.bucket, n.count, n.seconds
+  from unnest(p_types, p_buckets, p_counts, p_seconds) as n (type, bucket, count, seconds) join holdfast.types as t on t.name = n.type
+  order by t.id, n.bucket
+  on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
+  insert into holdfast.happenings (type_id, what, count)
+  select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
+end $$;
+
+-- Adds to totals what was counted and nobody needs in detail any more, and deletes it: exactly once, because it is one statement.
+-- A tally that is written late, into a step that was taken away, stands there again and is added next time.
+create function holdfast.keep_totals() returns void
+language plpgsql
+set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_begun timestamptz := clock_timestamp();
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.totals', 0)) then
+    return;
+  end if;
+  with tallied as (
+    delete from holdfast.tallies as t
+    where t.at < v_now - interval '1 minute' - greatest(interval '5 minutes', (select max(g.breaker_window) from holdfast.gates as g))
+    returning t.type_id, t.good, t.bad, t.lost
+  ), happened as (
+    delete from holdfast.happenings as h returning h.type_id, h.what, h.count
+  ), moved as (
+    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late from tallied
+    union all
+    select type_id, 0, 0, 0, case what when 'dead' then count else 0 end, case what when 'cancelled' then count else 0 end,
+           case what when 'replayed' then count else 0 end, case what when 'late' then count else 0 end
+    from happened
+  )
+  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late)
+  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late) from moved group by type_id
+  on conflict (type_id) do update set
+    completed = k.completed + excluded.completed, failed = k.failed + excluded.failed, lost = k.lost + excluded.lost,
+    dead = k.dead + excluded.dead, cancelled = k.cancelled + excluded.cancelled, replayed = k.replayed + excluded.replayed,
+    late = k.late + excluded.late;
+  delete from holdfast.notes as n where n.at < v_now - interval '1 hour';
+
+  if v_now < (select m.measured_at + greatest(interval '5 seconds', m.cost * 20) from holdfast.dead_measured as m) then
+    return;
+  end if;
+  with counted as materialized (
+    select d.type_id, count(*) as dead from holdfast.dead_letters as d group by d.type_id
+  ), gone as (
+    delete from holdfast.dead_depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+  )
+  insert into holdfast.dead_depths as d (type_id, dead) select c.type_id, c.dead from counted as c
+  on conflict (type_id) do update set dead = excluded.dead;
+  -- As for depths: that there are still none need not be written down.
+  update holdfast.dead_measured set measured_at = v_now, cost = clock_timestamp() - v_begun
+  where exists (select from holdfast.dead_depths);
+end $$;

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { defineType } from 'holdfast'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { whenInstalled } from '../support/programs.js'
+import { type Serving, serve } from '../support/serving.js'
+import { repository } from '../support/source.js'
+
+const run = promisify(execFile)
+const page = readFileSync(join(repository, 'docs', 'metrics.md'), 'utf8')
+const rules = join(repository, 'docs', 'prometheus-rules.yml')
+let serving: Serving
+
+beforeAll(async () => {
+  serving = await serve()
+  await serving.holdfast.types.ensure([defineType({ type: 'send_email' })])
+})
+afterAll(() => serving.end())
+
+/** Name, kind, labels and help of everything that is measured. */
+async function measured(): Promise<string[][]> {
+  const text = await (await serving.ask('/metrics')).text()
+  return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n\w+(?:\{(.*)\})? /gm)].map(
+    ([, name = '', help = '', kind = '', labels = '']) => {
+      const names = [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label).filter((label) => label !== 'le')
+      return [name, kind, names.join(', '), help]
+    },
+  )
+}
+
+test('docs/metrics.md names every metric with its kind, its labels and what it says', async () => {
+  const shown = [...page.matchAll(/^\| `(holdfast_\w+)` +\| (\w+) +\| ([`\w, ]*?) *\| (.*?) +\|$/gm)].map(
+    ([, name = '', kind = '', labels = '', help = '']) => [name, kind, labels.replaceAll('`', ''), help],
+  )
+  expect(shown).toEqual(await measured())
+})
+
+test('every metric in docs/prometheus-rules.yml is one that there is', async () => {
+  const known = (await measured()).map(([name]) => name)
+  const used = new Set(readFileSync(rules, 'utf8').match(/holdfast_\w+/g))
+  expect(used.size).toBeGreaterThan(5)
+  expect([...used].filter((name) => !known.includes(name))).toEqual([])
+})
+
+whenInstalled(
+  'promtool',
+  'promtool accepts docs/prometheus-rules.yml and the configuration in docs/metrics.md',
+  async (promtool) => {
+    expect((await run(promtool, ['check', 'rules', rules], { timeout: 30_000 })).stdout).toContain('SUCCESS')
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-promtool-'))
+    try {
+      const [, config = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
+      writeFileSync(join(folder, 'prometheus.yml'), config)
+      const { stdout } = await run(promtool, ['check', 'config', '--syntax-only', join(folder, 'prometheus.yml')], {
+        timeout: 30_000,
+      })
+      expect(stdout).toContain('SUCCESS')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+)

@@ -1,0 +1,41 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { statement } from '../../src/store/queries.js'
+import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
+import { plansOf } from '../support/plans.js'
+
+/** Not timed: which tables are read is a fact, and none of those that are read grows with what was run. */
+const kept = ['depths', 'durations', 'enqueued', 'dead_depths', 'gates', 'happenings', 'lane_slots', 'lanes', 'tallies', 'totals', 'types', 'workers'] // biome-ignore format: one list
+let queue: BareQueue
+
+beforeAll(async () => {
+  queue = await makeBareQueue()
+  await queue.fill(20_000)
+  await queue.drain(10_000)
+}, 60_000)
+afterAll(() => queue.close())
+
+async function tablesReadBy(client: pg.Client, name: string): Promise<string[]> {
+  const nodes = await plansOf(client, () => client.query(statement(name).text))
+  return [...new Set(nodes.flatMap(({ table }) => (table === undefined ? [] : [table])))].sort()
+}
+
+test.each(['without statistics', 'with statistics'])(
+  '/metrics reads only what is kept, never jobs or their history, %s',
+  async (which) => {
+    if (which === 'with statistics') await queue.client.query('analyze')
+    const read = await tablesReadBy(queue.client, 'readMetrics')
+    expect(read.filter((table) => !kept.includes(table))).toEqual([])
+    // That the plans are seen at all.
+    expect(read).toEqual(expect.arrayContaining(['tallies', 'totals', 'depths']))
+  },
+)
+
+test('adding up reads no jobs and no history either, and of the dead letters no more than how many there are', async () => {
+  await queue.client.query(`update holdfast.tallies set at = at - interval '1 hour'`)
+  const read = await tablesReadBy(queue.client, 'keepTotals')
+  expect(read.filter((table) => /^(history|bodies|queue|waiting|gated|following)/.test(table))).toEqual([])
+  expect(read).toContain('tallies')
+  const { rows } = await queue.client.query('select completed::int from holdfast.totals')
+  expect(rows).toEqual([{ completed: 10_000 }])
+})
