@@ -9,10 +9,9 @@ const percent = (ratio) => `${Math.round(ratio * 1000) / 10} %`
 const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 const sum = (values) => Object.values(values).reduce((total, value) => total + value, 0)
 
-const latest = read('latest')
 const long = read('long')
-/** The longer one first: it says more. What is in it once is not said twice. */
-const runs = [long, latest].filter((run, n, all) => run && all.findIndex((other) => other?.finished === run.finished) === n)
+/** The longer one first: it says more. */
+const runs = [long, read('short')].filter(Boolean)
 const sections = [...runs.map(describeRun), describeSoak(long?.soak ?? read('soak')?.soak)].filter(Boolean)
 
 const [before, rest] = readFileSync(page, 'utf8').split(/(?<=<!-- report: made by node chaos\/page\.mjs -->\n)/)

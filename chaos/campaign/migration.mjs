@@ -3,8 +3,8 @@ import { durable, startServer } from '../server.mjs'
 import { Field } from './field.mjs'
 import { makeVersion } from './version.mjs'
 
-/** The youngest of ours that a fleet can be without, so that the version before it can be played. */
-const youngest = '0021_sql_enqueue'
+/** One of ours that a fleet can be without, so that the version before it can be played. */
+const notYet = '0021_sql_enqueue'
 
 /** What a next version might do to the tables that everybody uses, and to the functions of which everybody has plans. */
 const next = `
@@ -22,7 +22,7 @@ create index waiting_of_the_next_version on holdfast.waiting (of_the_next_versio
 export const migration = {
   name: 'campaigns/migration',
   async run(seed, report) {
-    const before = makeVersion({ leave: [youngest] })
+    const before = makeVersion({ leave: [notYet] })
     const after = makeVersion({ add: { '9001_next.sql': next } })
     const server = await startServer({ settings: durable })
     let field

@@ -53,8 +53,8 @@ export const campaigns = {
     const deadline = performance.now() + timeFor('campaigns', options)
     for (const campaign of chosen(options.only, options.long)) {
       if (campaign.again && performance.now() > deadline) {
-        report.skip(campaign.name, 'the time of the campaigns was over')
-        continue
+        report.skip(`${campaign.name} and those after it`, 'the time of the campaigns was over')
+        return
       }
       const cannot = await campaign.cannotRun?.()
       if (cannot) {

@@ -33,7 +33,7 @@ export const I3 = {
   says: 'a job has one end, and nothing happens after it',
   *check(history) {
     const { rows, attempts, of } = byJob(history)
-    const revived = new Set(of('acted').flatMap(({ action, job }) => (action === 'replay' ? [job] : [])))
+    const revived = new Set(of('reviving').map(({ job }) => job))
     for (const [job, places] of rows) {
       yield places.length === 1 ||
         `job ${job} stands in ${places.length} places: ${places.map(({ status }) => status).join(', ')}`
@@ -86,9 +86,11 @@ export const I8 = {
   *check(history) {
     const { rows, attempts, acknowledged, of } = byJob(history)
     const unwanted = new Set(of('cancelling').map(({ job }) => job))
+    // Whoever is replayed has all its attempts once more, whether or not anybody was told of it.
+    const revived = new Set(of('reviving').map(({ job }) => job))
     for (const [job, [{ status, maxAttempts }]] of rows) {
       const spent = (attempts.get(job) ?? []).filter(({ outcome }) => !unspent.includes(outcome)).length
-      yield spent <= maxAttempts || `job ${job} spent ${spent} attempts of ${maxAttempts}`
+      yield spent <= maxAttempts * (revived.has(job) ? 2 : 1) || `job ${job} spent ${spent} attempts of ${maxAttempts}`
       const ends = acknowledged.get(job)?.[0].ends
       yield ends === undefined ||
         !terminal.includes(status) ||

@@ -19,10 +19,7 @@ const text = {
     select 'lane', s.job_id::text from holdfast.lane_slots as s
     where not exists (select from holdfast.queue as q where q.job_id = s.job_id and q.lease_id is not null)
     union all select 'cancelled job', c.job_id::text from holdfast.cancellations as c`,
-  audit: `
-    select move as action, job_id::text as job, actor from holdfast.moves
-    union all select verdict, job_id::text, actor from holdfast.approvals
-    union all select 'cancel', job_id::text, error ->> 'by' from holdfast.history where outcome = 'cancelled'`,
+  audit: `select regexp_replace(action, '_job$', '') as action, target as job, actor from holdfast.audit_log`,
   counts: `select status, count(*)::int from holdfast.jobs group by status`,
 }
 

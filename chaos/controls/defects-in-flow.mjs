@@ -59,6 +59,12 @@ export const defectsInFlow = [
     ),
   },
   {
+    name: 'act-without-audit',
+    caughtBy: 'I17',
+    story: cancelWhileRunning,
+    put: inSql('cancel_jobs', /perform holdfast\.audit_moves\(.*?;/g, ''),
+  },
+  {
     name: 'slot-released-at-the-cancel',
     caughtBy: 'I11',
     story: cancelWhileRunning,

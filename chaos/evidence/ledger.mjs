@@ -20,6 +20,7 @@ export const now = () => Number(process.hrtime.bigint()) / 1e6
  *   cancelling    { job }                               a person is about to cancel
  *   cancelled     { job, done, answer }                 what they were told; done: the cancel ended it
  *   hurried       { job, notBefore }                    a person is about to give the job another time
+ *   reviving      { job }                               a person is about to replay or discard it
  *   ended         { job }                               somebody has seen that it has ended
  *   acted         { action, job, actor }                any other act of a person that was acknowledged
  */

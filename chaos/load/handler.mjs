@@ -13,12 +13,13 @@ export const work = defineType({ type: 'work', backoff })
 
 /**
  * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
- * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `fatal` (no retry can help), `snoozeMs`
+ * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `failOnce` (throws the first time), `fatal` (no retry can help), `snoozeMs`
  * n (once, at the first start of attempt 1). `checkpoint` (kept at each attempt, after the last one was read), `say` (told as
  * progress and log). `limits` and `unique` are for the books: what the job falls under.
  */
 export function makeWork({ note, sink, gates = new Map(), definition = { type: 'work' } }) {
   const snoozed = new Set()
+  const failed = new Set()
 
   async function run(payload, context) {
     const { job, fence, signal } = context
@@ -66,6 +67,10 @@ export function makeWork({ note, sink, gates = new Map(), definition = { type: '
     if (gate) await Promise.race([gate, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))])
     if (gate) signal.throwIfAborted()
     if (job.attempt <= (payload.failUntil ?? 0)) throw new Error(`attempt ${job.attempt} fails as told`)
+    if (payload.failOnce && !failed.has(job.id)) {
+      failed.add(job.id)
+      throw new Error('it fails the first time as told')
+    }
     if (payload.fatal) throw new FatalError(payload.fatal)
   }
 

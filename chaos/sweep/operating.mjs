@@ -41,6 +41,26 @@ const moved = (action, act) => async (stage, holdfast) => {
   if (told?.done) stage.note({ kind: 'acted', action, job, actor: who.by })
 }
 
+/** What is done to a dead letter, which then ends as `becomes`; as in `moving`, it is done once more when that is over. */
+const aboutTheDead = (action, spec, becomes) => ({
+  ...moving(
+    action,
+    [],
+    moved(action, (stage, holdfast, job) => {
+      stage.note({ kind: 'reviving', job })
+      return holdfast.deadLetters[action](job, who)
+    }),
+  ),
+  async prepare(stage) {
+    await enqueue(stage, [{ ...spec, options: { maxAttempts: 1 } }])
+    await stage.drain()
+  },
+  async verify(stage) {
+    const [{ status }] = await stage.sql('select status from holdfast.jobs where id = $1', [stage.jobs[0]])
+    return status === becomes ? [] : [`I13: the ${action} of a dead job was acknowledged, and it is ${status}`]
+  },
+})
+
 /** What is done to a type or lane, after which three jobs run that keep to it. */
 const steering = (name, act, { prepare, limits, specs = [{ ms: 100 }, { ms: 100 }, { ms: 100 }] } = {}) => ({
   name,
@@ -112,6 +132,8 @@ export const operating = [
     if (told) stage.note({ kind: 'cancelled', job, done: told.done, answer: told.status })
     if (told?.done) stage.note({ kind: 'acted', action: 'reject', job, actor: who.by })
   }),
+  aboutTheDead('replay', { failOnce: true }, 'completed'),
+  aboutTheDead('discard', { fatal: 'no retry can help' }, 'discarded'),
   {
     ...steering('pause', (flow) => flow.pauseType('work', who)),
     async settle(stage) {
