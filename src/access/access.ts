@@ -7,9 +7,11 @@ import { didYouMean } from '../job/nearest.js'
 import { wholeNumber } from '../job/type.js'
 import type { KeyRow } from '../store/access-rows.js'
 import type { AccessStore } from '../store/access-store.js'
+import type { SessionStore } from '../store/session-store.js'
 import { explained } from '../store/sqlstate.js'
 import { freshKey, hashOf } from './key.js'
-import { type Caller, type Permission, permissions } from './permissions.js'
+import { type Caller, callerOf, type Permission, permissions } from './permissions.js'
+import { Sessions } from './sessions.js'
 
 export interface KeyFields {
   /** Whose key it is, such as `billing`. */
@@ -51,10 +53,13 @@ export interface Role {
 
 /** Keys and roles. Each change is one transaction, with its line in the audit log. */
 export class Access {
+  /** Of people who exchanged a key for one. */
+  readonly sessions: Sessions
   readonly #store: AccessStore
 
-  constructor(store: AccessStore) {
+  constructor(store: AccessStore, sessions: SessionStore) {
     this.#store = store
+    this.sessions = new Sessions(sessions)
   }
 
   /** Makes a key. It is shown this once; what is kept cannot be turned back into it. */
@@ -129,12 +134,7 @@ export class Access {
     const found = await told(this.#store.findKey(hash))
     // The index has compared already; what its time could tell is about a hash, of which nobody can choose the beginning.
     if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined
-    return {
-      service: found.service,
-      permissions: new Set(found.permissions as Permission[]),
-      types: found.types === null ? undefined : new Set(found.types),
-      rateLimit: found.rate,
-    }
+    return callerOf(found)
   }
 
   async #key(id: number): Promise<KeyState> {

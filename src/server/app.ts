@@ -17,6 +17,7 @@ import { healthRoutes } from './routes/health.js'
 import { jobRoutes } from './routes/jobs.js'
 import { oneJobRoutes } from './routes/one-job.js'
 import { pageRoutes } from './routes/page.js'
+import { sessionRoutes } from './routes/session.js'
 import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
 import type { Schema } from './schemas/schema.js'
@@ -55,6 +56,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   authorize(app, callers)
   describeRoutes(app)
   pageRoutes(app)
+  sessionRoutes(app, callers)
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast)
   oneJobRoutes(app, holdfast)

@@ -3,7 +3,9 @@ import { allows, allowsType, type Caller } from '../access/permissions.js'
 import { HoldfastError } from '../errors.js'
 import type { By } from '../flow/by.js'
 import type { Callers, KnownCaller } from './callers.js'
+import { credentialOf, refuseForeign } from './credential.js'
 import { type Rule, ruleFor } from './rules.js'
+import { clearSession } from './session-cookie.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,13 +35,16 @@ export function authorize(app: FastifyInstance, callers: Callers): void {
   })
 }
 
+const refusals = { key: 'the key is not the right one', session: 'the session has ended; log in again' }
+
 async function identify(request: FastifyRequest, reply: FastifyReply, callers: Callers): Promise<KnownCaller> {
-  const given = /^Bearer +(\S{1,500}) *$/i.exec(request.headers.authorization ?? '')?.[1]
-  const known = given === undefined ? undefined : await callers.find(given)
+  const given = credentialOf(request)
+  if (given?.kind === 'session') refuseForeign(request, given)
+  const known = given && (await callers.find(given))
   if (known) return known
   reply.header('www-authenticate', 'Bearer')
-  const problem = given === undefined ? 'no key was sent; send Authorization: Bearer <key>' : 'the key is not the right one'
-  throw new HoldfastError('unauthorized', problem)
+  if (given?.kind === 'session') clearSession(request, reply)
+  throw new HoldfastError('unauthorized', given ? refusals[given.kind] : 'no key was sent; send Authorization: Bearer <key>')
 }
 
 /** Takes so many requests from what the key has left this second. */

@@ -13,6 +13,10 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /page/icon.svg': 'open',
   'GET /healthz': 'open',
   'GET /readyz': 'open',
+  // The key is in its body, and is asked for there.
+  'POST /session': 'open',
+  'GET /session': 'any key',
+  'DELETE /session': 'any key',
   'GET /openapi.json': 'any key',
   'GET /status': 'workers:view',
   'GET /autoscale': 'workers:view',

@@ -23,6 +23,13 @@ export interface FoundKeyRow {
   permissions: string[]
 }
 
+/** A session as it is found by its hash. Without an id it is of the installation's own key, and there is nothing else. */
+export interface FoundSessionRow extends Omit<FoundKeyRow, 'id' | 'hash'> {
+  id: number | null
+  /** When it ends, or its key does. */
+  ends: number
+}
+
 export interface AuditRow {
   id: string
   at: number

@@ -13,6 +13,7 @@ import { statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
+import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 
@@ -43,6 +44,7 @@ export class Store {
   readonly deadLetters: DeadLetterStore
   readonly remote: RemoteStore
   readonly access: AccessStore
+  readonly sessions: SessionStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -53,6 +55,7 @@ export class Store {
     this.deadLetters = new DeadLetterStore(this.database)
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)
+    this.sessions = new SessionStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */

@@ -421,6 +421,17 @@ table holdfast.roles
   constraint role_name_is_short CHECK ((name ~ '^[a-z][a-z0-9_-]{0,62}$'::text))
   constraint roles_pkey PRIMARY KEY (name)
 
+table holdfast.sessions
+  hash             bytea not null
+  key_id           integer
+  created_at       timestamp with time zone default holdfast.now() not null
+  expires_at       timestamp with time zone not null
+  constraint session_hash_is_sha_256 CHECK ((octet_length(hash) = 32))
+  constraint sessions_key_id_fkey FOREIGN KEY (key_id) REFERENCES holdfast.api_keys(id)
+  constraint sessions_pkey PRIMARY KEY (hash)
+  INDEX sessions_expired ON holdfast.sessions USING btree (expires_at)
+  INDEX sessions_of_key ON holdfast.sessions USING btree (key_id, created_at)
+
 table holdfast.sleepers
   lane_id          smallint not null
   worker_id        integer not null
@@ -1500,6 +1511,19 @@ begin
   end if;
 end 
 
+function holdfast.end_session(p_hash bytea, p_by text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_ended holdfast.sessions;
+begin
+  delete from holdfast.sessions where hash = p_hash returning * into v_ended;
+  if not found then
+    return false;
+  end if;
+  perform holdfast.audit('end_session', v_ended.key_id::text, null, null, p_by, null);
+  return true;
+end 
+
 function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_by text, p_why text)
   returns void, sql, volatile, parallel unsafe
   with gone as (
@@ -2504,6 +2528,21 @@ begin
     set breaker_opened_at = v_now, breaker_reason = p_reason, breaker_probe_at = v_now + g.breaker_probe
     where g.breaker_opened_at is null;
   update holdfast.types set gated = true where id = p_type and not gated;
+end 
+
+function holdfast.open_session(p_hash bytea, p_key integer, p_lives_ms double precision, p_by text)
+  returns timestamp with time zone, plpgsql, volatile, parallel unsafe
+declare
+  v_expires timestamptz := holdfast.now() + p_lives_ms * interval '1 millisecond';
+begin
+  delete from holdfast.sessions where hash in (
+    select s.hash from holdfast.sessions as s where s.expires_at <= holdfast.now() order by s.hash for update skip locked);
+  delete from holdfast.sessions where hash in (
+    select s.hash from holdfast.sessions as s where s.key_id is not distinct from p_key
+    order by s.created_at desc, s.hash offset 99 for update skip locked);
+  insert into holdfast.sessions (hash, key_id, expires_at) values (p_hash, p_key, v_expires);
+  perform holdfast.audit('open_session', p_key::text, null, jsonb_build_object('expires_at', v_expires), p_by, null);
+  return v_expires;
 end 
 
 function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text)
