@@ -22,6 +22,7 @@ import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
 import type { Schema } from './schemas/schema.js'
 import { securityHeaders } from './security-headers.js'
+import { ClientCertificates, httpsOptions, refuseOpenNetwork, type TlsOptions } from './tls.js'
 import { check } from './validate.js'
 
 export interface ServerOptions {
@@ -29,6 +30,10 @@ export interface ServerOptions {
   adminKey: string
   /** The worker in this process, if there is one: its health is then the server's. */
   worker?: Worker
+  /** With it the server speaks HTTPS. */
+  tls?: TlsOptions
+  /** True to listen on a network without TLS. */
+  allowInsecure?: boolean
   /** Where errors go that nobody expected. */
   logger?: Logger
 }
@@ -41,19 +46,22 @@ const longestParameter = 600
 export function createServer(holdfast: Holdfast, options: ServerOptions): FastifyInstance {
   const log = options.logger ?? defaultLogger()
   const callers = new Callers(holdfast.access, options.adminKey)
+  const certificates = new ClientCertificates(options.tls)
   const app = fastify({
+    ...(options.tls ? { https: httpsOptions(options.tls) } : {}),
     bodyLimit,
     requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: longestParameter },
     frameworkErrors: answerFrameworkError,
-  })
+  }) as FastifyInstance
+  if (!options.tls && !options.allowInsecure) refuseOpenNetwork(app)
   app.addHook('onSend', async (_request, reply) => void reply.headers(securityHeaders))
   // The line break is for people who ask with curl: without it their prompt stands behind the answer.
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)
   answerProblems(app, log)
   readBodiesExactly(app)
   checkRequests(app)
-  authorize(app, callers)
+  authorize(app, callers, certificates)
   describeRoutes(app)
   pageRoutes(app)
   sessionRoutes(app, callers)

@@ -28,7 +28,7 @@ interface Remembered {
 }
 
 /**
- * Whom a key or a session stands for. Answers are remembered for two seconds, so that a service that sends a thousand requests a
+ * Whom a key, a session or a certificate stands for. Answers are remembered for two seconds, so that a service that sends a thousand requests a
  * second does not ask the database as often; a key that is revoked is let in that much longer by other processes than the one it
  * was revoked in.
  */
@@ -55,12 +55,13 @@ export class Callers {
   }
 
   async find(credential: Credential): Promise<KnownCaller | undefined> {
-    const hash = hashOf(credential.secret)
+    const { kind } = credential
+    const hash = hashOf(kind === 'certificate' ? JSON.stringify(credential) : credential.secret)
     // Hashes are of one length, so the comparison takes the same time however much of the key was right.
-    if (credential.kind === 'key' && timingSafeEqual(Buffer.from(hash), Buffer.from(this.#adminHash))) {
+    if (kind === 'key' && timingSafeEqual(Buffer.from(hash), Buffer.from(this.#adminHash))) {
       return { caller: this.#admin, bucket: undefined, credential, endsAt: undefined }
     }
-    const name = `${credential.kind} ${hash}`
+    const name = `${kind} ${hash}`
     const remembered = this.#remembered.get(name)
     if (remembered && remembered.until > monotonicMs()) return remembered.known
     const known = this.#ask(credential)
@@ -84,8 +85,10 @@ export class Callers {
   }
 
   async #ask(credential: Credential): Promise<KnownCaller | undefined> {
-    if (credential.kind === 'key') {
-      const caller = await this.#access.caller(credential.secret)
+    if (credential.kind !== 'session') {
+      const caller = await (credential.kind === 'key'
+        ? this.#access.caller(credential.secret)
+        : this.#access.callerOfCertificate(credential))
       return caller && { caller, bucket: this.#bucket(caller), credential, endsAt: undefined }
     }
     const session = await this.#access.sessions.find(credential.secret, this.#adminHash)

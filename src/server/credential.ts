@@ -1,20 +1,28 @@
 import type { FastifyRequest } from 'fastify'
+import type { CertificateNames } from '../access/certificate.js'
 import { HoldfastError } from '../errors.js'
 import { sessionOf } from './session-cookie.js'
+import type { ClientCertificates } from './tls.js'
 
-/** What a request came in with. A key is sent on purpose; the cookie of a session comes along by itself, wherever a request began. */
-export interface Credential {
-  kind: 'key' | 'session'
-  secret: string
-}
+/**
+ * What a request came in with. A key is sent on purpose; the cookie of a session and the certificate of a browser come along by
+ * themselves, wherever a request began.
+ */
+export type Credential =
+  | { kind: 'key'; secret: string }
+  | { kind: 'session'; secret: string }
+  | ({ kind: 'certificate' } & CertificateNames)
 
-/** A key goes before a session: whoever sends one means it. */
-export function credentialOf(request: FastifyRequest): Credential | undefined {
+/** What was sent on purpose goes before what came by itself, and whoever logged in meant that. */
+export function credentialOf(request: FastifyRequest, certificates: ClientCertificates): Credential | undefined {
   const { authorization } = request.headers
   const key = /^Bearer +(\S{1,500}) *$/i.exec(authorization ?? '')?.[1]
   if (key !== undefined) return { kind: 'key', secret: key }
-  const token = authorization === undefined ? sessionOf(request) : undefined
-  return token === undefined ? undefined : { kind: 'session', secret: token }
+  if (authorization !== undefined) return undefined
+  const token = sessionOf(request)
+  if (token !== undefined) return { kind: 'session', secret: token }
+  const names = certificates.of(request)
+  return names && { kind: 'certificate', ...names }
 }
 
 /**
@@ -22,9 +30,10 @@ export function credentialOf(request: FastifyRequest): Credential | undefined {
  * but another port of the same host is the same site, and only the origin tells it apart.
  */
 export function refuseForeign(request: FastifyRequest, { kind }: { kind: Credential['kind'] | 'log in' }): void {
-  if (request.method === 'GET' || request.method === 'HEAD') return
+  if (kind === 'key' || request.method === 'GET' || request.method === 'HEAD') return
   const here = comesFromHere(request)
-  if (here || (here === undefined && kind === 'log in')) return
+  // Programs do not say; only a session is for browsers alone.
+  if (here || (here === undefined && kind !== 'session')) return
   const problem =
     here === undefined
       ? 'a request by session has to say where it comes from, as browsers do; programs send Authorization: Bearer <key>'

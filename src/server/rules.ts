@@ -59,6 +59,7 @@ export const rules: Readonly<Record<string, Rule>> = {
 
   'GET /admin/keys': 'admin',
   'POST /admin/keys': 'admin',
+  'POST /admin/certificates': 'admin',
   'POST /admin/keys/:id/rotate': 'admin',
   'DELETE /admin/keys/:id': 'admin',
   'GET /admin/roles': 'admin',

@@ -2,6 +2,7 @@ export interface KeyRow {
   id: number
   service: string
   prefix: string
+  subject: string | null
   roles: string[]
   types: string[] | null
   rate: number

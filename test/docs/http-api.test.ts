@@ -38,7 +38,7 @@ afterAll(() => serving.end())
 
 /** Services ask for jobs, on-call operates, and keys and roles are for the key of the installation. */
 function keyFor(path: string): string | undefined {
-  if (/^\/admin\/(keys|roles|audit)/.test(path)) return undefined
+  if (/^\/admin\/(keys|roles|audit|certificates)/.test(path)) return undefined
   return keys[path.startsWith('/jobs') ? 'billing' : 'on-call']
 }
 

@@ -22,7 +22,8 @@ sequence holdfast.workers_id_seq
 table holdfast.api_keys
   id               integer generated always as identity not null
   service          text not null
-  hash             bytea not null
+  hash             bytea
+  subject          text
   prefix           text not null
   roles            text[] not null
   types            text[]
@@ -36,9 +37,12 @@ table holdfast.api_keys
   constraint api_keys_pkey PRIMARY KEY (id)
   constraint hash_is_sha_256 CHECK ((octet_length(hash) = 32))
   constraint key_has_a_role CHECK ((cardinality(roles) >= 1))
+  constraint key_or_certificate CHECK (((hash IS NULL) <> (subject IS NULL)))
   constraint rate_limit_is_positive CHECK (((rate_limit >= 1) AND (rate_limit <= 1000000)))
   constraint service_is_short CHECK (((service ~ '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$'::text) AND (service <> ALL (ARRAY['admin'::text, 'holdfast'::text]))))
+  constraint subject_is_short CHECK (((length(subject) >= 1) AND (length(subject) <= 200)))
   INDEX api_keys_of_service ON holdfast.api_keys USING btree (service, id)
+  UNIQUE INDEX api_keys_subject ON holdfast.api_keys USING btree (subject) WHERE (revoked_at IS NULL)
 
 table holdfast.approval_requests
   job_id           uuid not null
@@ -1083,7 +1087,7 @@ function holdfast.crashes_before(p_job uuid)
     to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
   from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
 
-function holdfast.create_key(p_service text, p_hash bytea, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision, p_by text, p_why text)
+function holdfast.create_key(p_service text, p_hash bytea, p_subject text, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision, p_by text, p_why text)
   returns integer, plpgsql, volatile, parallel unsafe
 declare
   v_unknown text := (select min(r) from unnest(p_roles) as r where r not in (select name from holdfast.roles));
@@ -1094,14 +1098,20 @@ begin
       hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.roles as r);
   end if;
   perform pg_advisory_xact_lock(hashtextextended('holdfast.keys.' || p_service, 0));
-  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
-    raise exception '% has two keys already', p_service using errcode = 'HF006', hint = 'Revoke one of them first.';
+  -- After that of the service, always: so nobody waits in a circle.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.subjects.' || p_subject, 0)) where p_subject is not null;
+  if exists (select from holdfast.api_keys as k where k.subject = p_subject and k.revoked_at is null) then
+    raise exception 'a certificate of % stands for a service already', p_subject using errcode = 'HF006', hint = 'Revoke that first.';
   end if;
-  insert into holdfast.api_keys (service, hash, prefix, roles, types, rate_limit, expires_at, created_by)
-  values (p_service, p_hash, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
+        and (k.hash is null) = (p_hash is null)
+        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
+    raise exception '% has two % already', p_service, case when p_hash is null then 'certificates' else 'keys' end using errcode = 'HF006', hint = 'Revoke one of them first.';
+  end if;
+  insert into holdfast.api_keys (service, hash, subject, prefix, roles, types, rate_limit, expires_at, created_by)
+  values (p_service, p_hash, p_subject, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
   returning id into v_id;
-  perform holdfast.audit('create_key', v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  perform holdfast.audit(case when p_hash is null then 'trust_certificate' else 'create_key' end, v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
   return v_id;
 end 
 
@@ -3173,8 +3183,12 @@ begin
   if not found then
     return null;
   end if;
+  if v_old.hash is null then
+    raise exception 'key % is a certificate, which has no secret to rotate', p_id using errcode = 'HF006',
+      hint = 'A new certificate of the same subject is taken as it comes.';
+  end if;
   v_before := holdfast.key_facts(p_id);
-  v_id := holdfast.create_key(v_old.service, p_hash, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
+  v_id := holdfast.create_key(v_old.service, p_hash, null, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
     extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
   update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
   perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
