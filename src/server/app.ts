@@ -68,7 +68,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast)
   oneJobRoutes(app, holdfast)
-  followJobRoutes(app, holdfast)
+  followJobRoutes(app, holdfast, callers)
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
   workerRoutes(app, holdfast, log)

@@ -12,9 +12,9 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /page/page.css': 'open',
   'GET /page/icon.svg': 'open',
   'GET /healthz': 'open',
-  'GET /readyz': 'open',
   // The key is in its body, and is asked for there.
   'POST /session': 'open',
+  'GET /readyz': 'any key',
   'GET /session': 'any key',
   'DELETE /session': 'any key',
   'GET /openapi.json': 'any key',
