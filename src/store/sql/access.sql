@@ -70,4 +70,4 @@ select id::text as id, date_part('epoch', at) * 1000 as at, actor, origin, actio
 from holdfast.audit_log
 where ($1::text is null or actor = $1::text) and ($2::text is null or action = $2::text) and ($3::text is null or target = $3::text)
   and ($4::text is null or id < $4::text::bigint)
-order by id desc limit $5::text::integer
+order by audit_log.id desc limit $5::text::integer
