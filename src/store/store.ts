@@ -29,6 +29,7 @@ export interface RegisteredType {
   unique: Uniqueness | undefined
   /** A function only its own worker can call; for others the default holds. */
   backoff?: Backoff | BackoffFunction
+  sensitive?: boolean
 }
 
 /**
@@ -70,6 +71,7 @@ export class Store {
       types.map((t) => encodeApproval(t.approval)),
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
       types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
+      types.map((t) => t.sensitive ?? false),
     ])
   }
 

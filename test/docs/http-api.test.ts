@@ -19,6 +19,7 @@ const report = defineType({
     context.progress(0.5, 'half')
   },
 })
+const pay = defineType({ type: 'pay', sensitive: true, run: () => Promise.reject(new FatalError('no such account')) })
 const importing = defineType({ type: 'import_file', run: () => Promise.reject(new FatalError('Connection refused')) })
 
 let serving: Serving
@@ -44,11 +45,12 @@ function keyFor(path: string): string | undefined {
 
 test('has examples that are answered as they stand, one after the other', { timeout: 120_000 }, async () => {
   const { holdfast } = serving
-  const worker = await startWorker(holdfast, [report, importing], { logger: quiet })
+  const worker = await startWorker(holdfast, [report, importing, pay], { logger: quiet })
   const known: Record<string, string> = { key: keys['on-call'] as string }
   known.report = (await holdfast.enqueueMany([report.job({})], { owner: 'billing' }))[0]?.id as string
   const { id: dead } = await holdfast.enqueue(importing, {})
-  for (const id of [known.report, dead]) await serving.call('GET', `/jobs/${id}/wait?timeout=30s`)
+  const { id: unpaid } = await holdfast.enqueue(pay, {})
+  for (const id of [known.report, dead, unpaid]) await serving.call('GET', `/jobs/${id}/wait?timeout=30s`)
   await worker.stop()
   const examples = httpExamples(page)
   expect(examples.length).toBeGreaterThan(20)

@@ -113,7 +113,7 @@ const gate = answer({
 })
 export type GateAnswer = Of<typeof gate>
 export const gateAnswer = answer({ type: text, gate: orNull(gate) })
-export const gatesAnswer = answer({ types: list(answer({ type: text, lane: text, gate: orNull(gate) })) })
+export const gatesAnswer = answer({ types: list(answer({ type: text, lane: text, sensitive: yesOrNo, gate: orNull(gate) })) })
 
 // ── keys, roles, audit ──
 

@@ -473,6 +473,7 @@ table holdfast.types
   left_in          xid8
   gated            boolean default false not null
   approval         jsonb
+  sensitive        boolean default false not null
   backoff          jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
@@ -2961,12 +2962,14 @@ begin
   end if;
 end 
 
-function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text)
+function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text, p_confirmed text[] DEFAULT '{}'::text[])
   returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
 declare
   v_now timestamptz := holdfast.now();
   v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_sensitive text[] := array(select distinct t.name from holdfast.dead_letters as d join holdfast.types as t on t.id = d.type_id
+                              where d.job_id = any (v_dead) and t.sensitive order by t.name);
   v_moved holdfast.moved[];
   v_go uuid[];
   v_ask uuid[];
@@ -2974,6 +2977,9 @@ begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
     return;
+  end if;
+  if not v_sensitive <@ p_confirmed then
+    raise exception 'not confirmed' using errcode = 'HF008', detail = to_jsonb(v_sensitive);
   end if;
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
@@ -3013,7 +3019,8 @@ begin
     update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
   perform holdfast.make_ready(v_go);
-  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null), p_by, p_why);
+  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
+    || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
