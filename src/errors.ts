@@ -31,6 +31,11 @@ export const errorTable = {
   unauthorized: { status: 401, retryable: false, title: 'A valid key is needed' },
   forbidden: { status: 403, retryable: false, title: 'The key does not allow this' },
   rate_limited: { status: 429, retryable: true, title: 'The key has used up its requests for now' },
+  confirmation_required: {
+    status: 409,
+    retryable: false,
+    title: 'Jobs of a sensitive type are replayed only when that is confirmed',
+  },
   conflict: { status: 409, retryable: false, title: 'It cannot be done as things stand' },
   server_unreachable: { status: 503, retryable: true, title: 'The Holdfast server did not answer' },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>

@@ -66,7 +66,7 @@ export class Holdfast {
     this.types = new TypeRegistry(this.store)
     this.flow = new Flow(this.store.operate)
     this.deadLetters = new DeadLetters(this.store, this.types)
-    this.access = new Access(this.store.access)
+    this.access = new Access(this.store.access, this.store.sessions)
     const backpressure = new Backpressure(this.store.operate)
     this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store) }
     this.#moves = new Moves(this.store)

@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { installIfMissing } from './install.mjs'
 
 /** Debian's package for each program that a test may need (test/support/programs.ts). */
-const debianPackage = { chromium: 'chromium', pgbouncer: 'pgbouncer', 'redis-server': 'redis-server', promtool: 'prometheus' }
+const debianPackage = {
+  chromium: 'chromium',
+  pgbouncer: 'pgbouncer',
+  'redis-server': 'redis-server',
+  promtool: 'prometheus',
+  openssl: 'openssl',
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-results-'))

@@ -7,9 +7,12 @@ import { didYouMean } from '../job/nearest.js'
 import { wholeNumber } from '../job/type.js'
 import type { KeyRow } from '../store/access-rows.js'
 import type { AccessStore } from '../store/access-store.js'
+import type { SessionStore } from '../store/session-store.js'
 import { explained } from '../store/sqlstate.js'
+import { type CertificateNames, subjectOf } from './certificate.js'
 import { freshKey, hashOf } from './key.js'
-import { type Caller, type Permission, permissions } from './permissions.js'
+import { type Caller, callerOf, type Permission, permissions } from './permissions.js'
+import { Sessions } from './sessions.js'
 
 export interface KeyFields {
   /** Whose key it is, such as `billing`. */
@@ -28,8 +31,10 @@ export interface KeyFields {
 export interface KeyState {
   id: number
   service: string
-  /** Its first characters. */
+  /** Its first characters; of a certificate its subject. */
   prefix: string
+  /** Whose certificate it is, as `CN` or `sha256:<fingerprint>`; null: it is a key. */
+  subject: string | null
   roles: string[]
   types: string[] | null
   rateLimit: number
@@ -51,32 +56,27 @@ export interface Role {
 
 /** Keys and roles. Each change is one transaction, with its line in the audit log. */
 export class Access {
+  /** Of people who exchanged a key for one. */
+  readonly sessions: Sessions
   readonly #store: AccessStore
 
-  constructor(store: AccessStore) {
+  constructor(store: AccessStore, sessions: SessionStore) {
     this.#store = store
+    this.sessions = new Sessions(sessions)
   }
 
   /** Makes a key. It is shown this once; what is kept cannot be turned back into it. */
   async createKey(fields: KeyFields, who: By): Promise<KeyState & { key: string }> {
-    refuseUnknown(fields, ['service', 'roles', 'types', 'rateLimit', 'expires'])
-    const { service, roles, types, rateLimit = 1_000, expires } = fields
-    if (typeof service !== 'string' || !/^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$/.test(service)) {
-      throw refused('service', 'must have 1 to 100 letters, digits or . _ @ - and begin with a letter or digit')
-    }
-    if (service === 'admin' || service === 'holdfast') throw refused('service', `"${service}" is a name Holdfast uses itself`)
-    if (roles?.length === 0) throw refused('roles', 'is empty; a key without a role allows nothing')
-    const expiresMs = expires === undefined ? null : toMilliseconds(expires, 'expires')
-    if (expiresMs === 0) throw refused('expires', 'is 0; the key would never have lived')
     const { key, hash, prefix } = freshKey()
-    const fresh = {
-      ...{ service, hash, prefix, expiresMs },
-      roles: names(roles, 'roles'),
-      types: types === undefined ? null : names(types, 'types'),
-      rateLimit: wholeNumber(rateLimit, 'rateLimit', 1, 1_000_000),
-    }
-    const id = await told(this.#store.createKey(fresh, named(who)))
+    const id = await told(this.#store.createKey({ ...checked(fields), hash, prefix, subject: null }, named(who)))
     return { ...(await this.#key(id)), key }
+  }
+
+  /** From now on whoever comes with a certificate of that common name or fingerprint, signed as the server demands, is that service. */
+  async trustCertificate(subject: string, fields: KeyFields, who: By): Promise<KeyState> {
+    const known = subjectOf(subject)
+    const id = await told(this.#store.createKey({ ...checked(fields), hash: null, prefix: known, subject: known }, named(who)))
+    return this.#key(id)
   }
 
   /** Makes a second key like that one, which lives on for `grace` (a day) so that nobody is cut off while it is put in place. */
@@ -129,12 +129,13 @@ export class Access {
     const found = await told(this.#store.findKey(hash))
     // The index has compared already; what its time could tell is about a hash, of which nobody can choose the beginning.
     if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined
-    return {
-      service: found.service,
-      permissions: new Set(found.permissions as Permission[]),
-      types: found.types === null ? undefined : new Set(found.types),
-      rateLimit: found.rate,
-    }
+    return callerOf(found)
+  }
+
+  /** Whom a certificate stands for, by its subjects, or the service that the configuration says it is. */
+  async callerOfCertificate({ subjects, service }: CertificateNames): Promise<Caller | undefined> {
+    const found = await told(this.#store.findCertificate(subjects, service ?? null))
+    return found && callerOf(found)
   }
 
   async #key(id: number): Promise<KeyState> {
@@ -144,11 +145,30 @@ export class Access {
   }
 }
 
+/** What is the same about keys and certificates. */
+function checked(fields: KeyFields) {
+  refuseUnknown(fields, ['service', 'roles', 'types', 'rateLimit', 'expires'])
+  const { service, roles, types, rateLimit = 1_000, expires } = fields
+  if (typeof service !== 'string' || !/^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$/.test(service)) {
+    throw refused('service', 'must have 1 to 100 letters, digits or . _ @ - and begin with a letter or digit')
+  }
+  if (service === 'admin' || service === 'holdfast') throw refused('service', `"${service}" is a name Holdfast uses itself`)
+  if (roles?.length === 0) throw refused('roles', 'is empty; a key without a role allows nothing')
+  const expiresMs = expires === undefined ? null : toMilliseconds(expires, 'expires')
+  if (expiresMs === 0) throw refused('expires', 'is 0; the key would never have lived')
+  return {
+    ...{ service, expiresMs },
+    roles: names(roles, 'roles'),
+    types: types === undefined ? null : names(types, 'types'),
+    rateLimit: wholeNumber(rateLimit, 'rateLimit', 1, 1_000_000),
+  }
+}
+
 function keyState(row: KeyRow): KeyState {
-  const { id, service, prefix, roles, types, rate, live, by } = row
+  const { id, service, prefix, subject, roles, types, rate, live, by } = row
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
   return {
-    ...{ id, service, prefix, roles, types, rateLimit: rate, live, createdBy: by },
+    ...{ id, service, prefix, subject, roles, types, rateLimit: rate, live, createdBy: by },
     createdAt: new Date(row.created),
     expiresAt: moment(row.expires),
     revokedAt: moment(row.revoked),

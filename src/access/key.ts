@@ -16,6 +16,11 @@ export function freshKey(): FreshKey {
   return { key, hash: hashOf(key), prefix: key.slice(0, shown) }
 }
 
+/** What the cookie of a session holds, and what is kept of it. Nobody types it, so it says nothing about itself. */
+export function freshSession(): string {
+  return randomBytes(32).toString('base64url')
+}
+
 /**
  * One round of SHA-256, in hex. A password would need a slow hash, because people choose what can be guessed; of 192 random
  * bits nothing can be, and every request pays for it.

@@ -1,3 +1,5 @@
+import type { FoundKeyRow } from '../store/access-rows.js'
+
 /** Everything a key can allow, with what it means to a person. `admin` allows all the others. */
 export const permissions = {
   'jobs:read': 'See jobs: those of its own service, and with workers:view those of all',
@@ -14,6 +16,8 @@ export type Permission = keyof typeof permissions
 
 /** Whoever asks for something: what a key stands for. */
 export interface Caller {
+  /** The number of its key; null: the key of the installation. */
+  key: number | null
   /** The service the key was made for; it stands as the actor in the audit log and as the owner of jobs. */
   service: string
   permissions: ReadonlySet<Permission>
@@ -21,6 +25,17 @@ export interface Caller {
   types: ReadonlySet<string> | undefined
   /** Requests a second. */
   rateLimit: number
+}
+
+/** What was found of a key, as whom it stands for. */
+export function callerOf(found: Omit<FoundKeyRow, 'hash'>): Caller {
+  return {
+    key: found.id,
+    service: found.service,
+    permissions: new Set(found.permissions as Permission[]),
+    types: found.types === null ? undefined : new Set(found.types),
+    rateLimit: found.rate,
+  }
 }
 
 export function allows(caller: Caller, permission: Permission): boolean {

@@ -26,7 +26,11 @@ program
 Environment:
   DATABASE_URL       use this PostgreSQL (14 or later) instead of starting one
   PORT               listen here, and nowhere else (default: 7070, or the next free one)
-  HOLDFAST_DEMO=off  leave out the demo jobs`,
+  HOLDFAST_DEMO=off  leave out the demo jobs
+  HOLDFAST_HOST      listen on this address (default: 127.0.0.1); any other needs TLS, or HOLDFAST_ALLOW_INSECURE=1
+  HOLDFAST_TLS_CERT, HOLDFAST_TLS_KEY  files with the server's certificate and its key, in PEM
+  HOLDFAST_TLS_CA    file with the certificate that signs those of clients, which may then come in place of a key
+  HOLDFAST_TLS_CLIENTS  which service they are, as billing.internal=billing,shop.internal=shop`,
   )
   .action(async () => (await import('./commands/start.js')).start())
 

@@ -6,9 +6,9 @@ import { type JobStory, readStory } from '../history/story.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
 import { wholeNumber } from '../job/type.js'
-import type { DeadPlace } from '../store/dead-letter-store.js'
+import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 import type { DeadLetterRow } from '../store/rows.js'
-import { explained } from '../store/sqlstate.js'
+import { explained, notConfirmed } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './filter.js'
 
@@ -47,6 +47,9 @@ export interface ManyOptions {
   /** No more than this many, the newest first: a few to see whether they pass, before all the others. */
   atMost?: number
 }
+
+/** Says that a sensitive type is meant: the name of the type, or those of several. */
+export type Confirm = string | readonly string[]
 
 export interface MovedDeadLetters extends MovedMany {
   /**
@@ -104,19 +107,31 @@ export class DeadLetters {
 
   /**
    * Makes a dead job due again, with all its attempts before it. A new payload is checked as in an enqueue, also against
-   * the schema where this process has the type's definition; the old one stays in the story.
+   * the schema where this process has the type's definition; the old one stays in the story. A job of a sensitive type is
+   * only replayed with `confirm`, the name of its type.
    */
-  async replay(id: string, who: By, options: { payload?: unknown } = {}): Promise<Moved> {
+  async replay(id: string, who: By, options: { payload?: unknown; confirm?: Confirm } = {}): Promise<Moved> {
     checkJobId(id)
     const by = named(who)
+    const confirmed = readConfirm(options.confirm)
     const payload = Object.hasOwn(options, 'payload') ? await this.#checked(id, options.payload) : null
-    return moveOne(id, (ids) => this.#store.deadLetters.replay(ids, payload, by))
+    return moveOne(id, (ids) => this.#store.deadLetters.replay(ids, payload, confirmed, by))
   }
 
-  /** Replays what fits, a thousand at a time, each thousand in a transaction of its own. */
-  async replayMany(filter: DeadLetterFilter, who: By, options: ManyOptions = {}): Promise<MovedDeadLetters> {
+  /**
+   * Replays what fits, a thousand at a time, each thousand in a transaction of its own. Where some are of sensitive types, all of
+   * these have to be in `confirm` before the first is moved; a dry run needs none.
+   */
+  async replayMany(
+    filter: DeadLetterFilter,
+    who: By,
+    options: ManyOptions & { confirm?: Confirm } = {},
+  ): Promise<MovedDeadLetters> {
     const by = named(who)
-    return this.#many(filter, options, (ids) => this.#store.deadLetters.replay(ids, null, by))
+    const confirmed = readConfirm(options.confirm)
+    const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
+    if (options.dryRun !== true) await this.#refuseUnconfirmed(encoded, confirmed)
+    return this.#many(filter, options, (ids) => this.#store.deadLetters.replay(ids, null, confirmed, by))
   }
 
   /** Ends a dead job for good as discarded. It stays in history with who decided it, as long as a completed job does. */
@@ -128,6 +143,15 @@ export class DeadLetters {
   async discardMany(filter: DeadLetterFilter, who: By, options: ManyOptions = {}): Promise<MovedDeadLetters> {
     const by = named(who)
     return this.#many(filter, options, (ids) => this.#store.deadLetters.discard(ids, by))
+  }
+
+  async #refuseUnconfirmed(filter: EncodedDeadFilter, confirmed: readonly string[]): Promise<void> {
+    try {
+      const sensitive = await this.#store.deadLetters.sensitive(filter)
+      if (!sensitive.every((type) => confirmed.includes(type))) throw notConfirmed(sensitive)
+    } catch (error) {
+      throw explained(error)
+    }
   }
 
   async #checked(id: string, payload: unknown): Promise<string> {
@@ -169,6 +193,12 @@ export class DeadLetters {
       throw explained(error)
     }
   }
+}
+
+function readConfirm(confirm: Confirm | undefined): readonly string[] {
+  const names = confirm === undefined ? [] : [confirm].flat()
+  if (names.every((name) => typeof name === 'string' && !name.includes('\0'))) return names
+  throw new HoldfastError('invalid_option', 'confirm is the name of a type, or several', { field: 'confirm' })
 }
 
 /** Where to go on: behind the last row of a full page, or where reading stopped before the page was full. */

@@ -49,6 +49,7 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly limits: string | undefined
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
+  readonly sensitive: boolean
   readonly isolation: Isolation
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
@@ -76,6 +77,8 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> extends Isolati
   approval?: ApprovalOption
   /** What every enqueue of the type says that does not say otherwise, from SQL too. */
   unique?: UniqueOption
+  /** A dead job of the type is replayed only when whoever does it confirms it by the name of the type. */
+  sensitive?: boolean
   /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
@@ -91,6 +94,7 @@ const fields = [
   'limits',
   'approval',
   'unique',
+  'sensitive',
   ...isolationFields,
   'run',
 ]
@@ -108,7 +112,7 @@ export function isJobType(value: unknown): value is AnyJobType {
 export function defineType<Schema extends StandardSchemaV1>(
   definition: TypeDefinition<Schema>,
 ): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>> {
-  const { type, payload, lane = 'default', run } = definition
+  const { type, payload, lane = 'default', sensitive = false, run } = definition
   if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
     throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
   }
@@ -118,6 +122,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     throw refused('payload', `of ${type} is not a Standard Schema; zod 3.24+, valibot 1+ and arktype 2+ make them`)
   }
   if (run !== undefined && typeof run !== 'function') throw refused('run', `of ${type} is not a function`)
+  if (typeof sensitive !== 'boolean') throw refused('sensitive', `of ${type} is neither true nor false`)
   const timeoutMs = toMilliseconds(definition.timeout ?? '5m', 'timeout')
   if (timeoutMs < 1 || timeoutMs > longestTimeoutMs) throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
 
@@ -132,6 +137,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
     approval: readApproval(definition.approval),
     unique: (definition.unique && readUnique(definition.unique)) || undefined,
+    sensitive,
     isolation: readIsolation(definition, type),
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),

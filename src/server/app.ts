@@ -20,10 +20,12 @@ import { jobRoutes } from './routes/jobs.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { oneJobRoutes } from './routes/one-job.js'
 import { pageRoutes } from './routes/page.js'
+import { sessionRoutes } from './routes/session.js'
 import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
 import type { Schema } from './schemas/schema.js'
 import { securityHeaders } from './security-headers.js'
+import { ClientCertificates, httpsOptions, refuseOpenNetwork, type TlsOptions } from './tls.js'
 import { check } from './validate.js'
 
 export interface ServerOptions {
@@ -31,6 +33,10 @@ export interface ServerOptions {
   adminKey: string
   /** The worker in this process, if there is one: its health is then the server's. */
   worker?: Worker
+  /** With it the server speaks HTTPS. */
+  tls?: TlsOptions
+  /** True to listen on a network without TLS. */
+  allowInsecure?: boolean
   /** Where errors go that nobody expected. */
   logger?: Logger
 }
@@ -44,26 +50,30 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   const log = options.logger ?? defaultLogger()
   const meter = new Meter()
   const callers = new Callers(holdfast.access, options.adminKey)
+  const certificates = new ClientCertificates(options.tls)
   const app = fastify({
+    ...(options.tls ? { https: httpsOptions(options.tls) } : {}),
     bodyLimit,
     requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: longestParameter },
     frameworkErrors: answerFrameworkError,
-  })
+  }) as FastifyInstance
+  if (!options.tls && !options.allowInsecure) refuseOpenNetwork(app)
   app.addHook('onSend', async (_request, reply) => void reply.headers(securityHeaders))
   // The line break is for people who ask with curl: without it their prompt stands behind the answer.
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)
   answerProblems(app, log)
   readBodiesExactly(app)
   checkRequests(app)
-  authorize(app, callers)
+  authorize(app, callers, certificates)
   keepCounting(app, holdfast.store, meter, log)
   describeRoutes(app)
   pageRoutes(app)
+  sessionRoutes(app, callers)
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast)
   oneJobRoutes(app, holdfast)
-  followJobRoutes(app, holdfast)
+  followJobRoutes(app, holdfast, callers)
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
   metricsRoutes(app, holdfast)

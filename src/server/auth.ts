@@ -3,7 +3,10 @@ import { allows, allowsType, type Caller } from '../access/permissions.js'
 import { HoldfastError } from '../errors.js'
 import type { By } from '../flow/by.js'
 import type { Callers, KnownCaller } from './callers.js'
+import { credentialOf, refuseForeign } from './credential.js'
 import { type Rule, ruleFor } from './rules.js'
+import { clearSession } from './session-cookie.js'
+import type { ClientCertificates } from './tls.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,7 +18,7 @@ declare module 'fastify' {
 }
 
 /** Puts its rule onto every route, and holds every request to it before its body is read. Comes before the first route. */
-export function authorize(app: FastifyInstance, callers: Callers): void {
+export function authorize(app: FastifyInstance, callers: Callers, certificates: ClientCertificates): void {
   app.decorateRequest('known')
   app.addHook('onRoute', (route) => {
     const [rule] = [route.method].flat().map((method) => ruleFor(method, route.url))
@@ -25,7 +28,7 @@ export function authorize(app: FastifyInstance, callers: Callers): void {
     // A path that does not exist has no rule; only those who have a key are told so.
     const { rule = 'any key' } = request.routeOptions.config
     if (rule === 'open') return
-    request.known = await identify(request, reply, callers)
+    request.known = await identify(request, reply, callers, certificates)
     spend(request, 1)
     if (rule !== 'any key' && !allows(callerOf(request), rule)) {
       throw new HoldfastError('forbidden', `this needs ${rule}, which the key of ${callerOf(request).service} does not allow`)
@@ -33,13 +36,25 @@ export function authorize(app: FastifyInstance, callers: Callers): void {
   })
 }
 
-async function identify(request: FastifyRequest, reply: FastifyReply, callers: Callers): Promise<KnownCaller> {
-  const given = /^Bearer +(\S{1,500}) *$/i.exec(request.headers.authorization ?? '')?.[1]
-  const known = given === undefined ? undefined : await callers.find(given)
+const refusals = {
+  key: 'the key is not the right one',
+  session: 'the session has ended; log in again',
+  certificate: 'the certificate stands for no service here, and no key was sent',
+}
+
+async function identify(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  callers: Callers,
+  certificates: ClientCertificates,
+): Promise<KnownCaller> {
+  const given = credentialOf(request, certificates)
+  if (given) refuseForeign(request, given)
+  const known = given && (await callers.find(given))
   if (known) return known
   reply.header('www-authenticate', 'Bearer')
-  const problem = given === undefined ? 'no key was sent; send Authorization: Bearer <key>' : 'the key is not the right one'
-  throw new HoldfastError('unauthorized', problem)
+  if (given?.kind === 'session') clearSession(request, reply)
+  throw new HoldfastError('unauthorized', given ? refusals[given.kind] : 'no key was sent; send Authorization: Bearer <key>')
 }
 
 /** Takes so many requests from what the key has left this second. */

@@ -4,6 +4,8 @@ import { hashOf } from '../access/key.js'
 import type { Caller } from '../access/permissions.js'
 import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
+import type { By } from '../flow/by.js'
+import type { Credential } from './credential.js'
 import { TokenBucket } from './token-bucket.js'
 
 export const shortestKey = 20
@@ -14,6 +16,10 @@ const mostRemembered = 10_000
 export interface KnownCaller {
   caller: Caller
   bucket: TokenBucket | undefined
+  /** What it came in with. */
+  credential: Credential
+  /** When its session ends, where it has one. */
+  endsAt: Date | undefined
 }
 
 interface Remembered {
@@ -22,16 +28,21 @@ interface Remembered {
 }
 
 /**
- * Whom a key stands for. Answers are remembered for two seconds, so that a service that sends a thousand requests a second does
- * not ask the database as often; a key that is revoked is let in that much longer by other processes than the one it was revoked in.
+ * Whom a key, a session or a certificate stands for. Answers are remembered for two seconds, so that a service that sends a thousand requests a
+ * second does not ask the database as often; a key that is revoked is let in that much longer by other processes than the one it
+ * was revoked in.
  */
 export class Callers {
   readonly #access: Access
-  readonly #adminHash: Buffer
+  readonly #adminHash: string
   readonly #remembered = new Map<string, Remembered>()
-  readonly #admin: KnownCaller = {
-    caller: { service: 'admin', permissions: new Set(['admin']), types: undefined, rateLimit: Number.POSITIVE_INFINITY },
-    bucket: undefined,
+  readonly #buckets = new Map<string, TokenBucket>()
+  readonly #admin: Caller = {
+    key: null,
+    service: 'admin',
+    permissions: new Set(['admin']),
+    types: undefined,
+    rateLimit: Number.POSITIVE_INFINITY,
   }
 
   constructor(access: Access, adminKey: string) {
@@ -40,40 +51,64 @@ export class Callers {
       throw new HoldfastError('invalid_configuration', problem, { field: 'adminKey' })
     }
     this.#access = access
-    this.#adminHash = Buffer.from(hashOf(adminKey))
+    this.#adminHash = hashOf(adminKey)
   }
 
-  async find(key: string): Promise<KnownCaller | undefined> {
-    const hash = hashOf(key)
+  async find(credential: Credential): Promise<KnownCaller | undefined> {
+    const { kind } = credential
+    const hash = hashOf(kind === 'certificate' ? JSON.stringify(credential) : credential.secret)
     // Hashes are of one length, so the comparison takes the same time however much of the key was right.
-    if (timingSafeEqual(Buffer.from(hash), this.#adminHash)) return this.#admin
-    const remembered = this.#remembered.get(hash)
+    if (kind === 'key' && timingSafeEqual(Buffer.from(hash), Buffer.from(this.#adminHash))) {
+      return { caller: this.#admin, bucket: undefined, credential, endsAt: undefined }
+    }
+    const name = `${kind} ${hash}`
+    const remembered = this.#remembered.get(name)
     if (remembered && remembered.until > monotonicMs()) return remembered.known
-    const before = remembered?.known
-    const known = this.#ask(key, before)
-    this.#remember(hash, known)
-    known.catch(() => this.#remembered.delete(hash))
+    const known = this.#ask(credential)
+    this.#remember(name, known)
+    known.catch(() => this.#remembered.delete(name))
     return known
   }
 
-  /** After a change of keys or roles through this process, it is the first to know. */
+  /** After a change of keys, roles or sessions through this process, it is the first to know. */
   forget(): void {
     for (const one of this.#remembered.values()) one.until = 0
   }
 
-  async #ask(key: string, before: Promise<KnownCaller | undefined> | undefined): Promise<KnownCaller | undefined> {
-    const caller = await this.#access.caller(key)
-    if (!caller) return undefined
-    const last = await before?.catch(() => undefined)
-    // The bucket goes on, or every two seconds would begin with a full one.
-    const bucket = last?.caller.rateLimit === caller.rateLimit ? last.bucket : new TokenBucket(caller.rateLimit)
-    return { caller, bucket }
+  openSession(caller: Caller, who: By): Promise<{ token: string; endsAt: Date }> {
+    return this.#access.sessions.open(caller.key ?? { installation: this.#adminHash }, who)
   }
 
-  #remember(hash: string, known: Promise<KnownCaller | undefined>): void {
-    this.#remembered.delete(hash)
+  async endSession(token: string, who: By): Promise<void> {
+    await this.#access.sessions.end(token, this.#adminHash, who)
+    this.forget()
+  }
+
+  async #ask(credential: Credential): Promise<KnownCaller | undefined> {
+    if (credential.kind !== 'session') {
+      const caller = await (credential.kind === 'key'
+        ? this.#access.caller(credential.secret)
+        : this.#access.callerOfCertificate(credential))
+      return caller && { caller, bucket: this.#bucket(caller), credential, endsAt: undefined }
+    }
+    const session = await this.#access.sessions.find(credential.secret, this.#adminHash)
+    if (!session) return undefined
+    const { caller = this.#admin, endsAt } = session
+    return { caller, bucket: session.caller && this.#bucket(session.caller), credential, endsAt }
+  }
+
+  /** One for a service, whichever of its keys and sessions it comes with: a second key is no second share. */
+  #bucket({ service, rateLimit }: Caller): TokenBucket {
+    const name = `${service} ${rateLimit}`
+    const bucket = this.#buckets.get(name) ?? new TokenBucket(rateLimit)
+    this.#buckets.set(name, bucket)
+    return bucket
+  }
+
+  #remember(name: string, known: Promise<KnownCaller | undefined>): void {
+    this.#remembered.delete(name)
     // The first in the map was asked for least lately. Whoever tries keys cannot fill the memory.
     if (this.#remembered.size >= mostRemembered) this.#remembered.delete(this.#remembered.keys().next().value as string)
-    this.#remembered.set(hash, { until: monotonicMs() + freshForMs, known })
+    this.#remembered.set(name, { until: monotonicMs() + freshForMs, known })
   }
 }

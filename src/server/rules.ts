@@ -12,7 +12,11 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /page/page.css': 'open',
   'GET /page/icon.svg': 'open',
   'GET /healthz': 'open',
-  'GET /readyz': 'open',
+  // The key is in its body, and is asked for there.
+  'POST /session': 'open',
+  'GET /readyz': 'any key',
+  'GET /session': 'any key',
+  'DELETE /session': 'any key',
   'GET /openapi.json': 'any key',
   'GET /status': 'workers:view',
   'GET /autoscale': 'workers:view',
@@ -56,6 +60,7 @@ export const rules: Readonly<Record<string, Rule>> = {
 
   'GET /admin/keys': 'admin',
   'POST /admin/keys': 'admin',
+  'POST /admin/certificates': 'admin',
   'POST /admin/keys/:id/rotate': 'admin',
   'DELETE /admin/keys/:id': 'admin',
   'GET /admin/roles': 'admin',

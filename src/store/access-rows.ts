@@ -2,6 +2,7 @@ export interface KeyRow {
   id: number
   service: string
   prefix: string
+  subject: string | null
   roles: string[]
   types: string[] | null
   rate: number
@@ -21,6 +22,13 @@ export interface FoundKeyRow {
   types: string[] | null
   rate: number
   permissions: string[]
+}
+
+/** A session as it is found by its hash. Without an id it is of the installation's own key, and there is nothing else. */
+export interface FoundSessionRow extends Omit<FoundKeyRow, 'id' | 'hash'> {
+  id: number | null
+  /** When it ends, or its key does. */
+  ends: number
 }
 
 export interface AuditRow {

@@ -3,10 +3,11 @@ import type { Database } from './database.js'
 import type { Named } from './operator-store.js'
 import { statement } from './queries.js'
 
-/** A key on its way into the database: only its hash goes there. */
+/** A key on its way into the database: only its hash goes there. A certificate has a subject in its place. */
 export interface NewKey {
   service: string
-  hash: string
+  hash: string | null
+  subject: string | null
   prefix: string
   roles: readonly string[]
   types: readonly string[] | null
@@ -34,8 +35,13 @@ export class AccessStore {
     return (await this.#database.query<FoundKeyRow>(statement('findKey'), [hash]))[0]
   }
 
-  async createKey({ service, hash, prefix, roles, types, rateLimit, expiresMs }: NewKey, who: Named): Promise<number> {
-    const values = [service, hash, prefix, roles, types, rateLimit, expiresMs, who.by, who.why, who.from]
+  /** The certificate of one of those subjects, or else of that service, if it lives. */
+  async findCertificate(subjects: readonly string[], service: string | null): Promise<Omit<FoundKeyRow, 'hash'> | undefined> {
+    return (await this.#database.query<Omit<FoundKeyRow, 'hash'>>(statement('findCertificate'), [subjects, service]))[0]
+  }
+
+  async createKey({ service, hash, subject, prefix, roles, types, rateLimit, expiresMs }: NewKey, who: Named): Promise<number> {
+    const values = [service, hash, subject, prefix, roles, types, rateLimit, expiresMs, who.by, who.why, who.from]
     return ((await this.#database.query<{ id: number }>(statement('createKey'), values))[0] as { id: number }).id
   }
 

@@ -44,8 +44,16 @@ export class DeadLetterStore {
     return rows[0] as Pick<DeadLetterRow, 'reason' | 'died_at' | 'error'> | undefined
   }
 
-  async replay(ids: readonly string[], payload: string | null, who: Named): Promise<MovedRow[]> {
-    return this.#database.query(statement('replayDead'), [ids, who.by, who.why, who.from, payload])
+  /** With the sensitive types that are meant; where another is among them, nothing happens. */
+  async replay(ids: readonly string[], payload: string | null, confirmed: readonly string[], who: Named): Promise<MovedRow[]> {
+    return this.#database.query(statement('replayDead'), [ids, who.by, who.why, who.from, payload, confirmed])
+  }
+
+  /** The sensitive types of what fits. */
+  async sensitive(filter: EncodedDeadFilter): Promise<string[]> {
+    const { type, reason, error, diedFrom, diedBefore } = filter
+    const values = [type, reason, error, diedFrom, diedBefore, scanned]
+    return (await this.#database.query<{ name: string }>(statement('sensitiveDead'), values)).map(({ name }) => name)
   }
 
   async discard(ids: readonly string[], who: Named): Promise<MovedRow[]> {

@@ -5,6 +5,7 @@ export interface TypeRow {
   id: number
   lane: number
   lanename: string
+  sensitive: boolean
 }
 
 export interface ClaimedRow {

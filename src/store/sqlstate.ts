@@ -107,6 +107,8 @@ export function explained(error: unknown): unknown {
     case 'HF006':
     case 'HF007':
       return new HoldfastError('conflict', text, { cause: error })
+    case 'HF008':
+      return notConfirmed(JSON.parse(detail ?? '[]'), error)
     case 'HF409':
       return new UniqueConflictError(detail ?? '', error)
     case '42P01': // undefined table
@@ -128,6 +130,16 @@ export function explained(error: unknown): unknown {
     })
   }
   return error
+}
+
+/** What has to be sent to mean it. */
+export function notConfirmed(types: readonly string[], cause?: unknown): HoldfastError {
+  const shown = types.map((type) => `"${type}"`).join(', ')
+  const confirm = types.length === 1 ? shown : `[${shown}]`
+  return new HoldfastError('confirmation_required', `jobs of ${shown} are sensitive; to replay them send confirm: ${confirm}`, {
+    field: 'confirm',
+    ...(cause === undefined ? {} : { cause }),
+  })
 }
 
 /** A host with several addresses that all refuse gives one error without a message, which holds the others. */

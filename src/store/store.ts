@@ -14,6 +14,7 @@ import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
+import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 
@@ -29,6 +30,7 @@ export interface RegisteredType {
   unique: Uniqueness | undefined
   /** A function only its own worker can call; for others the default holds. */
   backoff?: Backoff | BackoffFunction
+  sensitive?: boolean
 }
 
 /**
@@ -45,6 +47,7 @@ export class Store {
   readonly remote: RemoteStore
   readonly access: AccessStore
   readonly metrics: MetricsStore
+  readonly sessions: SessionStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -56,6 +59,7 @@ export class Store {
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)
     this.metrics = new MetricsStore(this.database)
+    this.sessions = new SessionStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -70,6 +74,7 @@ export class Store {
       types.map((t) => encodeApproval(t.approval)),
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
       types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
+      types.map((t) => t.sensitive ?? false),
     ])
   }
 

@@ -181,6 +181,20 @@ describe('the audit log', () => {
     },
   )
 
+  test('is the latest first and loses no line between pages, past the tenth and the hundredth line too', async () => {
+    for (let weight = 1; weight <= 12; weight++) await holdfast.flow.setWeight('send_email', 'tenant 7', weight, who)
+    await sql.query("select setval('holdfast.audit_log_id_seq', 95)")
+    for (let weight = 13; weight <= 24; weight++) await holdfast.flow.setWeight('send_email', 'tenant 7', weight, who)
+    const read: unknown[] = []
+    for (let before: string | undefined; ; ) {
+      const lines = await holdfast.audit({ action: 'set_weight', limit: 5, ...(before === undefined ? {} : { before }) })
+      read.push(...lines.map(({ after }) => after?.weight))
+      before = lines.at(-1)?.id
+      if (before === undefined) break
+    }
+    expect(read).toEqual(Array.from({ length: 24 }, (_, n) => 24 - n))
+  })
+
   test('is read in pages, by actor, action and target', async () => {
     for (let slots = 3; slots < 8; slots++)
       await holdfast.flow.setLane('interactive', { slots }, { by: slots % 2 ? 'ada' : 'bob' })

@@ -1,5 +1,7 @@
 /// <reference lib="dom" />
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineType, FatalError } from 'holdfast'
@@ -57,7 +59,7 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
     opened.on('pageerror', (error) => alarms.push(`error: ${error.message}`))
     opened.on('console', (message) => {
       // A server that is away shows as a failed request, which is what the stale page is about.
-      if (message.type() === 'error' && !/ERR_CONNECTION|40[01]|net::/.test(message.text())) alarms.push(message.text())
+      if (message.type() === 'error' && !/ERR_CONNECTION|40[013]|503|net::/.test(message.text())) alarms.push(message.text())
     })
     return opened
   }
@@ -66,12 +68,16 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
   const shows = (selector: string, what: string | RegExp) =>
     vi.waitFor(async () => expect(await text(selector)).toMatch(what), patient)
 
-  test('takes the key out of the address, keeps it for the tab, and shows what there is, live', async () => {
+  test('takes the key out of the address, exchanges it for a session, keeps it nowhere, and shows what there is, live', async () => {
     await page.goto(`${serving.address}/#key=${adminKey}`)
     await shows('#connection', 'Live')
     expect(page.url()).toBe(`${serving.address}/`)
     await page.reload()
     await shows('#connection', 'Live')
+    const [cookie] = await page.context().cookies()
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', value: expect.stringMatching(/^[\w-]{43}$/) })
+    const kept = await page.evaluate(() => JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }]))
+    expect(kept).toBe('["",{},{}]')
     expect(await text('#worker')).toContain('ok · 0 jobs run')
 
     const { id } = await serving.holdfast.enqueue(works, { a: 1 })
@@ -115,21 +121,67 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
 
   test('asks for the key where there is none or a wrong one, and goes on with the right one', async () => {
     await page.goto(serving.address)
-    await shows('#ask h2', 'needs the admin key')
+    await shows('#ask h2', 'Log in with a key')
     expect(await page.isVisible('#ask')).toBe(true)
     expect(await page.isVisible('#board')).toBe(false)
     await page.fill('#key', 'hf_not-the-right-key-at-all')
     await page.keyboard.press('Enter')
     await shows('#why', 'refused')
     await page.fill('#key', adminKey)
-    await page.click('button')
+    await page.click('#ask button')
     await shows('#connection', 'Live')
     expect(await page.isVisible('#ask')).toBe(false)
+    expect(await page.inputValue('#key')).toBe('')
     // A new key in the address of an open page is taken as well.
     await page.evaluate(() => location.assign('#key=hf_a-key-from-an-older-start'))
     await vi.waitFor(async () => expect(await page.isVisible('#ask')).toBe(true), patient)
     expect(page.url()).toBe(`${serving.address}/`)
     expect(alarms).toEqual([])
+  })
+
+  test('is left by logging out, in every tab, and asks a key that may not see it for another', async () => {
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#connection', 'Live')
+    const other = await page.context().newPage()
+    await other.goto(serving.address)
+    await vi.waitFor(async () => expect(await other.textContent('#connection')).toBe('Live'), patient)
+    await page.click('#leave')
+    for (const tab of [page, other]) await vi.waitFor(async () => expect(await tab.isVisible('#ask')).toBe(true), patient)
+    expect(await page.isVisible('#leave')).toBe(false)
+    expect(await page.context().cookies()).toEqual([])
+    const { key } = await serving.holdfast.access.createKey({ service: 'shop', roles: ['producer'] }, { by: 'ada' })
+    await page.fill('#key', key)
+    await page.keyboard.press('Enter')
+    await shows('#why', 'That key may not see this page')
+  })
+
+  test('another page of the same host changes nothing, though the browser sends the session along', async () => {
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#connection', 'Live')
+    const stranger = createServer((_request, response) => void response.setHeader('content-type', 'text/html').end('<p>hello'))
+    await new Promise<void>((resolve) => void stranger.listen(0, '127.0.0.1', resolve))
+    try {
+      const other = await page.context().newPage()
+      await other.goto(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`)
+      // Seen from the server: the browser keeps the answer from the page that asked.
+      const answered = new Promise<{ status: number; cookie: string | undefined }>((resolve) => {
+        serving.app().server.on('request', (request, response) => {
+          const { url, headers } = request
+          if (url?.endsWith('/pause'))
+            response.on('finish', () => resolve({ status: response.statusCode, cookie: headers.cookie }))
+        })
+      })
+      await other.evaluate(
+        (url) => void fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include', body: '{}' }).catch(() => {}),
+        `${serving.address}/admin/job-types/works/pause`,
+      )
+      // That it was refused for where it came from, and not because nobody was logged in.
+      expect(await answered).toEqual({ status: 403, cookie: expect.stringMatching(/^holdfast-\d+=/) })
+      expect(await serving.holdfast.audit({ action: 'pause_type' })).toEqual([])
+    } finally {
+      stranger.closeAllConnections()
+      await new Promise((resolve) => stranger.close(resolve))
+    }
   })
 
   test('says since when it is stale while the server is away, and comes back by itself', async () => {
@@ -189,16 +241,22 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
   ] as const)('fits %s, and every text can be told from its ground', async (_where, colorScheme, width) => {
     await page.context().close()
     page = await open({ viewport: { width, height: 900 }, colorScheme })
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-screenshot-'))
+    const shot = async (name: string) => {
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      expect(await page.evaluate(contrasts)).toEqual([])
+      const path = join(process.env.HOLDFAST_SCREENSHOTS ?? folder, `${name}-${colorScheme}-${width}.png`)
+      await page.screenshot({ path, fullPage: true })
+      expect(statSync(path).size).toBeGreaterThan(1000)
+    }
+    await page.goto(serving.address)
+    await shows('#connection', 'Not connected')
+    await shot('login')
     await serving.holdfast.enqueueMany([works.job({}), dies.job({}), works.job({}, { delay: '1h' })])
     await page.goto(`${serving.address}/#key=${adminKey}`)
     await shows('#jobs', 'completed')
     await shows('#jobs', 'dead')
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-    expect(await page.evaluate(contrasts)).toEqual([])
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-screenshot-'))
-    const path = join(process.env.HOLDFAST_SCREENSHOTS ?? folder, `status-${colorScheme}-${width}.png`)
-    await page.screenshot({ path, fullPage: true })
-    expect(statSync(path).size).toBeGreaterThan(1000)
+    await shot('status')
     rmSync(folder, { recursive: true })
   })
 })

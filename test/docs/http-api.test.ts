@@ -19,6 +19,7 @@ const report = defineType({
     context.progress(0.5, 'half')
   },
 })
+const pay = defineType({ type: 'pay', sensitive: true, run: () => Promise.reject(new FatalError('no such account')) })
 const importing = defineType({ type: 'import_file', run: () => Promise.reject(new FatalError('Connection refused')) })
 
 let serving: Serving
@@ -38,23 +39,24 @@ afterAll(() => serving.end())
 
 /** Services ask for jobs, on-call operates, and keys and roles are for the key of the installation. */
 function keyFor(path: string): string | undefined {
-  if (/^\/admin\/(keys|roles|audit)/.test(path)) return undefined
+  if (/^\/admin\/(keys|roles|audit|certificates)/.test(path)) return undefined
   return keys[path.startsWith('/jobs') ? 'billing' : 'on-call']
 }
 
 test('has examples that are answered as they stand, one after the other', { timeout: 120_000 }, async () => {
   const { holdfast } = serving
-  const worker = await startWorker(holdfast, [report, importing], { logger: quiet })
-  const known: Record<string, string> = {}
+  const worker = await startWorker(holdfast, [report, importing, pay], { logger: quiet })
+  const known: Record<string, string> = { key: keys['on-call'] as string }
   known.report = (await holdfast.enqueueMany([report.job({})], { owner: 'billing' }))[0]?.id as string
   const { id: dead } = await holdfast.enqueue(importing, {})
-  for (const id of [known.report, dead]) await serving.call('GET', `/jobs/${id}/wait?timeout=30s`)
+  const { id: unpaid } = await holdfast.enqueue(pay, {})
+  for (const id of [known.report, dead, unpaid]) await serving.call('GET', `/jobs/${id}/wait?timeout=30s`)
   await worker.stop()
   const examples = httpExamples(page)
   expect(examples.length).toBeGreaterThan(20)
   for (const { method, path, body, status, answer } of examples) {
     const address = encodeURI(filled(path, known))
-    const response = await serving.call(method, address, body, keyFor(path))
+    const response = await serving.call(method, address, body && JSON.parse(filled(JSON.stringify(body), known)), keyFor(path))
     const text = await response.text()
     expect(response.status, `${method} ${path}: ${text}`).toBe(status)
     expectAnswer(filled(answer, known), text, `${method} ${path}`)

@@ -11,8 +11,16 @@ beforeAll(async () => {
 })
 afterAll(() => serving.end())
 
-const closed = ['/status', '/jobs/01900000-0000-7000-8000-000000000001', '/nothing', '/page/', '/page/../status', '/healthz/x']
-const open = ['/', '/page/page.js', '/page/page.css', '/page/icon.svg', '/healthz', '/readyz']
+const closed = [
+  '/status',
+  '/jobs/01900000-0000-7000-8000-000000000001',
+  '/nothing',
+  '/page/',
+  '/page/../status',
+  '/healthz/x',
+  '/readyz',
+]
+const open = ['/', '/page/page.js', '/page/page.css', '/page/icon.svg', '/healthz']
 
 describe('the key', () => {
   test.each(closed)('is needed for %s', async (path) => {
@@ -121,7 +129,7 @@ describe('what nobody expected', () => {
 
 describe('GET /readyz', () => {
   const ready = async (other: Serving) => {
-    const response = await other.ask('/readyz', { headers: {} })
+    const response = await other.ask('/readyz')
     return [response.status, await response.json()]
   }
 

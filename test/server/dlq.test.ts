@@ -11,7 +11,10 @@ let worker: string
 
 beforeAll(async () => {
   serving = await serve()
-  const types = ['mail', 'bill', 'many'].map((type) => defineType({ type, limits: { breaker: false } }))
+  const sensitive = ['pay', 'refund']
+  const types = ['mail', 'bill', 'many', ...sensitive].map((type) =>
+    defineType({ type, limits: { breaker: false }, sensitive: sensitive.includes(type) }),
+  )
   await serving.holdfast.types.update(types)
   call = await contractOf(serving)
   operator = (await serving.holdfast.access.createKey({ service: 'on-call', roles: ['operator'] }, { by: 'ada' })).key
@@ -124,5 +127,63 @@ describe('POST /admin/dlq/replay and /admin/dlq/discard', () => {
     ] as const) {
       expect((await call('POST', '/admin/dlq/discard', body)).body).toMatchObject({ status: 400, field })
     }
+  })
+})
+
+describe('a job of a sensitive type', () => {
+  const missing = { status: 409, code: 'confirmation_required', field: 'confirm' }
+
+  test('is replayed only by who names the type, over HTTP and in the library; the audit log has that', async () => {
+    const [id = '', second = ''] = await died('pay', 'no such account', 2)
+    const replay = (body: object) => call('POST', `/admin/dlq/${id}/replay`, body, operator)
+    for (const body of [{}, { confirm: 'refund' }, { confirm: [] }, { payload: {}, why: 'yes' }]) {
+      const { body: problem } = await replay(body)
+      expect(problem).toMatchObject({ ...missing, detail: 'jobs of "pay" are sensitive; to replay them send confirm: "pay"' })
+    }
+    expect((await call('GET', `/jobs/${id}`)).body).toMatchObject({ status: 'dead', changes: [] })
+    expect(await serving.holdfast.audit({ target: id })).toEqual([])
+    expect((await replay({ confirm: 'pay', why: 'called the bank' })).body).toMatchObject({ done: true, status: 'pending' })
+    const { deadLetters } = serving.holdfast
+    await expect(deadLetters.replay(second, { by: 'ada' })).rejects.toMatchObject({ code: 'confirmation_required' })
+    expect(await deadLetters.replay(second, { by: 'ada' }, { confirm: ['pay'] })).toMatchObject({ done: true })
+    expect(await serving.holdfast.audit({ target: id })).toMatchObject([
+      { action: 'replay_job', actor: 'on-call', why: 'called the bank', after: { confirmed: ['pay'] } },
+    ])
+    // What is not sensitive is not said to have been confirmed.
+    const [plain = ''] = await died('mail', 'gone')
+    expect((await call('POST', `/admin/dlq/${plain}/replay`, { confirm: 'mail' }, operator)).status).toBe(200)
+    expect((await serving.holdfast.audit({ target: plain }))[0]?.after).not.toHaveProperty('confirmed')
+    for (const one of [id, second, plain]) await serving.holdfast.cancel(one, { by: 'ada' })
+  })
+
+  test('is not replayed by a filter either, nor is anything beside it, until every such type is named', async () => {
+    const [pay = ''] = await died('pay', 'strange trouble')
+    const [refund = ''] = await died('refund', 'strange trouble')
+    const [mail = ''] = await died('mail', 'strange trouble')
+    const replay = (more: object) =>
+      call('POST', '/admin/dlq/replay', { filter: { error: 'strange trouble' }, dry_run: false, ...more }, operator)
+    expect((await replay({ dry_run: true })).body).toMatchObject({ matched: 3, done: 0 })
+    for (const confirm of [undefined, 'pay', 'refund', ['pay', 'mail']]) {
+      const { body } = await replay(confirm === undefined ? {} : { confirm })
+      expect(body).toMatchObject({ ...missing, detail: expect.stringContaining('confirm: ["pay", "refund"]') })
+    }
+    for (const id of [pay, refund, mail]) expect((await call('GET', `/jobs/${id}`)).body.status).toBe('dead')
+    // Those that are not among what fits need not be named.
+    expect((await call('POST', '/admin/dlq/replay', { filter: { type: 'mail' }, dry_run: false })).body.done).toBeGreaterThan(0)
+    expect((await replay({ confirm: ['refund', 'pay'] })).body).toMatchObject({ matched: 2, done: 2 })
+    expect((await serving.holdfast.audit({ action: 'replay_jobs' }))[0]?.after).toMatchObject({ confirmed: ['pay', 'refund'] })
+    for (const id of [pay, refund, mail]) await serving.holdfast.cancel(id, { by: 'ada' })
+    // Only what runs again is asked about.
+    const [gone = ''] = await died('pay', 'gone')
+    expect((await call('POST', `/admin/dlq/${gone}/discard`, {}, operator)).status).toBe(200)
+  })
+
+  test('is named as one where types are listed, and a worker in another language can say it too', async () => {
+    const named = { name: 'other', types: [{ type: 'wire', sensitive: true }, 'mail'] }
+    expect((await call('POST', '/worker/register', named)).status).toBe(201)
+    const { types } = (await call('GET', '/admin/job-types')).body
+    const sensitive = types.filter((one: { sensitive: boolean }) => one.sensitive).map((one: { type: string }) => one.type)
+    expect(sensitive).toEqual(['pay', 'refund', 'wire'])
+    expect(() => defineType({ type: 'x', sensitive: 'yes' as never })).toThrow('neither true nor false')
   })
 })

@@ -39,12 +39,12 @@ interface Seen {
 }
 
 /** Reads a stream as a browser does; `seen` grows until it ends. */
-function follow(id: string, lastEventId?: string) {
+function follow(id: string, lastEventId?: string, credential: Record<string, string> = { authorization: `Bearer ${adminKey}` }) {
   const stopper = new AbortController()
   const seen: Seen[] = []
   const run = async () => {
     const response = await fetch(`${serving.address}/jobs/${id}/stream`, {
-      headers: { authorization: `Bearer ${adminKey}`, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) },
+      headers: { ...credential, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) },
       signal: stopper.signal,
     })
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -71,6 +71,46 @@ const release = (id: string) => eventually(() => gates.get(id)).then((go) => go(
 const linesOf = (seen: Seen[]) => seen.filter(({ event }) => event === 'log').map(({ data }) => data.line)
 
 describe('GET /jobs/:id/stream', () => {
+  const reader = (service: string, expires?: string) =>
+    serving.holdfast.access.createKey({ service, roles: ['viewer'], ...(expires ? { expires } : {}) }, { by: 'ada' })
+  const isShown = (seen: Seen[]) => eventually(() => seen.some(({ event }) => event === 'status'))
+
+  test('ends when its key is revoked, its session with the key, or what it needs is taken from its role; others go on', async () => {
+    const id = await start({ lines: [] })
+    const revoked = await reader('revoked')
+    const session = await reader('session')
+    const login = await serving.call('POST', '/session', { key: session.key }, null)
+    const { access } = serving.holdfast
+    await access.setRole('reader', ['jobs:read', 'workers:view'], { by: 'ada' })
+    const narrowed = await access.createKey({ service: 'narrowed', roles: ['reader'] }, { by: 'ada' })
+    const other = follow(id)
+    const streams = [
+      follow(id, undefined, { authorization: `Bearer ${revoked.key}` }),
+      follow(id, undefined, { cookie: (login.headers.get('set-cookie') as string).split(';')[0] as string }),
+      follow(id, undefined, { authorization: `Bearer ${narrowed.key}` }),
+    ]
+    for (const { seen } of [other, ...streams]) await isShown(seen)
+    for (const key of [revoked, session]) await access.revokeKey(key.id, { by: 'ada' })
+    await access.setRole('reader', ['workers:view'], { by: 'ada' })
+    for (const { seen, ended } of streams) {
+      await ended
+      expect(seen.at(-1)).toEqual({ event: 'end', data: { code: 'unauthorized' } })
+    }
+    await release(id)
+    await other.ended
+    expect(other.seen.at(-1)).toEqual({ event: 'end', data: { status: 'completed' } })
+  })
+
+  test('ends when its key expires', async () => {
+    const id = await start({ lines: [] })
+    const { key } = await reader('brief', '3s')
+    const { seen, ended } = follow(id, undefined, { authorization: `Bearer ${key}` })
+    await isShown(seen)
+    await ended
+    expect(seen.at(-1)).toEqual({ event: 'end', data: { code: 'unauthorized' } })
+    await release(id)
+  })
+
   test('tells status, progress and lines as they come, and ends with the job', async () => {
     const id = await start({ lines: ['one', 'two'] })
     const { seen, ended } = follow(id)

@@ -28,6 +28,8 @@ const mediaTypes = ['application/json', 'application/json', 'application/json', 
 const wanted: Record<string, (known: Known) => object> = {
   '/jobs': () => ({ type: 'greet', payload: {} }),
   '/jobs/batch': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
+  '/session': ({ adminKey }) => ({ key: adminKey }),
+  '/admin/certificates': () => ({ subject: 'x', service: 'x', roles: ['viewer'] }),
   '/worker/register': () => ({ name: 'w', types: ['greet'] }),
   '/worker/claim': ({ worker }) => ({ worker, limit: 1 }),
   '/worker/heartbeat': ({ worker }) => ({ worker, leases: [] }),

@@ -8,6 +8,7 @@ const names = {
   pgbouncer: ['pgbouncer'],
   'redis-server': ['redis-server'],
   promtool: ['promtool'],
+  openssl: ['openssl'],
 } as const
 
 export type Program = keyof typeof names

@@ -17,7 +17,7 @@ interface CreateOptions extends Common {
   expires?: string
 }
 
-/** `holdfast keys create|list|revoke|rotate`. */
+/** `holdfast keys create|trust|list|revoke|rotate`. */
 export function addKeys(program: Command): void {
   const keys = program.command('keys').summary('make, list and revoke the keys of services')
   keys.description('The keys with which services, workers and people come in over HTTP.')
@@ -39,6 +39,15 @@ export function addKeys(program: Command): void {
     .option('--expires <time>', 'how long it lives, as 90d (default: until it is revoked)')
     .option(...why)
     .action(create)
+  subcommand('trust', 'Lets client certificates of a subject stand for a service, where the server has TLS and asks for them.')
+    .argument('<service>', 'who they stand for, such as billing')
+    .argument('<subject>', 'the common name of the certificate, or its SHA-256 fingerprint')
+    .requiredOption('--role <role...>', 'producer, worker, viewer, operator, admin, or a role of your own')
+    .option('--type <type...>', 'the job types they are for (default: all)')
+    .addOption(new Option('--rate-limit <n>', 'requests a second (default: 1000)').argParser(Number))
+    .option('--expires <time>', 'how long that lasts, as 90d (default: until it is revoked)')
+    .option(...why)
+    .action(trust)
   subcommand('list', 'Lists keys: whose they are, what they allow, when they were used last.')
     .argument('[service]', 'of this service only')
     .action(list)
@@ -54,17 +63,26 @@ export function addKeys(program: Command): void {
 }
 
 async function create(service: string, options: CreateOptions): Promise<void> {
-  const { role, type, rateLimit, expires } = options
-  const fields: KeyFields = {
+  const made = await withDatabase(options.databaseUrl, 'to keep the key in', (holdfast) =>
+    holdfast.access.createKey(fieldsOf(service, options), me(options)),
+  )
+  show(options, made, () => shownOnce(made))
+}
+
+async function trust(service: string, subject: string, options: CreateOptions): Promise<void> {
+  const made = await withDatabase(options.databaseUrl, 'to keep it in', (holdfast) =>
+    holdfast.access.trustCertificate(subject, fieldsOf(service, options), me(options)),
+  )
+  show(options, made, () => `Certificates of ${made.subject} stand for ${service}. Revoke it as key ${made.id}.`)
+}
+
+function fieldsOf(service: string, { role, type, rateLimit, expires }: CreateOptions): KeyFields {
+  return {
     ...{ service, roles: role },
     ...(type === undefined ? {} : { types: type }),
     ...(rateLimit === undefined ? {} : { rateLimit }),
     ...(expires === undefined ? {} : { expires }),
   }
-  const made = await withDatabase(options.databaseUrl, 'to keep the key in', (holdfast) =>
-    holdfast.access.createKey(fields, me(options)),
-  )
-  show(options, made, () => shownOnce(made))
 }
 
 async function list(service: string | undefined, options: Common): Promise<void> {
@@ -103,5 +121,5 @@ function described(key: KeyState): string {
   const used = key.lastUsedAt ? `last used ${key.lastUsedAt.toISOString().slice(0, 16)}Z` : 'never used'
   const types = key.types ? key.types.join(' ') : 'all types'
   const ends = key.live && key.expiresAt ? `  until ${key.expiresAt.toISOString().slice(0, 16)}Z` : ''
-  return `${String(key.id).padStart(4)}  ${key.service}  ${key.prefix}…  ${state}${ends}  ${key.roles.join(' ')}  ${types}  ${used}`
+  return `${String(key.id).padStart(4)}  ${key.service}  ${key.subject ?? `${key.prefix}…`}  ${state}${ends}  ${key.roles.join(' ')}  ${types}  ${used}`
 }

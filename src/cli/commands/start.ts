@@ -31,6 +31,7 @@ export async function start(): Promise<void> {
 
 /** Each step leaves behind how to undo it. A stop that is asked for meanwhile takes effect after the step under way. */
 async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): Promise<void> {
+  const { tls, allowInsecure } = settings
   const home = new Home(process.cwd())
   const adminKey = home.adminKey()
   const log = home.log(settings.logLevel)
@@ -56,7 +57,7 @@ async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): P
   const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo })
   worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
   worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))
-  const server = createServer(holdfast, { adminKey, worker, logger: log })
+  const server = createServer(holdfast, { adminKey, worker, logger: log, allowInsecure, ...(tls && { tls }) })
   undo.push(async (wishes) => {
     // It serves until the worker has stopped, so that a page and a health check can see it stopping.
     await stopWorker(worker, wishes)
@@ -64,7 +65,7 @@ async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): P
   })
 
   if (wishes.stop.aborted) return
-  const address = await listen(server, settings.port)
+  const address = await listen(server, settings.host, settings.port)
   if (settings.demo) {
     const demo = startDemo(holdfast, (error) => log.warn({ error: String(error) }, 'a demo job could not be enqueued'))
     undo.push(({ hurry }) => Promise.race([demo.stop(), fired(hurry)]))

@@ -1,31 +1,34 @@
 import type { FastifyInstance } from 'fastify'
 import { HoldfastError } from '../../errors.js'
 
-const host = '127.0.0.1'
 const usual = 7070
 const lookAt = 100
 
 /** Listens on the port that was asked for and no other; or on the usual one, or the next that is free. Returns the address. */
-export async function listen(server: FastifyInstance, asked: number | undefined): Promise<string> {
+export async function listen(server: FastifyInstance, host: string, asked: number | undefined): Promise<string> {
   if (asked !== undefined) {
-    const address = await tryToListen(server, asked)
+    const address = await tryToListen(server, host, asked)
     if (address) return address
     throw refused(`port ${asked} is taken by another program; choose another PORT, or leave it out and a free one is found`)
   }
   for (let port = usual; port < usual + lookAt; port++) {
-    const address = await tryToListen(server, port)
+    const address = await tryToListen(server, host, port)
     if (address) return address
   }
   throw refused(`the ports from ${usual} to ${usual + lookAt - 1} are all taken; set PORT to a free one`)
 }
 
-async function tryToListen(server: FastifyInstance, port: number): Promise<string | undefined> {
+async function tryToListen(server: FastifyInstance, host: string, port: number): Promise<string | undefined> {
   try {
     return await server.listen({ host, port })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') return undefined
     if (code === 'EACCES') throw refused(`port ${port} is not for ordinary users; choose a PORT above 1023`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      const problem = `${host} is no address of this machine; choose another HOLDFAST_HOST`
+      throw new HoldfastError('invalid_configuration', problem, { field: 'HOLDFAST_HOST' })
+    }
     throw error
   }
 }

@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { HoldfastError } from '../../errors.js'
 import { showValue } from '../../job/failure.js'
+import { inTheOpen, isLoopback, type TlsOptions } from '../../server/tls.js'
 import { checkDatabaseUrl } from '../database-url.js'
 
 export interface StartSettings {
+  host: string
+  tls: TlsOptions | undefined
+  allowInsecure: boolean
   /** Undefined: the usual port, or the next free one. */
   port: number | undefined
   /** Undefined: a Postgres of our own. */
@@ -14,10 +19,15 @@ export interface StartSettings {
 /** Reads the environment, and refuses what was probably not meant. */
 export function readStartSettings(env: NodeJS.ProcessEnv): StartSettings {
   if (env.DATABASE_URL) checkDatabaseUrl(env.DATABASE_URL, 'DATABASE_URL')
+  const host = env.HOLDFAST_HOST || '127.0.0.1'
+  const { tls, allowInsecure } = readTls(env)
+  // The server would refuse it too, but only after everything else was started.
+  if (!tls && !allowInsecure && !isLoopback(host)) throw inTheOpen(host)
   return {
+    ...{ host, tls, allowInsecure },
     port: readPort(env.PORT),
     databaseUrl: env.DATABASE_URL || undefined,
-    demo: readDemo(env.HOLDFAST_DEMO),
+    demo: readSwitch('HOLDFAST_DEMO', env.HOLDFAST_DEMO, true),
     logLevel: readLogLevel(env.HOLDFAST_LOG_LEVEL),
   }
 }
@@ -29,10 +39,43 @@ function readPort(value: string | undefined): number | undefined {
   throw refused('PORT', `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0: any free one)`)
 }
 
-function readDemo(value: string | undefined): boolean {
+function readTls(env: NodeJS.ProcessEnv): Pick<StartSettings, 'tls' | 'allowInsecure'> {
+  const allowInsecure = readSwitch('HOLDFAST_ALLOW_INSECURE', env.HOLDFAST_ALLOW_INSECURE, false)
+  const cert = readPem('HOLDFAST_TLS_CERT', env)
+  const key = readPem('HOLDFAST_TLS_KEY', env)
+  const ca = readPem('HOLDFAST_TLS_CA', env)
+  if (!cert !== !key)
+    throw refused(cert ? 'HOLDFAST_TLS_KEY' : 'HOLDFAST_TLS_CERT', 'is missing; TLS needs a certificate and its key')
+  if (!cert || !key) {
+    if (ca) throw refused('HOLDFAST_TLS_CERT', 'is missing; client certificates need a server with TLS')
+    return { tls: undefined, allowInsecure }
+  }
+  const clients = readClients(env.HOLDFAST_TLS_CLIENTS)
+  return { tls: { cert, key, ...(ca && { ca }), ...(clients && { clients }) }, allowInsecure }
+}
+
+function readPem(name: string, env: NodeJS.ProcessEnv): Buffer | undefined {
+  const path = env[name]
+  if (!path) return undefined
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw refused(name, `is ${showValue(path)}, which cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function readClients(value: string | undefined): Record<string, string> | undefined {
+  if (!value) return undefined
+  const pairs = value.split(',').map((pair) => pair.trim().split('='))
+  if (pairs.every((pair) => pair.length === 2 && pair.every((part) => part !== ''))) return Object.fromEntries(pairs)
+  throw refused('HOLDFAST_TLS_CLIENTS', `is ${showValue(value)}; it must be like billing.internal=billing,shop.internal=shop`)
+}
+
+function readSwitch(name: string, value: string | undefined, usual: boolean): boolean {
   switch (value?.toLowerCase()) {
     case undefined:
     case '':
+      return usual
     case 'on':
     case 'true':
     case '1':
@@ -42,7 +85,7 @@ function readDemo(value: string | undefined): boolean {
     case '0':
       return false
   }
-  throw refused('HOLDFAST_DEMO', `is ${showValue(value)}; it must be on or off`)
+  throw refused(name, `is ${showValue(value)}; it must be on or off`)
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']

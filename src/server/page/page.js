@@ -10,12 +10,21 @@ let staleSince
 /** Ends the pause between two questions. */
 let hurry
 
-takeKeyFromAddress()
-addEventListener('hashchange', takeKeyFromAddress)
+/** Whether the form is shown: what it is for must not be swept away by the next answer. */
+let asking = false
+/** The exchange of a key for a session that is under way. */
+let entering = takeKeyFromAddress()
+
+addEventListener('hashchange', () => {
+  entering = takeKeyFromAddress()
+})
 find('ask').addEventListener('submit', (event) => {
   event.preventDefault()
-  useKey(find('key').value)
+  const { value } = find('key')
+  find('key').value = ''
+  entering = enter(value)
 })
+find('leave').addEventListener('click', leave)
 run()
 
 async function run() {
@@ -27,18 +36,16 @@ async function run() {
 }
 
 async function refresh() {
-  const key = sessionStorage.getItem('key')
-  if (!key) return askForKey('')
+  await entering
+  if (asking) return
+  const entered = entering
   try {
-    const response = await fetch('/status', {
-      headers: { authorization: `Bearer ${key}` },
-      cache: 'no-store',
-      signal: AbortSignal.timeout(patienceMs),
-    })
-    // The key may have been changed while this answer was on its way.
-    if (sessionStorage.getItem('key') !== key) return
-    if (response.status === 401) return askForKey('That key was refused. ')
+    const response = await fetch('/status', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) })
+    // Somebody else may have come in, or gone, while this answer was on its way.
+    if (entering !== entered || asking) return
+    if (response.status === 401) return ask('')
     const answer = await response.json()
+    if (response.status === 403) return ask('That key may not see this page. ')
     if (!response.ok) return showStale(answer.detail ?? `the server answered ${response.status}`)
     show(answer)
   } catch {
@@ -46,29 +53,48 @@ async function refresh() {
   }
 }
 
-// ── the key ──
+// ── coming in and going ──
 
 /** The address that is printed carries the key behind #, where no server sees it; it must not stay in view or in bookmarks. */
-function takeKeyFromAddress() {
+async function takeKeyFromAddress() {
   const key = new URLSearchParams(location.hash.slice(1)).get('key')
   if (!key) return
   history.replaceState(null, '', location.pathname)
-  useKey(key)
+  await enter(key)
 }
 
-function useKey(key) {
-  // What cannot stand in a header is no key of ours.
-  const clean = key.trim()
-  if (!/^[\x21-\x7e]+$/.test(clean)) return askForKey('That is no key. ')
-  sessionStorage.setItem('key', clean)
-  find('key').value = ''
-  hurry?.()
+/** The key is exchanged for a session and kept nowhere: the session is in a cookie that no script can read. */
+async function enter(key) {
+  try {
+    const response = await fetch('/session', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key: key.trim() }),
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    if (response.status === 401) return ask('That key was refused. ')
+    if (!response.ok) return ask(`${(await response.json()).detail}. `)
+    asking = false
+    hurry?.()
+  } catch {
+    ask('The server does not answer. ')
+  }
 }
 
-function askForKey(problem) {
-  sessionStorage.removeItem('key')
+async function leave() {
+  try {
+    await fetch('/session', { method: 'DELETE', signal: AbortSignal.timeout(patienceMs) })
+    ask('')
+  } catch {
+    showStale('the server does not answer, so the session goes on')
+  }
+}
+
+function ask(problem) {
+  asking = true
   staleSince = undefined
   find('board').hidden = true
+  find('leave').hidden = true
   setText(find('connection'), 'Not connected')
   find('connection').dataset.state = 'waiting'
   const form = find('ask')
@@ -87,6 +113,7 @@ function show(status) {
   staleSince = undefined
   find('ask').hidden = true
   find('board').hidden = false
+  find('leave').hidden = false
   find('board').classList.remove('stale')
   document.title = 'Holdfast'
   setText(find('connection'), 'Live')

@@ -7,6 +7,8 @@ import {
   type AuditQuery,
   auditAnswer,
   auditQuery,
+  type CertificateBody,
+  certificateBody,
   type KeyBody,
   keyBody,
   keyParams,
@@ -63,6 +65,27 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
         .status(201)
         .header('cache-control', 'no-store')
         .send(changed({ ...keyAnswer(made), key }))
+    },
+  )
+
+  app.post<{ Body: CertificateBody }>(
+    '/admin/certificates',
+    {
+      schema: {
+        summary: 'Let the certificates of a subject stand for a service; they are listed and revoked as keys are',
+        body: certificateBody,
+        response: { 201: keySchema },
+      },
+    },
+    async (request, reply) => {
+      const { why, subject, ...fields } = request.body
+      const trusted = access.trustCertificate(subject, theirs(fields) as KeyFields, actor(request, why)).catch((error) => {
+        throw inOurWords(error)
+      })
+      return reply
+        .status(201)
+        .header('cache-control', 'no-store')
+        .send(changed(keyAnswer(await trusted)))
     },
   )
 

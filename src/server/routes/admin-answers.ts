@@ -42,9 +42,9 @@ export function gateAnswer(gate: GateState): GateAnswer {
 }
 
 export function keyAnswer(key: KeyState): KeyAnswer {
-  const { id, service, prefix, roles, types, live } = key
+  const { id, service, prefix, subject, roles, types, live } = key
   return {
-    ...{ id, service, prefix, roles, types, live },
+    ...{ id, service, prefix, subject, roles, types, live },
     rate_limit: key.rateLimit,
     created_at: key.createdAt.toISOString(),
     created_by: key.createdBy,

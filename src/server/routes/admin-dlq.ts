@@ -15,8 +15,11 @@ import {
   manyAnswer,
   manyBody,
   type ReplayBody,
+  type ReplayManyBody,
   replayBody,
+  replayManyBody,
 } from '../schemas/dlq.js'
+import type { Schema } from '../schemas/schema.js'
 import { storyAnswer } from './job-answers.js'
 import { inOurWords } from './job-request.js'
 import { orConflict } from './one-job.js'
@@ -79,21 +82,21 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     async (request) => orConflict(await deadLetters.discard(request.params.id, actor(request, request.body.why))),
   )
 
-  const many = (path: string, summary: string, move: 'replayMany' | 'discardMany') =>
-    app.post<{ Body: ManyBody }>(
+  const many = (path: string, summary: string, move: 'replayMany' | 'discardMany', body: Schema) =>
+    app.post<{ Body: ReplayManyBody }>(
       path,
-      { schema: { summary, body: manyBody, response: { 200: manyAnswer } } },
-      async (request: FastifyRequest<{ Body: ManyBody }>) => {
-        const { filter, dry_run: dryRun = true, at_most: atMost, why } = request.body
-        const options = { dryRun, ...(atMost === undefined ? {} : { atMost }) }
+      { schema: { summary, body, response: { 200: manyAnswer } } },
+      async (request: FastifyRequest<{ Body: ReplayManyBody }>) => {
+        const { filter, dry_run: dryRun = true, at_most: atMost, confirm, why } = request.body
+        const options = { dryRun, ...(atMost === undefined ? {} : { atMost }), ...(confirm === undefined ? {} : { confirm }) }
         const moved = await deadLetters[move](filterOf(filter), actor(request, why), options).catch((error) => {
           throw inOurWords(error)
         })
         return manyMoved(moved, dryRun)
       },
     )
-  many('/admin/dlq/replay', 'Replay what fits a filter; counts only, unless dry_run is false', 'replayMany')
-  many('/admin/dlq/discard', 'Discard what fits a filter; counts only, unless dry_run is false', 'discardMany')
+  many('/admin/dlq/replay', 'Replay what fits a filter; counts only, unless dry_run is false', 'replayMany', replayManyBody)
+  many('/admin/dlq/discard', 'Discard what fits a filter; counts only, unless dry_run is false', 'discardMany', manyBody)
 }
 
 function badCursor(): HoldfastError {

@@ -37,7 +37,7 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       return reply.header('cache-control', 'no-store').send({
         types: types
           .sort((a, b) => (a.name < b.name ? -1 : 1))
-          .map(({ name, lanename }) => ({ type: name, lane: lanename, gate: gateOf.get(name) ?? null })),
+          .map(({ name, lanename, sensitive }) => ({ type: name, lane: lanename, sensitive, gate: gateOf.get(name) ?? null })),
       })
     },
   )

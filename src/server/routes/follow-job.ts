@@ -5,11 +5,13 @@ import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { toMilliseconds } from '../../job/duration.js'
 import type { WatchedRow } from '../../store/rows.js'
+import type { Callers } from '../callers.js'
 import { jobParams } from '../schemas/common.js'
 import { jobAnswer, waitQuery } from '../schemas/jobs.js'
 import { securityHeaders } from '../security-headers.js'
 import { EventStream } from '../sse.js'
 import { JobWatch } from '../watch.js'
+import { whileAllowed } from '../while-allowed.js'
 import { storyAnswer } from './job-answers.js'
 import { visibleJob } from './one-job.js'
 
@@ -24,7 +26,7 @@ const lastWordsMs = 2_000
 const ended = new Set(['completed', 'cancelled', 'dead', 'discarded'])
 
 /** For those who wait for a job, or want to see it run. */
-export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers): void {
   const watch = new JobWatch(holdfast.store.inspect)
   /** How to end what is open. A server that closes waits for its answers; these would never end. */
   const open = new Set<() => void>()
@@ -71,8 +73,10 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       follower = new Follower(holdfast, id, stream, after)
       const end = () => stream.close()
       open.add(end)
+      const forget = whileAllowed(request, callers, () => stream.end({ code: 'unauthorized' }))
       stream.whenClosed(() => {
         stop()
+        forget()
         open.delete(end)
       })
     },

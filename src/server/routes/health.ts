@@ -9,7 +9,7 @@ const status = answer({ status: text })
 const response = { 200: status, 503: status }
 const freshForMs = 500
 
-/** Open to everybody, so they say whether and not why: the reason names hosts and ports. */
+/** The first is open to everybody and the second to every key, so they say whether and not why: the reason names hosts and ports. */
 export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
   const { inspect } = holdfast.store
   const alive = remembered(() => inspect.ping())
@@ -35,7 +35,7 @@ function answerWith(reply: FastifyReply, status: string): FastifyReply {
     .send({ status })
 }
 
-/** Whether something succeeds, asked at most twice a second: who needs no key must not be able to keep the database busy. */
+/** Whether something succeeds, asked at most twice a second: who may ask as often as they like must not be able to keep the database busy. */
 function remembered(ask: () => Promise<void>): () => Promise<boolean> {
   let answer: Promise<boolean> | undefined
   let askedAt = Number.NEGATIVE_INFINITY

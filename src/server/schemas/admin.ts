@@ -113,7 +113,7 @@ const gate = answer({
 })
 export type GateAnswer = Of<typeof gate>
 export const gateAnswer = answer({ type: text, gate: orNull(gate) })
-export const gatesAnswer = answer({ types: list(answer({ type: text, lane: text, gate: orNull(gate) })) })
+export const gatesAnswer = answer({ types: list(answer({ type: text, lane: text, sensitive: yesOrNo, gate: orNull(gate) })) })
 
 // ── keys, roles, audit ──
 
@@ -130,6 +130,19 @@ export const keyBody = object(
   ['service', 'roles'],
 )
 export type KeyBody = Of<typeof keyBody>
+export const certificateBody = object(
+  {
+    subject: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 200,
+      description: 'the common name of a certificate, or its fingerprint',
+    },
+    ...keyBody.properties,
+  },
+  ['subject', 'service', 'roles'],
+)
+export type CertificateBody = Of<typeof certificateBody>
 export const rotateBody = object({ grace: duration, why })
 export const keyParams = object({ id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a key' } }, [
   'id',
@@ -140,6 +153,7 @@ const keyFields = {
   id: number,
   service: text,
   prefix: text,
+  subject: textOrNull,
   roles: list(text),
   types: orNull(list(text)),
   rate_limit: number,

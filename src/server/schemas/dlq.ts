@@ -38,7 +38,11 @@ export type LetterAnswer = Of<typeof letter>
 export const lettersAnswer = answer({ letters: list(letter), next: textOrNull })
 export const letterAnswer = answer({ ...jobAnswer.properties, reason, died_at: time, error: anything })
 
-export const replayBody = object({ payload: { description: 'a new payload in place of the old one, any JSON' }, why })
+const confirm = {
+  anyOf: [jobType, { type: 'array', items: jobType, maxItems: 100 }],
+  description: 'the name of a sensitive type, or several, whose jobs are meant',
+} as const
+export const replayBody = object({ payload: { description: 'a new payload in place of the old one, any JSON' }, confirm, why })
 export type ReplayBody = Of<typeof replayBody>
 
 export const manyBody = object(
@@ -55,6 +59,8 @@ export const manyBody = object(
   ['filter'],
 )
 export type ManyBody = Of<typeof manyBody>
+export const replayManyBody = object({ ...manyBody.properties, confirm }, ['filter'])
+export type ReplayManyBody = Of<typeof replayManyBody>
 export const manyAnswer = answer({
   dry_run: yesOrNo,
   matched: number,

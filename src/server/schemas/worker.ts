@@ -17,6 +17,7 @@ const definition = object(
     priority: { type: 'integer', minimum: 0, maximum: 9 },
     max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
     timeout: duration,
+    sensitive: { type: 'boolean', description: 'true where replaying a dead job of it has to be confirmed' },
     backoff: object({ base: duration, factor: { type: 'number', minimum: 1, maximum: 1_000 }, cap: duration, jitter: duration }),
   },
   ['type'],

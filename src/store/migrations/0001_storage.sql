@@ -57,6 +57,8 @@ create table holdfast.types (
   gated          boolean not null default false,
   -- Set where jobs of the type must be approved before they run: {"quorum", "on_deadline", "deadline_ms"}.
   approval       jsonb,
+  -- Whether replaying a dead job of it has to be confirmed by naming the type.
+  sensitive      boolean not null default false,
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 

@@ -45,13 +45,17 @@ $$;
 -- job stands where a job of its type that was just enqueued would stand. The attempts that led to its death stay in history.
 -- p_payload: a new payload, for one job; what it was is kept as the exact text. A job that had to be approved was approved
 -- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint was about the old one too.
-create function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text) returns setof holdfast.moved
+-- p_confirmed: the sensitive types that are meant. Where one is not among them, nothing is moved.
+create function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text, p_confirmed text[] default '{}')
+returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_now timestamptz := holdfast.now();
   v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_sensitive text[] := array(select distinct t.name from holdfast.dead_letters as d join holdfast.types as t on t.id = d.type_id
+                              where d.job_id = any (v_dead) and t.sensitive order by t.name);
   v_moved holdfast.moved[];
   v_go uuid[];
   v_ask uuid[];
@@ -59,6 +63,9 @@ begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
     return;
+  end if;
+  if not v_sensitive <@ p_confirmed then
+    raise exception 'not confirmed' using errcode = 'HF008', detail = to_jsonb(v_sensitive);
   end if;
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
@@ -100,7 +107,8 @@ begin
     update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
   perform holdfast.make_ready(v_go);
-  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null), p_by, p_why);
+  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
+    || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_by, p_why);
   return query select * from unnest(v_moved);
 end $$;
 

@@ -15,13 +15,16 @@ insert into holdfast.roles (name, permissions, built_in) values
   ('operator', '{jobs:read,jobs:cancel,workers:view,workers:manage,dlq:manage}', true),
   ('admin', '{admin}', true);
 
--- A key itself is shown once and never kept: only its hash, and its first characters so that people can tell keys apart.
+-- A key itself is shown once and never kept: only its hash, and its first characters so that people can tell keys apart. A
+-- certificate that stands for a service is a key without a secret: it has the subject of the certificate in place of a hash.
 create table holdfast.api_keys (
   id            integer generated always as identity primary key,
   -- "admin" is the key of the installation, "holdfast" what happens by itself.
   service       text not null constraint service_is_short check (
     service ~ '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$' and service not in ('admin', 'holdfast')),
-  hash          bytea not null constraint api_keys_hash unique constraint hash_is_sha_256 check (octet_length(hash) = 32),
+  hash          bytea constraint api_keys_hash unique constraint hash_is_sha_256 check (octet_length(hash) = 32),
+  -- The common name of a certificate, or sha256: and its fingerprint.
+  subject       text constraint subject_is_short check (length(subject) between 1 and 200),
   prefix        text not null,
   roles         text[] not null constraint key_has_a_role check (cardinality(roles) >= 1),
   -- The job types it may enqueue and work on; null: all.
@@ -33,8 +36,10 @@ create table holdfast.api_keys (
   expires_at    timestamptz,
   revoked_at    timestamptz,
   -- To the minute: a write for every request would cost more than it tells.
-  last_used_at  timestamptz
+  last_used_at  timestamptz,
+  constraint key_or_certificate check ((hash is null) <> (subject is null))
 );
+create unique index api_keys_subject on holdfast.api_keys (subject) where revoked_at is null;
 create index api_keys_of_service on holdfast.api_keys (service, id);
 
 -- What operators did. Nothing changes a line or takes one away, whoever asks.
@@ -136,9 +141,10 @@ create function holdfast.key_facts(p_id integer) returns jsonb language sql stab
   select to_jsonb(k) - '{id,hash,last_used_at,created_at,created_by}'::text[] from holdfast.api_keys as k where k.id = p_id
 $$;
 
--- Makes a key known by its hash. A service has at most two that live, so that one can take the place of the other.
+-- Makes a key known by its hash, or a certificate by its subject. A service has at most two of either that live, so that one can
+-- take the place of the other.
 create function holdfast.create_key(
-  p_service text, p_hash bytea, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision,
+  p_service text, p_hash bytea, p_subject text, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision,
   p_by text, p_why text
 ) returns integer language plpgsql as $$
 declare
@@ -150,14 +156,20 @@ begin
       hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.roles as r);
   end if;
   perform pg_advisory_xact_lock(hashtextextended('holdfast.keys.' || p_service, 0));
-  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
-    raise exception '% has two keys already', p_service using errcode = 'HF006', hint = 'Revoke one of them first.';
+  -- After that of the service, always: so nobody waits in a circle.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.subjects.' || p_subject, 0)) where p_subject is not null;
+  if exists (select from holdfast.api_keys as k where k.subject = p_subject and k.revoked_at is null) then
+    raise exception 'a certificate of % stands for a service already', p_subject using errcode = 'HF006', hint = 'Revoke that first.';
   end if;
-  insert into holdfast.api_keys (service, hash, prefix, roles, types, rate_limit, expires_at, created_by)
-  values (p_service, p_hash, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
+        and (k.hash is null) = (p_hash is null)
+        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
+    raise exception '% has two % already', p_service, case when p_hash is null then 'certificates' else 'keys' end using errcode = 'HF006', hint = 'Revoke one of them first.';
+  end if;
+  insert into holdfast.api_keys (service, hash, subject, prefix, roles, types, rate_limit, expires_at, created_by)
+  values (p_service, p_hash, p_subject, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
   returning id into v_id;
-  perform holdfast.audit('create_key', v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  perform holdfast.audit(case when p_hash is null then 'trust_certificate' else 'create_key' end, v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
   return v_id;
 end $$;
 
@@ -188,8 +200,12 @@ begin
   if not found then
     return null;
   end if;
+  if v_old.hash is null then
+    raise exception 'key % is a certificate, which has no secret to rotate', p_id using errcode = 'HF006',
+      hint = 'A new certificate of the same subject is taken as it comes.';
+  end if;
   v_before := holdfast.key_facts(p_id);
-  v_id := holdfast.create_key(v_old.service, p_hash, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
+  v_id := holdfast.create_key(v_old.service, p_hash, null, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
     extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
   update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
   perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);

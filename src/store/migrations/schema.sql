@@ -22,7 +22,8 @@ sequence holdfast.workers_id_seq
 table holdfast.api_keys
   id               integer generated always as identity not null
   service          text not null
-  hash             bytea not null
+  hash             bytea
+  subject          text
   prefix           text not null
   roles            text[] not null
   types            text[]
@@ -36,9 +37,12 @@ table holdfast.api_keys
   constraint api_keys_pkey PRIMARY KEY (id)
   constraint hash_is_sha_256 CHECK ((octet_length(hash) = 32))
   constraint key_has_a_role CHECK ((cardinality(roles) >= 1))
+  constraint key_or_certificate CHECK (((hash IS NULL) <> (subject IS NULL)))
   constraint rate_limit_is_positive CHECK (((rate_limit >= 1) AND (rate_limit <= 1000000)))
   constraint service_is_short CHECK (((service ~ '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$'::text) AND (service <> ALL (ARRAY['admin'::text, 'holdfast'::text]))))
+  constraint subject_is_short CHECK (((length(subject) >= 1) AND (length(subject) <= 200)))
   INDEX api_keys_of_service ON holdfast.api_keys USING btree (service, id)
+  UNIQUE INDEX api_keys_subject ON holdfast.api_keys USING btree (subject) WHERE (revoked_at IS NULL)
 
 table holdfast.approval_requests
   job_id           uuid not null
@@ -459,6 +463,17 @@ table holdfast.roles
   constraint role_name_is_short CHECK ((name ~ '^[a-z][a-z0-9_-]{0,62}$'::text))
   constraint roles_pkey PRIMARY KEY (name)
 
+table holdfast.sessions
+  hash             bytea not null
+  key_id           integer
+  created_at       timestamp with time zone default holdfast.now() not null
+  expires_at       timestamp with time zone not null
+  constraint session_hash_is_sha_256 CHECK ((octet_length(hash) = 32))
+  constraint sessions_key_id_fkey FOREIGN KEY (key_id) REFERENCES holdfast.api_keys(id)
+  constraint sessions_pkey PRIMARY KEY (hash)
+  INDEX sessions_expired ON holdfast.sessions USING btree (expires_at)
+  INDEX sessions_of_key ON holdfast.sessions USING btree (key_id, created_at)
+
 table holdfast.sleepers
   lane_id          smallint not null
   worker_id        integer not null
@@ -508,6 +523,7 @@ table holdfast.types
   left_in          xid8
   gated            boolean default false not null
   approval         jsonb
+  sensitive        boolean default false not null
   backoff          jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
@@ -1124,7 +1140,7 @@ function holdfast.crashes_before(p_job uuid)
     to_char(h.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), h.error ->> 'message') order by h.ended_at), '{}')
   from holdfast.history as h where h.job_id = p_job and h.outcome in ('crashed', 'lease_expired')
 
-function holdfast.create_key(p_service text, p_hash bytea, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision, p_by text, p_why text)
+function holdfast.create_key(p_service text, p_hash bytea, p_subject text, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision, p_by text, p_why text)
   returns integer, plpgsql, volatile, parallel unsafe
 declare
   v_unknown text := (select min(r) from unnest(p_roles) as r where r not in (select name from holdfast.roles));
@@ -1135,14 +1151,20 @@ begin
       hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.roles as r);
   end if;
   perform pg_advisory_xact_lock(hashtextextended('holdfast.keys.' || p_service, 0));
-  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
-    raise exception '% has two keys already', p_service using errcode = 'HF006', hint = 'Revoke one of them first.';
+  -- After that of the service, always: so nobody waits in a circle.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.subjects.' || p_subject, 0)) where p_subject is not null;
+  if exists (select from holdfast.api_keys as k where k.subject = p_subject and k.revoked_at is null) then
+    raise exception 'a certificate of % stands for a service already', p_subject using errcode = 'HF006', hint = 'Revoke that first.';
   end if;
-  insert into holdfast.api_keys (service, hash, prefix, roles, types, rate_limit, expires_at, created_by)
-  values (p_service, p_hash, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
+        and (k.hash is null) = (p_hash is null)
+        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
+    raise exception '% has two % already', p_service, case when p_hash is null then 'certificates' else 'keys' end using errcode = 'HF006', hint = 'Revoke one of them first.';
+  end if;
+  insert into holdfast.api_keys (service, hash, subject, prefix, roles, types, rate_limit, expires_at, created_by)
+  values (p_service, p_hash, p_subject, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
   returning id into v_id;
-  perform holdfast.audit('create_key', v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  perform holdfast.audit(case when p_hash is null then 'trust_certificate' else 'create_key' end, v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
   return v_id;
 end 
 
@@ -1554,6 +1576,19 @@ begin
     perform holdfast.free_slots(v_jobs, v_jobs);
     perform holdfast.start_followers(v_jobs);
   end if;
+end 
+
+function holdfast.end_session(p_hash bytea, p_by text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_ended holdfast.sessions;
+begin
+  delete from holdfast.sessions where hash = p_hash returning * into v_ended;
+  if not found then
+    return false;
+  end if;
+  perform holdfast.audit('end_session', v_ended.key_id::text, null, null, p_by, null);
+  return true;
 end 
 
 function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_by text, p_why text)
@@ -2642,6 +2677,21 @@ begin
   update holdfast.types set gated = true where id = p_type and not gated;
 end 
 
+function holdfast.open_session(p_hash bytea, p_key integer, p_lives_ms double precision, p_by text)
+  returns timestamp with time zone, plpgsql, volatile, parallel unsafe
+declare
+  v_expires timestamptz := holdfast.now() + p_lives_ms * interval '1 millisecond';
+begin
+  delete from holdfast.sessions where hash in (
+    select s.hash from holdfast.sessions as s where s.expires_at <= holdfast.now() order by s.hash for update skip locked);
+  delete from holdfast.sessions where hash in (
+    select s.hash from holdfast.sessions as s where s.key_id is not distinct from p_key
+    order by s.created_at desc, s.hash offset 99 for update skip locked);
+  insert into holdfast.sessions (hash, key_id, expires_at) values (p_hash, p_key, v_expires);
+  perform holdfast.audit('open_session', p_key::text, null, jsonb_build_object('expires_at', v_expires), p_by, null);
+  return v_expires;
+end 
+
 function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -3048,12 +3098,14 @@ begin
   end if;
 end 
 
-function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text)
+function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text, p_confirmed text[] DEFAULT '{}'::text[])
   returns SETOF holdfast.moved, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
 declare
   v_now timestamptz := holdfast.now();
   v_dead uuid[] := holdfast.lock_dead(p_jobs);
+  v_sensitive text[] := array(select distinct t.name from holdfast.dead_letters as d join holdfast.types as t on t.id = d.type_id
+                              where d.job_id = any (v_dead) and t.sensitive order by t.name);
   v_moved holdfast.moved[];
   v_go uuid[];
   v_ask uuid[];
@@ -3061,6 +3113,9 @@ begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
     return;
+  end if;
+  if not v_sensitive <@ p_confirmed then
+    raise exception 'not confirmed' using errcode = 'HF008', detail = to_jsonb(v_sensitive);
   end if;
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
@@ -3102,7 +3157,8 @@ begin
     update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
   perform holdfast.make_ready(v_go);
-  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null), p_by, p_why);
+  perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
+    || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_by, p_why);
   return query select * from unnest(v_moved);
 end 
 
@@ -3272,8 +3328,12 @@ begin
   if not found then
     return null;
   end if;
+  if v_old.hash is null then
+    raise exception 'key % is a certificate, which has no secret to rotate', p_id using errcode = 'HF006',
+      hint = 'A new certificate of the same subject is taken as it comes.';
+  end if;
   v_before := holdfast.key_facts(p_id);
-  v_id := holdfast.create_key(v_old.service, p_hash, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
+  v_id := holdfast.create_key(v_old.service, p_hash, null, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
     extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
   update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
   perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);

@@ -12,10 +12,27 @@ select f.id, f.service, encode(f.hash, 'hex') as hash, to_jsonb(f.types) as type
         where r.name = any (f.roles)) as permissions
 from found as f
 
+-- name: findCertificate
+-- The certificate of one of the subjects $1, or else of the service $2, if it lives, with everything it allows. Notes that it was
+-- used, to the minute.
+with found as (
+  select k.* from holdfast.api_keys as k
+  where k.subject is not null and (k.subject = any ($1::text[]) or k.service = $2::text)
+    and k.revoked_at is null and (k.expires_at is null or k.expires_at > holdfast.now())
+  order by k.service = $2::text desc nulls last, k.id desc limit 1
+), used as (
+  update holdfast.api_keys as k set last_used_at = date_trunc('minute', holdfast.now()) from found as f
+  where k.id = f.id and (f.last_used_at is null or f.last_used_at < holdfast.now() - interval '1 minute')
+)
+select f.id, f.service, to_jsonb(f.types) as types, f.rate_limit as rate,
+       (select coalesce(jsonb_agg(distinct p), '[]') from holdfast.roles as r cross join unnest(r.permissions) as p
+        where r.name = any (f.roles)) as permissions
+from found as f
+
 -- name: createKey
--- Makes a key known by its hash.
-select holdfast.create_key($1::text, decode($2::text, 'hex'), $3::text, $4::text[], $5::text[], $6::text::integer, $7::text::float8,
-                           holdfast.acting($8::text, $10::text), $9::text) as id
+-- Makes a key known by its hash, or a certificate by its subject.
+select holdfast.create_key($1::text, decode($2::text, 'hex'), $3::text, $4::text, $5::text[], $6::text[], $7::text::integer,
+                           $8::text::float8, holdfast.acting($9::text, $11::text), $10::text) as id
 
 -- name: rotateKey
 -- A second key like the first, which goes on for $4 milliseconds. Null: no such key lives.
@@ -28,7 +45,7 @@ select holdfast.revoke_key($1::text::integer, holdfast.acting($2::text, $4::text
 
 -- name: readKeys
 -- Every key, of one service or one id or of all, oldest first. Moments are milliseconds since 1970.
-select id, service, prefix, to_jsonb(roles) as roles, to_jsonb(types) as types, rate_limit as rate, created_by as by,
+select id, service, prefix, subject, to_jsonb(roles) as roles, to_jsonb(types) as types, rate_limit as rate, created_by as by,
        date_part('epoch', created_at) * 1000 as created, date_part('epoch', expires_at) * 1000 as expires,
        date_part('epoch', revoked_at) * 1000 as revoked, date_part('epoch', last_used_at) * 1000 as used,
        revoked_at is null and (expires_at is null or expires_at > holdfast.now()) as live
@@ -53,4 +70,4 @@ select id::text as id, date_part('epoch', at) * 1000 as at, actor, origin, actio
 from holdfast.audit_log
 where ($1::text is null or actor = $1::text) and ($2::text is null or action = $2::text) and ($3::text is null or target = $3::text)
   and ($4::text is null or id < $4::text::bigint)
-order by id desc limit $5::text::integer
+order by audit_log.id desc limit $5::text::integer

@@ -1,7 +1,15 @@
 -- name: replayDead
--- Makes dead jobs due again, with a new payload where $5 is one. One job always has an answer.
+-- Makes dead jobs due again, with a new payload where $5 is one. One job always has an answer. $6: the sensitive types that are meant.
 select job_id::text as id, done, was, status, because
-from holdfast.replay_dead($1::uuid[], $5::text, holdfast.acting($2::text, $4::text), $3::text)
+from holdfast.replay_dead($1::uuid[], $5::text, holdfast.acting($2::text, $4::text), $3::text, $6::text[])
+
+-- name: sensitiveDead
+-- The sensitive types of which a dead letter fits a filter, or may, where not all were read.
+select t.name from holdfast.types as t
+where t.sensitive and ($1::text is null or t.name = $1::text)
+  and exists (select from holdfast.find_dead(t.name, $2::text, $3::text, $4::text::timestamptz, $5::text::timestamptz, null, null, 1,
+                                             $6::text::integer))
+order by t.name
 
 -- name: discardDead
 -- Ends dead jobs for good. One job always has an answer.

@@ -1,0 +1,36 @@
+import { HoldfastError } from '../errors.js'
+
+const mark = 'sha256:'
+
+/** What a certificate can be known by. */
+export interface CertificateNames {
+  /** Its common name, and its fingerprint. */
+  subjects: readonly string[]
+  /** The service the configuration says it is; undefined: it says nothing about it. */
+  service: string | undefined
+}
+
+/** A common name as it stands, or a fingerprint however it is written, as both are kept. */
+export function subjectOf(given: string): string {
+  const fits = typeof given === 'string' && /^[^\p{Cc}\p{Surrogate}]{1,200}$/u.test(given)
+  if (!fits) throw refused('must be the common name of a certificate, or its fingerprint (SHA-256)')
+  const bare = given.replace(/^sha256:/i, '').replaceAll(':', '')
+  if (/^[0-9a-f]{64}$/i.test(bare)) return mark + bare.toLowerCase()
+  if (given.toLowerCase().startsWith(mark)) throw refused('is no fingerprint; one has 64 hexadecimal digits')
+  return given
+}
+
+/** Everything a certificate is known by. A common name that looks like a fingerprint is none: it could be somebody else's. */
+export function subjectsOf(commonName: unknown, fingerprint: string): string[] {
+  const own = subjectOf(fingerprint)
+  const isName = typeof commonName === 'string' && commonName !== '' && !looksLikeFingerprint(commonName)
+  return isName ? [commonName, own] : [own]
+}
+
+function looksLikeFingerprint(text: string): boolean {
+  return text.toLowerCase().startsWith(mark) || /^[0-9a-f]{64}$/i.test(text.replaceAll(':', ''))
+}
+
+function refused(problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `subject ${problem}`, { field: 'subject' })
+}

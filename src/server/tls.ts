@@ -1,0 +1,82 @@
+import type { ServerOptions as HttpsOptions } from 'node:https'
+import { createSecureContext, type TLSSocket } from 'node:tls'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type CertificateNames, subjectOf, subjectsOf } from '../access/certificate.js'
+import { HoldfastError } from '../errors.js'
+import { refuseUnknown } from '../job/limits.js'
+
+/** Texts in PEM. */
+export interface TlsOptions {
+  cert: string | Buffer
+  key: string | Buffer
+  /** Who signs the certificates of services. With it, a certificate can come in place of a key. */
+  ca?: string | Buffer
+  /** Which service a certificate is, by its common name or fingerprint; others are known by what was registered for them. */
+  clients?: Readonly<Record<string, string>>
+}
+
+/** For the server of Node. Whoever has no certificate may still have a key, so none is turned away before it is asked for one. */
+export function httpsOptions(tls: TlsOptions): HttpsOptions {
+  refuseUnknown(tls, ['cert', 'key', 'ca', 'clients'])
+  for (const field of ['cert', 'key'] as const) {
+    if (!tls[field]) throw refused(`tls.${field}`, 'is missing; a server with TLS has a certificate and its key, both in PEM')
+  }
+  if (tls.clients && !tls.ca) throw refused('tls.ca', 'is missing; without it no certificate of a client can be told to be real')
+  const pems = { cert: tls.cert, key: tls.key, ...(tls.ca === undefined ? {} : { ca: tls.ca }) }
+  try {
+    createSecureContext(pems)
+  } catch (error) {
+    throw refused(
+      'tls',
+      `cannot be used: ${(error as Error).message}; cert, key and ca must be PEM, and the key that of the certificate`,
+    )
+  }
+  return { ...pems, ...(tls.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false }) }
+}
+
+/** The names of the client's certificate, if it has one that was signed by who signs them. */
+export class ClientCertificates {
+  readonly #services: ReadonlyMap<string, string>
+
+  constructor(tls: TlsOptions | undefined) {
+    this.#services = new Map(Object.entries(tls?.clients ?? {}).map(([subject, service]) => [subjectOf(subject), service]))
+  }
+
+  of(request: FastifyRequest): CertificateNames | undefined {
+    const socket = request.raw.socket as Partial<TLSSocket>
+    if (!socket.authorized || !socket.getPeerCertificate) return undefined
+    const { subject, fingerprint256 } = socket.getPeerCertificate()
+    if (!fingerprint256) return undefined
+    const subjects = subjectsOf(subject?.CN, fingerprint256)
+    // The fingerprint goes first: it says which one, the name only whose.
+    const service = subjects.toReversed().map((one) => this.#services.get(one))
+    return { subjects, service: service.find((one) => one !== undefined) }
+  }
+}
+
+/** Keys that go over a network in the open are everybody's. Only where somebody said that this is meant may they. */
+export function refuseOpenNetwork(app: FastifyInstance): void {
+  const listen = app.listen.bind(app) as (...args: unknown[]) => Promise<string>
+  app.listen = ((options: { host?: string; path?: string } = {}, ...rest: unknown[]) => {
+    const { host = 'localhost', path } = options
+    if (path !== undefined || isLoopback(host)) return listen(options, ...rest)
+    return Promise.reject(inTheOpen(host))
+  }) as typeof app.listen
+}
+
+export function inTheOpen(host: string): HoldfastError {
+  return refused(
+    'tls',
+    `is missing: on ${host || 'every address'} keys would cross the network in the open. Give a certificate ` +
+      '(tls, or HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY), listen on 127.0.0.1 behind a proxy that has one, ' +
+      'or say that it is meant (allowInsecure: true, or HOLDFAST_ALLOW_INSECURE=1)',
+  )
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_configuration', `${field} ${problem}`, { field })
+}
