@@ -4,6 +4,7 @@ import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
+import { telemetry } from '../tracing/telemetry.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { type Gatherer, waitsForNobody } from './gatherer.js'
 import { paced } from './pace.js'
@@ -55,10 +56,9 @@ export async function enqueue(
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
   const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
-  const standing =
-    tx === undefined
-      ? await storeDurably(counter, types, jobs, options.owner)
-      : await storeIn(tx, counter, types, jobs, options.owner)
+  const store = () =>
+    tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)
+  const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
   return jobs.map((job, place) => {
     const stands = standing.get(place)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }

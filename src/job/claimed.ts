@@ -12,6 +12,8 @@ export interface ClaimedJob {
   readonly maxAttempts: number
   readonly createdAtMs: number
   readonly payload: string | null
+  /** The span its attempts belong under, as a W3C traceparent; none where nobody traces. */
+  readonly traceparent?: string | null
   /** It came through a gate, and its start is counted. */
   readonly gated?: boolean
   readonly claimedAtMs: number

@@ -28,6 +28,8 @@ export interface JobOptions {
   approval?: ApprovalOption
   /** Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says. */
   unique?: UniqueOption | false
+  /** The W3C traceparent of the span that asks for the job. Left out: that of the span that is active, where there is one. */
+  traceparent?: string
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */

@@ -18,6 +18,7 @@ export interface ClaimedRow {
   created: number | null
   payload: string | null
   gated: true | null
+  trace: string | null
 }
 
 export interface RescuedRow {

@@ -112,6 +112,7 @@ export class Store {
         ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
         : null,
       options.owner ?? null,
+      jobs.some((job) => job.traceparent !== null) ? jobs.map((job) => job.traceparent) : null,
     ]
     const enqueueJobs = statement('enqueueJobs')
     return standing(

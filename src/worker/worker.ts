@@ -21,6 +21,7 @@ import { rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
 import { straysChore } from '../upkeep/strays.js'
 import { Upkeep } from '../upkeep/upkeep.js'
+import { claimedJob } from './claimed-job.js'
 import { groupsOf } from './groups.js'
 import { countEach, type Health, Pulse } from './health.js'
 import type { Logger } from './logger.js'
@@ -235,21 +236,7 @@ export class Worker {
     const claimedAtMs = monotonicMs()
     const lease = (rows[0] as ClaimedRow).lease
     this.#leases.hold(lease, rows.length, lane.leaseMs)
-    const jobs = rows.map(
-      (row): ClaimedJob => ({
-        id: row.id,
-        lease,
-        lane: lane.reader.lane,
-        type: this.#types.get(row.type) as AnyJobType,
-        priority: row.priority,
-        attempt: row.attempt,
-        maxAttempts: row.max ?? row.attempt,
-        createdAtMs: row.created ?? 0,
-        payload: row.payload,
-        gated: row.gated === true,
-        claimedAtMs,
-      }),
-    )
+    const jobs = rows.map((row) => claimedJob(row, this.#types.get(row.type) as AnyJobType, lane.reader.lane, claimedAtMs))
     const retried = jobs.filter(mayBeSuspect)
     if (retried.length === 0) return this.#places.add(jobs)
     this.#places.add(jobs.filter((job) => !mayBeSuspect(job)))

@@ -13,6 +13,7 @@ export interface JobAcross {
   maxAttempts: number
   createdAtMs: number
   payload: string | null
+  traceparent?: string | null
 }
 
 export type GiveUp = 'timed_out' | 'handed_back' | 'cancelled' | 'lease_lost'

@@ -36,7 +36,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
       refuseOtherTypes(request, [body.type])
       await checkPayload(holdfast, body)
       const owner = callerOf(request).service
-      const [enqueued] = await holdfast.enqueueMany([jobRequest(body)], { owner }).catch((error) => {
+      const [enqueued] = await holdfast.enqueueMany([jobRequest(body, request.headers.traceparent)], { owner }).catch((error) => {
         throw inOurWords(error)
       })
       return reply
@@ -65,7 +65,8 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
       spend(request, jobs.length - 1)
       for (const job of jobs) await checkPayload(holdfast, job)
       const owner = callerOf(request).service
-      const enqueued = await holdfast.enqueueMany(jobs.map(jobRequest), { owner }).catch((error) => {
+      const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
+      const enqueued = await holdfast.enqueueMany(requests, { owner }).catch((error) => {
         throw inOurWords(error)
       })
       const anyNew = enqueued.some(({ status }) => status === 'created')

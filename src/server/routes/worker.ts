@@ -135,6 +135,7 @@ function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | unde
     max_attempts: row.max ?? row.attempt,
     created_at: new Date(row.created ?? 0),
     payload: decodePayload(row.payload ?? 'null'),
+    ...(row.trace === null ? {} : { traceparent: row.trace }),
     ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
   }
 }

@@ -89,12 +89,14 @@ table holdfast.bodies partition by RANGE (id)
   idempotency_key  text
   concurrency_key  text
   owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
+  traceparent      text
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  constraint traceparent_is_short CHECK ((length(traceparent) <= 100))
   INDEX bodies_by_owner ON ONLY holdfast.bodies USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.bodies_rest
@@ -107,12 +109,14 @@ table holdfast.bodies_rest
   idempotency_key  text
   concurrency_key  text
   owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
+  traceparent      text
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_rest_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  constraint traceparent_is_short CHECK ((length(traceparent) <= 100))
   INDEX bodies_rest_owner_id_idx ON holdfast.bodies_rest USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.cancellations
@@ -875,7 +879,7 @@ begin
 end 
 
 function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[], p_gated integer DEFAULT NULL::integer)
-  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean), plpgsql, volatile, parallel unsafe
+  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean, traceparent text), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_now timestamptz := holdfast.now();
@@ -991,7 +995,7 @@ begin
       from claimed as c
     )
     select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
-           c.pass > 0
+           c.pass > 0, b.traceparent
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
@@ -1547,7 +1551,7 @@ begin
   return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end 
 
-function holdfast.enqueue_all_plain(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[], p_wake_always boolean)
+function holdfast.enqueue_all_plain(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[], p_wake_always boolean, p_traces text[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
@@ -1556,13 +1560,13 @@ declare
 begin
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.payload
-    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys)
-         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, place)
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.traceparent, a.payload
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_traces)
+         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, traceparent, place)
     join holdfast.types as t on t.name = a.type
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, concurrency_key, payload::json from asked
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, concurrency_key, traceparent, payload::json from asked
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
     select v_now, id, type_id, lane_id, priority, 1 from asked order by asked.place
@@ -1574,7 +1578,7 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
-function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
+function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[], p_traces text[] DEFAULT NULL::text[])
   returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
 declare
@@ -1590,12 +1594,12 @@ begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
   if v_plain and cardinality(p_ids) = 1 and holdfast.enqueue_plain(
-       p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always) then
+       p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always, p_traces[1]) then
     return;
   end if;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
   if v_plain then
-    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
+    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
     return;
   end if;
 
@@ -1627,6 +1631,9 @@ begin
     loop
       v_taken[v_met.place] := v_met.stored;
       p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
+      end if;
       if v_met.what <> 'created' then
         place := v_met.place;
         job_id := v_met.job_id;
@@ -1638,21 +1645,21 @@ begin
 
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals)
+                v_taken, p_approvals, p_traces)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               place)
+                               traceparent, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -1706,7 +1713,7 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
-function holdfast.enqueue_plain(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean)
+function holdfast.enqueue_plain(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean, p_trace text)
   returns boolean, plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
@@ -1716,9 +1723,9 @@ begin
   if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
     return false;
   end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
   values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json);
+          p_concurrency_key, p_trace, p_payload::json);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
   perform holdfast.wake_lanes(array[v_type.lane_id], p_wake_always);
