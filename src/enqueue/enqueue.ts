@@ -10,6 +10,7 @@ import { type Gatherer, waitsForNobody } from './gatherer.js'
 import { paced } from './pace.js'
 import { prepare } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
+import type { Sealing } from './sealing.js'
 
 export interface EnqueueOptions {
   /** The caller's own transaction. */
@@ -36,6 +37,7 @@ export interface Counter {
   registry: TypeRegistry
   backpressure: Backpressure
   gatherer: Gatherer
+  sealing: Sealing
 }
 
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
@@ -55,6 +57,8 @@ export async function enqueue(
   const jobs = await Promise.all((options.pace === undefined ? requests : paced(requests, options.pace)).map(prepare))
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
+  const sealed = counter.sealing.seal(requests, jobs, tx)
+  if (sealed) await sealed
   const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
   const store = () =>
     tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)

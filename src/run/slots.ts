@@ -2,7 +2,9 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
+import { scrubbed } from '../job/redaction.js'
 import type { Saying } from '../job/saying.js'
+import { sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
 import { type AttemptTrace, telemetry } from '../tracing/telemetry.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
@@ -60,7 +62,8 @@ export class Slots {
     this.#settings = settings
     this.#events = events
     this.#attemptEvents = {
-      ended: (attempt, outcome) => {
+      ended: (attempt, went) => {
+        const outcome = attempt.job.secrets ? withoutSecrets(went, attempt.job.secrets) : went
         const trace = this.#traces.size > 0 ? this.#traces.get(attempt) : undefined
         if (!trace) return this.#ended(attempt, outcome)
         this.#traces.delete(attempt)
@@ -70,9 +73,12 @@ export class Slots {
         this.#overruns.returned(attempt)
         events.overran(attempt.job, leaseLost)
       },
-      escaped: (attempt, failure) => events.escaped(attempt.job, failure),
+      escaped: ({ job }, failure) => {
+        const kept = job.secrets ? { ...failure, message: scrubbed(failure.message, job.secrets) } : failure
+        events.escaped(job, kept)
+      },
       extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
-      said: (attempt, saying) => events.said(attempt.job, saying),
+      said: ({ job }, saying) => events.said(job, job.secrets ? sayingWithoutSecrets(saying, job.secrets) : saying),
       saveCheckpoint: (attempt, json) => events.saveCheckpoint(attempt.job, json),
       readCheckpoint: (attempt) => events.readCheckpoint(attempt.job),
     }

@@ -14,6 +14,11 @@ export interface HeldAttemptRow {
   max: number
   /** Null: the default. */
   backoff: { base: number; factor: number; cap: number; jitter: number } | null
+  type: string
+  encrypted: boolean
+  redact: string[] | null
+  /** Null where nothing of it is redacted. */
+  payload: string | null
   /** Milliseconds since it was claimed. */
   age: number
 }

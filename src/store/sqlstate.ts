@@ -107,6 +107,8 @@ export function explained(error: unknown): unknown {
     case 'HF006':
     case 'HF007':
       return new HoldfastError('conflict', text, { cause: error })
+    case 'HF008':
+      return new HoldfastError('invalid_configuration', text, { field: 'encryption', cause: error })
     case 'HF409':
       return new UniqueConflictError(detail ?? '', error)
     case '42P01': // undefined table

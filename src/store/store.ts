@@ -9,6 +9,7 @@ import { InspectStore } from './inspect-store.js'
 import { MoveStore } from './move-store.js'
 import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
+import { PrivacyStore } from './privacy-store.js'
 import { statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
@@ -28,6 +29,8 @@ export interface RegisteredType {
   unique: Uniqueness | undefined
   /** A function only its own worker can call; for others the default holds. */
   backoff?: Backoff | BackoffFunction
+  encrypt?: boolean
+  redact?: readonly string[]
 }
 
 /**
@@ -43,6 +46,7 @@ export class Store {
   readonly deadLetters: DeadLetterStore
   readonly remote: RemoteStore
   readonly access: AccessStore
+  readonly privacy: PrivacyStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -53,10 +57,14 @@ export class Store {
     this.deadLetters = new DeadLetterStore(this.database)
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)
+    this.privacy = new PrivacyStore(this.database)
   }
 
-  /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
-  async registerTypes(types: readonly RegisteredType[], { update }: { update: boolean }): Promise<void> {
+  /** Makes types known. With `update`, a known type takes the new values, except those that `keepPrivacy` keeps; without, it keeps its own. */
+  async registerTypes(
+    types: readonly RegisteredType[],
+    { update, keepPrivacy = false }: { update: boolean; keepPrivacy?: boolean },
+  ): Promise<void> {
     await this.database.query(statement('registerTypes'), [
       types.map((t) => t.type),
       types.map((t) => t.lane),
@@ -67,6 +75,9 @@ export class Store {
       types.map((t) => encodeApproval(t.approval)),
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
       types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
+      types.map((t) => t.encrypt ?? false),
+      types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
+      keepPrivacy,
     ])
   }
 

@@ -13,6 +13,7 @@ export interface JobAcross {
   maxAttempts: number
   createdAtMs: number
   payload: string | null
+  unreadable?: string
   traceparent?: string | null
 }
 

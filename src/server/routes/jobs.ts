@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { onlyOwn } from '../../access/permissions.js'
 import { HoldfastError } from '../../errors.js'
-import { describeJob } from '../../history/story.js'
+import { shownJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
-import { encodePayload } from '../../job/payload.js'
+import { decodePayload, encodePayload } from '../../job/payload.js'
 import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
 import { parseExactly } from '../body.js'
@@ -95,10 +95,14 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
         payload: partOfPayload(request.query.payload),
       }
       try {
+        if (filter.payload !== null) {
+          const types = await holdfast.store.types(type === null ? null : [type])
+          holdfast.privacy.refuseToSearch(decodePayload(filter.payload), types)
+        }
         const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
         const page = await holdfast.store.inspect.listJobs(filter, cursor, { limit, look })
         const rows = new Map((await holdfast.store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
-        const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(describeJob(row)))
+        const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(shownJob(row, holdfast.privacy)))
         return reply.header('cache-control', 'no-store').send({ jobs, next: page.next })
       } catch (error) {
         throw explained(error)

@@ -57,6 +57,10 @@ create table holdfast.types (
   gated          boolean not null default false,
   -- Set where jobs of the type must be approved before they run: {"quorum", "on_deadline", "deadline_ms"}.
   approval       jsonb,
+  -- Payloads come encrypted; others are refused. No key ever comes here.
+  encrypted      boolean not null default false,
+  -- A list of paths of the payload that people are not shown. Whoever shows payloads heeds it.
+  redact         jsonb,
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 

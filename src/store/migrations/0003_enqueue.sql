@@ -12,15 +12,15 @@ begin
 end $$;
 
 -- Refuses a type nobody registered, naming the registered ones that look most like it. Says whether any of them has a
--- uniqueness of its own, and whether nothing at all is asked of any of them.
-create function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean) language plpgsql as $$
+-- uniqueness of its own, whether nothing at all is asked of any of them, and whether any wants its payload encrypted.
+create function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
 declare
   v_missing text;
   v_known text;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false)
-  into v_missing, has_unique, all_plain
+         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false), coalesce(bool_or(t.encrypted), false)
+  into v_missing, has_unique, all_plain, any_encrypted
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return;
@@ -28,6 +28,19 @@ begin
   select string_agg(near.name, ', ') into v_known
   from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
+end $$;
+
+-- Refuses a payload that is not encrypted and should be. What an encrypted one looks like is in src/privacy/keyring.ts.
+create function holdfast.refuse_plaintext(p_types text[], p_payloads text[]) returns void language plpgsql as $$
+declare
+  v_type text;
+begin
+  select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
+  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
+  if v_type is not null then
+    raise exception 'payloads of % are stored encrypted, and this one is not', v_type using errcode = 'HF008',
+      hint = 'Enqueue it where the keys are: in a process with encryption, or over HTTP at a server with it.';
+  end if;
 end $$;
 
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default.
@@ -58,6 +71,7 @@ declare
   v_asked integer;
   v_unique boolean;
   v_plain boolean;
+  v_encrypted boolean;
   v_met record;
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
@@ -66,7 +80,11 @@ begin
        p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always, p_traces[1]) then
     return;
   end if;
-  select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
+  from holdfast.check_types(p_types) as c;
+  if v_encrypted then
+    perform holdfast.refuse_plaintext(p_types, p_payloads);
+  end if;
   if v_plain then
     perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
     return;
@@ -196,6 +214,9 @@ begin
   select * into v_type from holdfast.types as t where t.name = p_type;
   if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
     return false;
+  end if;
+  if v_type.encrypted then
+    perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
   values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,

@@ -462,6 +462,8 @@ table holdfast.types
   left_in          xid8
   gated            boolean default false not null
   approval         jsonb
+  encrypted        boolean default false not null
+  redact           jsonb
   backoff          jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
@@ -860,15 +862,15 @@ begin
   return null;
 end 
 
-function holdfast.check_types(p_types text[], OUT has_unique boolean, OUT all_plain boolean)
+function holdfast.check_types(p_types text[], OUT has_unique boolean, OUT all_plain boolean, OUT any_encrypted boolean)
   returns record, plpgsql, volatile, parallel unsafe
 declare
   v_missing text;
   v_known text;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false)
-  into v_missing, has_unique, all_plain
+         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false), coalesce(bool_or(t.encrypted), false)
+  into v_missing, has_unique, all_plain, any_encrypted
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return;
@@ -1589,6 +1591,7 @@ declare
   v_asked integer;
   v_unique boolean;
   v_plain boolean;
+  v_encrypted boolean;
   v_met record;
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
@@ -1597,7 +1600,11 @@ begin
        p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always, p_traces[1]) then
     return;
   end if;
-  select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
+  from holdfast.check_types(p_types) as c;
+  if v_encrypted then
+    perform holdfast.refuse_plaintext(p_types, p_payloads);
+  end if;
   if v_plain then
     perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
     return;
@@ -1722,6 +1729,9 @@ begin
   select * into v_type from holdfast.types as t where t.name = p_type;
   if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
     return false;
+  end if;
+  if v_type.encrypted then
+    perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
   values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
@@ -2854,6 +2864,19 @@ begin
   raise exception 'the audit log is only added to' using errcode = 'HF007';
 end 
 
+function holdfast.refuse_plaintext(p_types text[], p_payloads text[])
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type text;
+begin
+  select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
+  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
+  if v_type is not null then
+    raise exception 'payloads of % are stored encrypted, and this one is not', v_type using errcode = 'HF008',
+      hint = 'Enqueue it where the keys are: in a process with encryption, or over HTTP at a server with it.';
+  end if;
+end 
+
 function holdfast.release_approved(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -2932,6 +2955,10 @@ begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
     return;
+  end if;
+  if p_payload is not null then
+    perform holdfast.refuse_plaintext(array(select t.name from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
+                                            where b.id = any (v_dead)), array[p_payload]);
   end if;
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
