@@ -6,6 +6,7 @@ import { Backpressure } from './enqueue/backpressure.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { Gatherer } from './enqueue/gatherer.js'
 import { TypeRegistry } from './enqueue/registry.js'
+import { Sealing } from './enqueue/sealing.js'
 import { HoldfastError } from './errors.js'
 import { Approvals, type Decided } from './flow/approval.js'
 import type { By } from './flow/by.js'
@@ -16,11 +17,14 @@ import { checkJobId, type Moved, type MovedMany, Moves, type NewTime } from './f
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
 import { type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
+import { encryptionFrom, redactFrom } from './privacy/environment.js'
+import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
 import { type AppliedMigration, migrate } from './store/migrate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
+import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
 
-export interface HoldfastOptions {
+export interface HoldfastOptions extends PrivacyOptions {
   /** Where the database is. Left out, DATABASE_URL is taken. */
   connectionString?: string
   /** A `pg` pool of your own instead. It is used and never closed. */
@@ -40,6 +44,8 @@ export interface HoldfastOptions {
 export class Holdfast {
   readonly store: Store
   readonly types: TypeRegistry
+  /** What this process keeps from the database, and from people. */
+  readonly privacy: Privacy
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
   /** Jobs that ended dead: find, replay, discard. */
@@ -64,11 +70,14 @@ export class Holdfast {
     }
     this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
+    const encryption = options.encryption ?? encryptionFrom(process.env)
+    this.privacy = new Privacy({ ...(encryption && { encryption }), redact: options.redact ?? redactFrom(process.env) })
     this.flow = new Flow(this.store.operate)
-    this.deadLetters = new DeadLetters(this.store, this.types)
+    this.deadLetters = new DeadLetters(this.store, this.types, this.privacy)
     this.access = new Access(this.store.access, this.store.sessions)
     const backpressure = new Backpressure(this.store.operate)
-    this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store) }
+    const sealing = new Sealing(this.store, this.types, this.privacy)
+    this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store), sealing }
     this.#moves = new Moves(this.store)
     this.#approvals = new Approvals(this.store.move)
   }
@@ -93,7 +102,7 @@ export class Holdfast {
   /** One job with its status and all its attempts; undefined where no such job is kept. */
   async job(id: string): Promise<JobStory | undefined> {
     checkJobId(id)
-    return readStory(this.store.inspect, id)
+    return readStory(this.store.inspect, id, this.privacy)
   }
 
   /** What a job's handler logged: at most 1,000 lines after the one with that id, first to last. */
@@ -171,6 +180,14 @@ export class Holdfast {
   /** What operators did, the latest first. */
   async audit(question: AuditQuestion = {}): Promise<AuditLine[]> {
     return readAudit(this.store.access, question)
+  }
+
+  /**
+   * Encrypts what is stored with the current key where it was encrypted with another, or not at all; waiting jobs, dead letters
+   * and jobs that have ended alike. Goes through everything in small batches while workers run, and can be run again.
+   */
+  async reencrypt(options: ReencryptOptions = {}): Promise<Reencrypted> {
+    return reencrypt(this.store, this.privacy, options)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

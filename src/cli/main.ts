@@ -57,6 +57,19 @@ program
   .option('--json', 'answer in JSON')
   .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
 
+program
+  .command('reencrypt')
+  .summary('encrypt what is stored with the current key')
+  .description(
+    'Encrypts what is stored with the current key, in small batches and while workers run: waiting jobs, dead letters and jobs that\n' +
+      'have ended. The keys come from HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_CURRENT. Safe to run again; fails where\n' +
+      'something cannot be decrypted, and says with which key it was encrypted.',
+  )
+  .addOption(databaseUrl())
+  .option('--batch <count>', 'how many at once, 1 to 1000', '100')
+  .option('--json', 'answer in JSON')
+  .action(async (options) => (await import('./commands/reencrypt.js')).reencrypt(options))
+
 addWork(program)
 addKeys(program)
 

@@ -18,6 +18,7 @@ const names: Record<string, string> = {
   concurrencyKey: 'concurrency_key',
   approval: 'approval',
   unique: 'unique',
+  traceparent: 'traceparent',
 }
 
 /**

@@ -6,6 +6,7 @@ import { type JobStory, readStory } from '../history/story.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
 import { wholeNumber } from '../job/type.js'
+import type { Privacy } from '../privacy/privacy.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 import type { DeadLetterRow } from '../store/rows.js'
 import { explained, notConfirmed } from '../store/sqlstate.js'
@@ -73,10 +74,12 @@ export interface MovedDeadLetters extends MovedMany {
 export class DeadLetters {
   readonly #store: Store
   readonly #types: TypeRegistry
+  readonly #privacy: Privacy
 
-  constructor(store: Store, types: TypeRegistry) {
+  constructor(store: Store, types: TypeRegistry, privacy: Privacy) {
     this.#store = store
     this.#types = types
+    this.#privacy = privacy
   }
 
   /** One page, newest first. A page is what `after` its predecessor's `next` comes, however many die meanwhile. */
@@ -97,7 +100,10 @@ export class DeadLetters {
   async get(id: string): Promise<DeadLetterStory | undefined> {
     checkJobId(id)
     try {
-      const [found, story] = await Promise.all([this.#store.deadLetters.one(id), readStory(this.#store.inspect, id)])
+      const [found, story] = await Promise.all([
+        this.#store.deadLetters.one(id),
+        readStory(this.#store.inspect, id, this.#privacy),
+      ])
       if (!found || story?.status !== 'dead') return undefined
       return { ...story, reason: found.reason, diedAt: new Date(found.died_at), error: found.error }
     } catch (error) {
@@ -160,10 +166,13 @@ export class DeadLetters {
       const job = await this.#store.inspect.job(id)
       const definition = job && this.#types.definitionOf(job.type)
       if (definition?.schema) await checkAgainstSchema(definition, payload)
+      if (!job) return text
+      this.#privacy.refuseMarks(payload, job.redact)
+      const [type] = await this.#store.types([job.type])
+      return this.#privacy.seals(type?.encrypted) ? this.#privacy.seal(job.type, id, text) : text
     } catch (error) {
       throw explained(error)
     }
-    return text
   }
 
   async #many(filter: DeadLetterFilter, options: ManyOptions, move: Move): Promise<MovedDeadLetters> {

@@ -4,11 +4,13 @@ import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
+import { telemetry } from '../tracing/telemetry.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { type Gatherer, waitsForNobody } from './gatherer.js'
 import { paced } from './pace.js'
 import { prepare } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
+import type { Sealing } from './sealing.js'
 
 export interface EnqueueOptions {
   /** The caller's own transaction. */
@@ -35,6 +37,7 @@ export interface Counter {
   registry: TypeRegistry
   backpressure: Backpressure
   gatherer: Gatherer
+  sealing: Sealing
 }
 
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
@@ -54,11 +57,12 @@ export async function enqueue(
   const jobs = await Promise.all((options.pace === undefined ? requests : paced(requests, options.pace)).map(prepare))
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
+  const sealed = counter.sealing.seal(requests, jobs, tx)
+  if (sealed) await sealed
   const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
-  const standing =
-    tx === undefined
-      ? await storeDurably(counter, types, jobs, options.owner)
-      : await storeIn(tx, counter, types, jobs, options.owner)
+  const store = () =>
+    tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)
+  const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
   return jobs.map((job, place) => {
     const stands = standing.get(place)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }

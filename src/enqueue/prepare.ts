@@ -8,6 +8,7 @@ import { encodePayload } from '../job/payload.js'
 import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
 import { checkFields, readUnique, type Uniqueness } from '../job/unique.js'
 import type { NewJob } from '../store/store.js'
+import { isTraceparent } from '../tracing/traceparent.js'
 
 const known = [
   'type',
@@ -21,6 +22,7 @@ const known = [
   'concurrencyKey',
   'approval',
   'unique',
+  'traceparent',
 ]
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
@@ -47,6 +49,7 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
     concurrencyKey: key(request.concurrencyKey, 'concurrencyKey'),
     approval: encodeApproval(readApproval(request.approval) ?? definition?.approval),
     unique: unique(request, definition, payload),
+    traceparent: trace(request.traceparent),
     ...dueTime(request),
   }
 }
@@ -60,6 +63,12 @@ function key(key: unknown, field: string): string | null {
   if (key === undefined) return null
   if (typeof key === 'string' && key.length >= 1 && key.length <= 500 && !/[\0\p{Surrogate}]/u.test(key)) return key
   throw refused(field, 'must be a string of 1 to 500 characters without NUL')
+}
+
+function trace(given: unknown): string | null {
+  if (given === undefined) return null
+  if (typeof given === 'string' && isTraceparent(given)) return given
+  throw refused('traceparent', 'must be a W3C traceparent, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
 }
 
 function unique(request: JobRequest, definition: AnyJobType | undefined, payload: string): Uniqueness | false | null {

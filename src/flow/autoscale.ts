@@ -1,8 +1,8 @@
 import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
 import type { InspectStore } from '../store/inspect-store.js'
+import type { LaneLoadRow } from '../store/load-rows.js'
 import type { OperatorStore } from '../store/operator-store.js'
-import type { LaneLoadRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 
 export interface AutoscaleOptions {

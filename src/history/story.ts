@@ -1,5 +1,6 @@
 import { decodePayload } from '../job/payload.js'
 import type { LogLevel } from '../job/saying.js'
+import type { Privacy } from '../privacy/privacy.js'
 import type { InspectStore } from '../store/inspect-store.js'
 import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
@@ -74,7 +75,8 @@ export interface Attempt {
   error: unknown
 }
 
-export async function readStory(store: InspectStore, id: string): Promise<JobStory | undefined> {
+/** As people see it: what is redacted is not in it. */
+export async function readStory(store: InspectStore, id: string, privacy: Privacy): Promise<JobStory | undefined> {
   try {
     const job = await store.job(id)
     if (!job) return undefined
@@ -85,10 +87,10 @@ export async function readStory(store: InspectStore, id: string): Promise<JobSto
       store.approvalOf(id),
     ])
     return {
-      ...describeJob(job),
+      ...shownJob(job, privacy),
       attempts: attempts.map(attempt),
       progress: said && { ...said, at: new Date(said.at) },
-      changes: changes.map(change),
+      changes: changes.map((row) => change(row, (payload) => privacy.shown(payload, job.redact))),
       approval: approval(approvals),
     }
   } catch (error) {
@@ -117,6 +119,11 @@ export async function readStories(
 
 /** A job as it stands, without what happened to it. */
 export type JobSummary = Omit<JobStory, 'attempts' | 'progress' | 'changes' | 'approval'>
+
+/** A job as people see it. */
+export function shownJob(job: JobRow, privacy: Privacy): JobSummary {
+  return { ...describeJob({ ...job, payload: 'null' }), payload: privacy.shown(job.payload, job.redact) }
+}
 
 export function describeJob(job: JobRow): JobSummary {
   return {
@@ -147,13 +154,13 @@ function date(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function change({ actor: by, at, before, after, ...row }: MoveRow): Change {
-  return { by, ...row, before: withPayload(before), after: withPayload(after), at: new Date(at) }
+function change({ actor: by, at, before, after, ...row }: MoveRow, shown: (payload: string) => unknown): Change {
+  return { by, ...row, before: withPayload(before, shown), after: withPayload(after, shown), at: new Date(at) }
 }
 
 /** A payload that was changed is kept as the exact text it was stored as. */
-function withPayload(kept: Record<string, unknown>): Record<string, unknown> {
-  return typeof kept.payload === 'string' ? { ...kept, payload: decodePayload(kept.payload) } : kept
+function withPayload(kept: Record<string, unknown>, shown: (payload: string) => unknown): Record<string, unknown> {
+  return typeof kept.payload === 'string' ? { ...kept, payload: shown(kept.payload) } : kept
 }
 
 function approval(rows: readonly ApprovalRow[]): StoryApproval | undefined {

@@ -12,6 +12,12 @@ export interface ClaimedJob {
   readonly maxAttempts: number
   readonly createdAtMs: number
   readonly payload: string | null
+  /** Why the payload cannot be read, where it is encrypted and this process cannot decrypt it. */
+  readonly unreadable?: string
+  /** What must not be in errors and log lines; left out where there is nothing. */
+  readonly secrets?: readonly string[]
+  /** The span its attempts belong under, as a W3C traceparent; none where nobody traces. */
+  readonly traceparent?: string | null
   /** It came through a gate, and its start is counted. */
   readonly gated?: boolean
   readonly claimedAtMs: number

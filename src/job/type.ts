@@ -4,9 +4,10 @@ import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { type Isolation, type IsolationOptions, isolationFields, readIsolation } from './isolation.js'
 import { encodeLimits, type Limits } from './limits.js'
+import { readRedactPaths } from './redaction.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
-import { readUnique, type Uniqueness, type UniqueOption } from './unique.js'
+import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption } from './unique.js'
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
 export interface JobOptions {
@@ -28,6 +29,8 @@ export interface JobOptions {
   approval?: ApprovalOption
   /** Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says. */
   unique?: UniqueOption | false
+  /** The W3C traceparent of the span that asks for the job. Left out: that of the span that is active, where there is one. */
+  traceparent?: string
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -51,6 +54,10 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly unique: Uniqueness | undefined
   readonly sensitive: boolean
   readonly isolation: Isolation
+  /** Payloads are stored encrypted. */
+  readonly encrypt: boolean
+  /** Paths of the payload that people do not see. */
+  readonly redact: readonly string[]
   readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -79,6 +86,10 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> extends Isolati
   unique?: UniqueOption
   /** A dead job of the type is replayed only when whoever does it confirms it by the name of the type. */
   sensitive?: boolean
+  /** Payloads are encrypted before they are stored, with the keys Holdfast was given. */
+  encrypt?: boolean
+  /** What people do not see of the payload, such as `card.number` or `items[].secret`. Handlers get all of it. */
+  redact?: readonly string[]
   /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
 }
@@ -95,6 +106,8 @@ const fields = [
   'approval',
   'unique',
   'sensitive',
+  'encrypt',
+  'redact',
   ...isolationFields,
   'run',
 ]
@@ -139,9 +152,14 @@ export function defineType<Schema extends StandardSchemaV1>(
     unique: (definition.unique && readUnique(definition.unique)) || undefined,
     sensitive,
     isolation: readIsolation(definition, type),
+    encrypt: definition.encrypt ?? false,
+    redact: Object.freeze([...(definition.redact ?? [])]),
     run,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }
+  if (typeof made.encrypt !== 'boolean') throw refused('encrypt', `of ${type} is true or false`)
+  readRedactPaths(definition.redact, 'redact')
+  if (made.encrypt) refuseUnderEncryption(made.unique, type)
   Object.defineProperty(made, mark, { value: true })
   return Object.freeze(made)
 }

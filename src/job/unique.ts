@@ -70,6 +70,18 @@ export function readUnique(option: UniqueOption | false): Uniqueness | false {
   })
 }
 
+/**
+ * Refuses what cannot be had together with encryption: two encrypted payloads are never the same to the database, and one that
+ * was encrypted for a job cannot be put into another.
+ */
+export function refuseUnderEncryption(unique: Uniqueness | false | null | undefined, type: string): void {
+  if (!unique) return
+  const why = `cannot be had for ${type}, whose payload is stored encrypted`
+  if (unique.key === undefined) throw wrong('by', `${why}; give unique.key`)
+  if (unique.on_conflict === 'reject' || unique.on_conflict === 'existing') return
+  throw wrong('onConflict', `"${unique.on_conflict}" ${why}; reject and existing can`)
+}
+
 /** Refuses a payload without the fields the key is made of: all such jobs would be one. */
 export function checkFields({ by }: Uniqueness, payload: string): void {
   if (!Array.isArray(by)) return

@@ -84,6 +84,22 @@ export class RemoteClaims {
     await this.#store.settle(worker.id, ended, 0, [...new Set(rows.map(({ lease }) => lease))])
   }
 
+  /** Ends jobs that cannot be handed out, for everybody to see: as dead, with the reason. */
+  async endUnreadable(worker: RemoteWorker, rows: readonly { row: RemoteClaim; problem: string }[]): Promise<void> {
+    if (rows.length === 0) return
+    const ended = rows.map(({ row: job, problem: message }) => {
+      const failure = { name: 'FatalError', message }
+      return {
+        job,
+        settlement: { move: 'die', outcome: 'failed', delayMs: null, failure } as const,
+        startedAtMs: 0,
+        endedAtMs: 0,
+      }
+    })
+    await this.#store.settle(worker.id, ended, 0, [])
+    await this.#store.remote.closeEmpty(worker.id, [...new Set(rows.map(({ row }) => row.lease))])
+  }
+
   /** Whether polls are no longer kept waiting. */
   get closing(): boolean {
     return this.#closing.signal.aborted

@@ -4,6 +4,7 @@ import { defaultBackoff } from '../job/retry.js'
 import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Meter } from '../metrics/meter.js'
+import { type Privacy, sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
 import { decide } from '../settle/decide.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { LostRow } from '../store/rows.js'
@@ -42,10 +43,12 @@ const nothing: Settlement = { move: 'complete', outcome: 'completed', delayMs: n
 export class RemoteResults {
   readonly #store: Store
   readonly #meter: Meter
+  readonly #privacy: Privacy
 
-  constructor(store: Store, meter: Meter) {
+  constructor(store: Store, meter: Meter, privacy: Privacy) {
     this.#store = store
     this.#meter = meter
+    this.#privacy = privacy
   }
 
   /** Renews leases. Those that are not in `held` are lost; `cancelled` are jobs whose handler is to stop. */
@@ -62,7 +65,7 @@ export class RemoteResults {
     const leases = [...new Set(results.map(({ lease }) => lease))]
     const own = await this.#store.remote.leasesOf(worker.id, leases)
     const held = await this.#held(worker, results)
-    const ended = results.filter(({ lease }) => own.has(lease)).map((result) => endedAttempt(result, held.get(keyOf(result))))
+    const ended = results.filter(({ lease }) => own.has(lease)).map((result) => this.#ended(result, held.get(keyOf(result))))
     const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, now, []) : []
     if (own.size > 0) await this.#store.remote.closeEmpty(worker.id, [...own])
     const foreign = results.filter(({ lease }) => !own.has(lease)).map(({ job }) => job)
@@ -87,14 +90,34 @@ export class RemoteResults {
     const lost = new Set(said.filter((one) => !held.has(keyOf(one))).map(({ job }) => job))
     const rows = said.flatMap((one) => {
       const attempt = held.get(keyOf(one))?.attempt
-      return attempt === undefined ? [] : one.sayings.map((saying) => sayingRow(one.job, attempt, saying))
+      const secrets = this.#secrets(held.get(keyOf(one)))
+      const kept = secrets ? one.sayings.map((saying) => sayingWithoutSecrets(saying, secrets)) : one.sayings
+      return attempt === undefined ? [] : kept.map((saying) => sayingRow(one.job, attempt, saying))
     })
     if (rows.length > 0) await this.#store.sayings.note(await this.#bounded(rows))
     for (const { job, lease, checkpoint } of said) {
       if (checkpoint === undefined || lost.has(job)) continue
-      if (!(await this.#store.sayings.saveCheckpoint(job, lease, checkpoint))) lost.add(job)
+      const { type, encrypted } = held.get(keyOf({ job, lease })) as HeldAttemptRow
+      const kept = this.#privacy.seals(encrypted) ? this.#privacy.seal(type, job, checkpoint, 'checkpoint') : checkpoint
+      if (!(await this.#store.sayings.saveCheckpoint(job, lease, kept))) lost.add(job)
     }
     return [...lost]
+  }
+
+  #ended(result: RemoteResult, held: HeldAttemptRow | undefined): EndedAttempt {
+    const secrets = this.#secrets(held)
+    return endedAttempt(secrets ? { ...result, outcome: withoutSecrets(result.outcome, secrets) } : result, held)
+  }
+
+  /** What must not be stored of what a worker says about this job. */
+  #secrets(held: HeldAttemptRow | undefined): readonly string[] | undefined {
+    if (!held?.payload) return undefined
+    try {
+      return this.#privacy.secrets(this.#privacy.open(held.id, held.payload), held.redact)
+    } catch {
+      // Its key has been taken away since it was claimed; what cannot be read cannot be looked for.
+      return undefined
+    }
   }
 
   /** Without the lines beyond what is kept of an attempt; the last one that is kept says so. */
@@ -112,7 +135,7 @@ export class RemoteResults {
 
   async #held(worker: RemoteWorker, attempts: readonly RemoteAttempt[]): Promise<Map<string, HeldAttemptRow>> {
     if (attempts.length === 0) return new Map()
-    const rows = await this.#store.remote.held(worker.id, attempts)
+    const rows = await this.#store.remote.held(worker.id, attempts, this.#privacy.redactsAll)
     return new Map(rows.map((row) => [keyOf({ job: row.id, lease: row.lease }), row]))
   }
 }

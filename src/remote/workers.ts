@@ -38,7 +38,7 @@ export class RemoteWorkers {
   ): Promise<{ id: number; token: string; types: string[] }> {
     try {
       const defined = types.filter((type) => typeof type !== 'string')
-      if (defined.length > 0) await this.#types.update(defined)
+      if (defined.length > 0) await this.#types.update(defined, { keepPrivacy: true })
       const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
       const rows = await this.#store.types(names)
       const missing = names.find((name) => !rows.some((row) => row.name === name))

@@ -143,6 +143,7 @@ export class Attempt implements RunningAttempt {
 
   /** A promise only where the schema answers with one: every promise more would be felt at thousands of jobs a second. */
   #payload(): unknown {
+    if (this.job.unreadable !== undefined) throw new FatalError(this.job.unreadable)
     if (this.job.payload === null) throw new FatalError('the body of this job is missing from the database')
     const payload = decodePayload(this.job.payload)
     const checked = this.job.type.schema?.['~standard'].validate(payload)

@@ -2,7 +2,10 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
+import { scrubbed } from '../job/redaction.js'
 import type { Saying } from '../job/saying.js'
+import { sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
+import { type AttemptTrace, telemetry } from '../tracing/telemetry.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
 import { Overruns } from './overruns.js'
@@ -49,6 +52,8 @@ export class Slots {
   readonly #running = new Set<RunningAttempt>()
   readonly #line = new Line<ClaimedJob>()
   readonly #overruns = new Overruns()
+  /** Empty where nobody traces. */
+  readonly #traces = new Map<RunningAttempt, AttemptTrace>()
   #averageMs: number | undefined
   #filling = false
   #watch: NodeJS.Timeout | undefined
@@ -57,14 +62,23 @@ export class Slots {
     this.#settings = settings
     this.#events = events
     this.#attemptEvents = {
-      ended: (attempt, outcome) => this.#ended(attempt, outcome),
+      ended: (attempt, went) => {
+        const outcome = attempt.job.secrets ? withoutSecrets(went, attempt.job.secrets) : went
+        const trace = this.#traces.size > 0 ? this.#traces.get(attempt) : undefined
+        if (!trace) return this.#ended(attempt, outcome)
+        this.#traces.delete(attempt)
+        trace.end(outcome, () => this.#ended(attempt, outcome))
+      },
       overran: (attempt, leaseLost) => {
         this.#overruns.returned(attempt)
         events.overran(attempt.job, leaseLost)
       },
-      escaped: (attempt, failure) => events.escaped(attempt.job, failure),
+      escaped: ({ job }, failure) => {
+        const kept = job.secrets ? { ...failure, message: scrubbed(failure.message, job.secrets) } : failure
+        events.escaped(job, kept)
+      },
       extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
-      said: (attempt, saying) => events.said(attempt.job, saying),
+      said: ({ job }, saying) => events.said(job, job.secrets ? sayingWithoutSecrets(saying, job.secrets) : saying),
       saveCheckpoint: (attempt, json) => events.saveCheckpoint(attempt.job, json),
       readCheckpoint: (attempt) => events.readCheckpoint(attempt.job),
     }
@@ -120,6 +134,8 @@ export class Slots {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
+      this.#traces.get(attempt)?.lost()
+      this.#traces.delete(attempt)
       this.#expectReturn(attempt)
       lost += 1
     }
@@ -156,12 +172,20 @@ export class Slots {
     while (this.#running.size < this.#settings.concurrency) {
       const job = this.#line.takeFirst()
       if (job === undefined) break
-      const attempt = this.#settings.begin?.(job, this.#attemptEvents) ?? new Attempt(job, this.#attemptEvents)
+      const trace = telemetry()?.attempt(job)
+      const attempt = this.#begin(trace ? { ...job, traceparent: trace.traceparent } : job)
       this.#running.add(attempt)
-      attempt.start()
+      if (trace) {
+        this.#traces.set(attempt, trace)
+        trace.run(() => attempt.start())
+      } else attempt.start()
     }
     this.#filling = false
     if (this.#running.size > 0) this.#watchTime()
+  }
+
+  #begin(job: ClaimedJob): RunningAttempt {
+    return this.#settings.begin?.(job, this.#attemptEvents) ?? new Attempt(job, this.#attemptEvents)
   }
 
   #ended(attempt: RunningAttempt, outcome: Outcome): void {

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
+import type { LaneLoadRow, TypeDepthRow } from './load-rows.js'
 import { newestMigration } from './migrate.js'
 import { statement } from './queries.js'
 import type {
@@ -8,14 +9,12 @@ import type {
   CappedCount,
   ExplainFacts,
   JobRow,
-  LaneLoadRow,
   LiveWorkerRow,
   LogLineRow,
   MoveRow,
   NewestJobRow,
   ProgressRow,
   StatusCount,
-  TypeDepthRow,
   WatchedRow,
 } from './rows.js'
 

@@ -17,6 +17,8 @@ export interface NewJob {
   approval: string | null
   /** False: none, whatever the type says. */
   unique: Uniqueness | false | null
+  /** The span that asks for it, as a W3C traceparent. */
+  traceparent: string | null
 }
 
 /** What became of a job that was not simply created, and the job that stands for it. */

@@ -10,11 +10,15 @@ export interface RemoteWorkerRow {
 export interface HeldAttemptRow {
   id: string
   lease: string
-  type: string
   attempt: number
   max: number
   /** Null: the default. */
   backoff: { base: number; factor: number; cap: number; jitter: number } | null
+  type: string
+  encrypted: boolean
+  redact: string[] | null
+  /** Null where nothing of it is redacted. */
+  payload: string | null
   /** Milliseconds since it was claimed. */
   age: number
 }

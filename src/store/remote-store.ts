@@ -39,8 +39,12 @@ export class RemoteStore {
   }
 
   /** Of these attempts, those that still hold a lease of this worker. */
-  async held(worker: number, attempts: readonly { job: string; lease: string }[]): Promise<HeldAttemptRow[]> {
-    const values = [worker, attempts.map(({ job }) => job), attempts.map(({ lease }) => lease)]
+  async held(
+    worker: number,
+    attempts: readonly { job: string; lease: string }[],
+    withPayload: boolean,
+  ): Promise<HeldAttemptRow[]> {
+    const values = [worker, attempts.map(({ job }) => job), attempts.map(({ lease }) => lease), withPayload]
     return this.#database.query(statement('attemptsUnderLease'), values)
   }
 

@@ -1,4 +1,6 @@
 import type { LogLevel } from '../job/saying.js'
+import type { Uniqueness } from '../job/unique.js'
+
 /** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
 export interface TypeRow {
   name: string
@@ -6,6 +8,9 @@ export interface TypeRow {
   lane: number
   lanename: string
   sensitive: boolean
+  encrypted: boolean
+  uniqueness: Uniqueness | null
+  redact: string[] | null
 }
 
 export interface ClaimedRow {
@@ -19,6 +24,7 @@ export interface ClaimedRow {
   created: number | null
   payload: string | null
   gated: true | null
+  trace: string | null
 }
 
 export interface RescuedRow {
@@ -47,6 +53,8 @@ export interface JobRow {
   attempt: number
   max_attempts: number
   payload: string
+  /** Paths of the payload that people do not see. */
+  redact: string[] | null
   idempotency_key: string | null
   concurrency_key: string | null
   created_at: number
@@ -269,27 +277,4 @@ export interface LiveWorkerRow {
   silent: number
   types: string[]
   leased: number
-}
-
-export interface TypeDepthRow {
-  type: string
-  lane: string
-  waiting: number
-  scheduled: number
-  oldest: number | null
-}
-
-/** How busy a lane is. */
-export interface LaneLoadRow {
-  lane: string
-  enabled: boolean
-  /** How many jobs of it may run at once in all; null: as many as workers take. */
-  slots: number | null
-  /** Jobs that are due, of types that nothing holds back. */
-  waiting: number
-  running: number
-  /** Attempts that ended in a second, in the last minute. */
-  ended: number
-  /** Workers of its types that were heard of within three minutes. */
-  live: number
 }

@@ -109,6 +109,8 @@ export function explained(error: unknown): unknown {
       return new HoldfastError('conflict', text, { cause: error })
     case 'HF008':
       return notConfirmed(JSON.parse(detail ?? '[]'), error)
+    case 'HF009':
+      return new HoldfastError('invalid_configuration', text, { field: 'encryption', cause: error })
     case 'HF409':
       return new UniqueConflictError(detail ?? '', error)
     case '42P01': // undefined table

@@ -2,14 +2,15 @@ import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
-import { unlessAllNull } from './array-literal.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
+import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { InspectStore } from './inspect-store.js'
 import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
 import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
+import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
@@ -31,6 +32,8 @@ export interface RegisteredType {
   /** A function only its own worker can call; for others the default holds. */
   backoff?: Backoff | BackoffFunction
   sensitive?: boolean
+  encrypt?: boolean
+  redact?: readonly string[]
 }
 
 /**
@@ -48,6 +51,7 @@ export class Store {
   readonly access: AccessStore
   readonly metrics: MetricsStore
   readonly sessions: SessionStore
+  readonly privacy: PrivacyStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -60,10 +64,14 @@ export class Store {
     this.access = new AccessStore(this.database)
     this.metrics = new MetricsStore(this.database)
     this.sessions = new SessionStore(this.database)
+    this.privacy = new PrivacyStore(this.database)
   }
 
-  /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
-  async registerTypes(types: readonly RegisteredType[], { update }: { update: boolean }): Promise<void> {
+  /** Makes types known. With `update`, a known type takes the new values, except those that `keepPrivacy` keeps; without, it keeps its own. */
+  async registerTypes(
+    types: readonly RegisteredType[],
+    { update, keepPrivacy = false }: { update: boolean; keepPrivacy?: boolean },
+  ): Promise<void> {
     await this.database.query(statement('registerTypes'), [
       types.map((t) => t.type),
       types.map((t) => t.lane),
@@ -75,6 +83,9 @@ export class Store {
       types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
       types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
       types.map((t) => t.sensitive ?? false),
+      types.map((t) => t.encrypt ?? false),
+      types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
+      keepPrivacy,
     ])
   }
 
@@ -96,37 +107,12 @@ export class Store {
    * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each one not
    * simply created, by its place from 0. `fresh`: no id can exist yet; `keysTaken`: takeKeys was called for these jobs.
    */
-  async enqueue(
-    jobs: readonly NewJob[],
-    options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; owner?: string | undefined; tx?: Queryable },
-  ): Promise<Map<number, Stands>> {
+  async enqueue(jobs: readonly NewJob[], options: EnqueueOptions & { tx?: Queryable }): Promise<Map<number, Stands>> {
     const [only] = jobs
     if (only && jobs.length === 1 && options.fresh && isPlain(only)) {
-      const { id, type, payload, priority, maxAttempts, concurrencyKey } = only
-      const values = [id, type, payload, priority, maxAttempts, concurrencyKey, options.wakeAlways, options.owner ?? null]
-      return standing(await this.#query(statement('enqueueJob'), values, options.tx))
+      return standing(await this.#query(statement('enqueueJob'), enqueueJobValues(only, options), options.tx))
     }
-    const values = [
-      jobs.map((job) => job.id),
-      jobs.map((job) => job.type),
-      jobs.map((job) => job.payload),
-      unlessAllNull(jobs.map((job) => job.priority)),
-      unlessAllNull(jobs.map((job) => job.maxAttempts)),
-      unlessAllNull(jobs.map((job) => job.delayMs)),
-      unlessAllNull(jobs.map((job) => job.runAt)),
-      unlessAllNull(jobs.map((job) => job.idempotencyKey)),
-      unlessAllNull(jobs.map((job) => job.concurrencyKey)),
-      options.fresh,
-      options.keysTaken,
-      options.wakeAlways,
-      // One null for all says at once that there is nothing to look at.
-      jobs.some((job) => job.approval !== null) ? jobs.map((job) => job.approval) : null,
-      jobs.some((job) => job.unique !== null)
-        ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique)))
-        : null,
-      options.owner ?? null,
-    ]
-    return standing(await this.#query(statement('enqueueJobs'), values, options.tx))
+    return standing(await this.#query(statement('enqueueJobs'), enqueueJobsValues(jobs, options), options.tx))
   }
 
   /** Takes the idempotency keys of jobs about to be stored in this transaction, all in one order. Answers like enqueue. */
@@ -277,11 +263,6 @@ export class Store {
   #query<Row>(named: Statement, values: readonly unknown[], tx: Queryable | undefined): Promise<Row[]> {
     return tx ? tx.query(named.text, values) : this.database.query(named, values)
   }
-}
-
-/** Due at once, and nothing to be met: nobody waits for anybody. */
-function isPlain({ brought, delayMs, runAt, idempotencyKey, approval, unique }: NewJob): boolean {
-  return !brought && delayMs === null && runAt === null && idempotencyKey === null && approval === null && unique === null
 }
 
 function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {

@@ -109,7 +109,7 @@ async function unfinished(
   when: string,
   troubles: readonly string[],
 ): Promise<AssertionError> {
-  const left = (await readEnqueued(holdfast.store)).filter((job) => names.includes(job.type))
+  const left = (await readEnqueued(holdfast)).filter((job) => names.includes(job.type))
   const hints = troubles.slice(-3).map((trouble) => `the worker was told: ${trouble}`)
   if (left.some((job) => job.status === 'processing')) {
     hints.push('what stays in processing has a handler that does not end, or is held by a worker that is gone')

@@ -1,6 +1,6 @@
 import { describeJob, type JobStory } from '../history/story.js'
+import type { Holdfast } from '../holdfast.js'
 import type { AnyJobType, JobType } from '../job/type.js'
-import type { Store } from '../store/store.js'
 
 /** A job that has not come to an end: waiting, due, running, or failed and waiting for its next attempt. */
 export interface EnqueuedJob<Payload = unknown> extends Omit<JobStory, 'attempts' | 'payload'> {
@@ -15,11 +15,11 @@ export type PayloadOf<Type> = Type extends JobType<infer Input, infer _Output> ?
 const most = 100_000
 
 export async function readEnqueued<Type extends AnyJobType | string>(
-  store: Store,
+  { store, privacy }: Holdfast,
   type?: Type,
 ): Promise<EnqueuedJob<PayloadOf<Type>>[]> {
   return (await store.inspect.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
-    (row) => describeJob(row) as EnqueuedJob<PayloadOf<Type>>,
+    (row) => describeJob({ ...row, payload: privacy.open(row.id, row.payload) }) as EnqueuedJob<PayloadOf<Type>>,
   )
 }
 

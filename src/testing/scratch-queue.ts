@@ -69,13 +69,13 @@ export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<S
     connectionString: database.connectionString,
     clock: new TestClock(store),
     drain: (types, drainOptions = {}) => drain(holdfast, types, drainOptions),
-    enqueued: (type?: AnyJobType | string) => readEnqueued(store, type),
+    enqueued: (type?: AnyJobType | string) => readEnqueued(holdfast, type),
     async assertEnqueued(type, payload, expectation = {}) {
-      const all = await readEnqueued(store)
+      const all = await readEnqueued(holdfast)
       return expectEnqueued(all, nameOf(type), payload, expectation) as EnqueuedJob<PayloadOf<typeof type>>[]
     },
     async assertNotEnqueued(type, payload, expectation = {}) {
-      expectNotEnqueued(await readEnqueued(store), nameOf(type), payload, expectation)
+      expectNotEnqueued(await readEnqueued(holdfast), nameOf(type), payload, expectation)
     },
     close,
     [Symbol.asyncDispose]: close,

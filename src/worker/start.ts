@@ -35,7 +35,17 @@ export async function startWorker(
       types: known.map((row) => row.id),
     })
     const warnings = durabilityWarnings(await readDurability(holdfast.store.database))
-    return new Worker(holdfast.store, id, name, handlers, known, settings, options.logger ?? defaultLogger(), warnings)
+    return new Worker(
+      holdfast.store,
+      holdfast.privacy,
+      id,
+      name,
+      handlers,
+      known,
+      settings,
+      options.logger ?? defaultLogger(),
+      warnings,
+    )
   } catch (error) {
     throw explained(error)
   }

@@ -8,6 +8,7 @@ import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
+import type { Privacy } from '../privacy/privacy.js'
 import { Places } from '../run/places.js'
 import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
@@ -17,7 +18,9 @@ import { Listener } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { Upkeep } from '../upkeep/upkeep.js'
+import { Checkpoints } from './checkpoints.js'
 import { choresOf } from './chores.js'
+import { claimedJob } from './claimed-job.js'
 import { groupsOf } from './groups.js'
 import { countEach, type Health, Pulse } from './health.js'
 import type { Logger } from './logger.js'
@@ -38,6 +41,7 @@ export class Worker {
   readonly name: string
   readonly events: EventEmitter<WorkerEvents>
   readonly #store: Store
+  readonly #privacy: Privacy
   readonly #settings: WorkerSettings
   readonly #log: Logger
   readonly #warnings: readonly string[]
@@ -60,6 +64,7 @@ export class Worker {
 
   constructor(
     store: Store,
+    privacy: Privacy,
     id: number,
     name: string,
     handlers: ReadonlyMap<string, AnyJobType>,
@@ -71,6 +76,7 @@ export class Worker {
     this.id = id
     this.name = name
     this.#store = store
+    this.#privacy = privacy
     this.#settings = settings
     this.#log = log
     this.#warnings = warnings
@@ -79,6 +85,7 @@ export class Worker {
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     this.#scribe = new Scribe(store.sayings, (error) => this.#report.sayingsFailed(error))
+    const checkpoints = new Checkpoints(store.sayings, privacy)
     this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => {
@@ -94,8 +101,8 @@ export class Worker {
       hostCrashed: (type, reason, inARow, restMs) => this.#report.tell('host.crashed', { type, reason, inARow, restMs }),
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
       said: (job, saying) => this.#scribe.note(job, saying),
-      saveCheckpoint: (job, json) => store.sayings.saveCheckpoint(job.id, job.lease, json),
-      readCheckpoint: (job) => store.sayings.checkpoint(job.id),
+      saveCheckpoint: (job, json) => checkpoints.save(job, json),
+      readCheckpoint: (job) => checkpoints.read(job),
       room: () => this.#loop.wake.signal(),
     })
     const { leaseMs } = settings
@@ -222,20 +229,8 @@ export class Worker {
     const claimedAtMs = monotonicMs()
     const lease = (rows[0] as ClaimedRow).lease
     this.#leases.hold(lease, rows.length, lane.leaseMs)
-    const jobs = rows.map(
-      (row): ClaimedJob => ({
-        id: row.id,
-        lease,
-        lane: lane.reader.lane,
-        type: this.#types.get(row.type) as AnyJobType,
-        priority: row.priority,
-        attempt: row.attempt,
-        maxAttempts: row.max ?? row.attempt,
-        createdAtMs: row.created ?? 0,
-        payload: row.payload,
-        gated: row.gated === true,
-        claimedAtMs,
-      }),
+    const jobs = rows.map((row) =>
+      claimedJob(row, this.#types.get(row.type) as AnyJobType, lane.reader.lane, claimedAtMs, this.#privacy),
     )
     const retried = jobs.filter(mayBeSuspect)
     if (retried.length === 0) return this.#places.add(jobs)

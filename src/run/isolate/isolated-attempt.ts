@@ -93,7 +93,7 @@ export class IsolatedAttempt implements RunningAttempt {
     this.#host = host
     this.startedAtMs ??= monotonicMs()
     this.deadlineMs = monotonicMs() + this.job.type.timeoutMs
-    const { type, claimedAtMs: _, crashes: __, ...job } = this.job
+    const { type, claimedAtMs: _, crashes: __, secrets: ___, ...job } = this.job
     const run = await host.run(
       { ...job, type: type.type },
       {

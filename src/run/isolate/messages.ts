@@ -13,6 +13,8 @@ export interface JobAcross {
   maxAttempts: number
   createdAtMs: number
   payload: string | null
+  unreadable?: string
+  traceparent?: string | null
 }
 
 export type GiveUp = 'timed_out' | 'handed_back' | 'cancelled' | 'lease_lost'

@@ -4,6 +4,7 @@ import type { ClaimedJob } from '../../job/claimed.js'
 import { describeFailure } from '../../job/failure.js'
 import type { Outcome } from '../../job/outcome.js'
 import type { AnyJobType } from '../../job/type.js'
+import { telemetry } from '../../tracing/telemetry.js'
 import { Attempt, attemptInProgress } from '../attempt.js'
 import { loadTypes } from './load-types.js'
 import type { Asked, FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
@@ -83,7 +84,7 @@ class Host {
     this.#givenUp = false
     this.#cancelled = false
     const job: ClaimedJob = { ...across, type, claimedAtMs: 0 }
-    this.#attempt = new Attempt(job, {
+    const attempt = new Attempt(job, {
       // An attempt the worker gave up is settled there; what matters then is when its handler returns.
       ended: (_, outcome) => this.#ended(outcome),
       overran: () => this.#givenUp && this.#tellReturn(),
@@ -95,7 +96,10 @@ class Host {
       saveCheckpoint: async (_, json) => (await this.#ask({ what: 'saveCheckpoint', json })) === true,
       readCheckpoint: async () => (await this.#ask({ what: 'readCheckpoint' })) as string | null,
     })
-    this.#attempt.start()
+    this.#attempt = attempt
+    const traced = telemetry()
+    if (traced) traced.inside(across.traceparent, () => attempt.start())
+    else attempt.start()
   }
 
   #giveUp(why: GiveUp): void {

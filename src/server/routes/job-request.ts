@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../errors.js'
 import type { JobRequest } from '../../job/type.js'
+import { isTraceparent } from '../../tracing/traceparent.js'
 import type { JobBody } from '../schemas/jobs.js'
 
 /** What the API calls something, and what the library calls it. */
@@ -20,9 +21,10 @@ const names = {
   died_before: 'diedBefore',
 } as const
 
-/** A checked body as the library takes it. */
-export function jobRequest({ run_at, approval, unique, ...body }: JobBody): JobRequest {
+/** A checked body as the library takes it. A header `traceparent` that is none is left aside, as its recommendation asks. */
+export function jobRequest({ run_at, approval, unique, ...body }: JobBody, header?: string | string[]): JobRequest {
   return {
+    ...(typeof header === 'string' && isTraceparent(header) ? { traceparent: header } : {}),
     ...(theirs(body) as unknown as JobRequest),
     ...(run_at === undefined ? {} : { runAt: new Date(run_at) }),
     ...(approval === undefined ? {} : { approval: theirs(approval) as never }),

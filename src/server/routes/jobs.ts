@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { onlyOwn } from '../../access/permissions.js'
 import { HoldfastError } from '../../errors.js'
-import { describeJob } from '../../history/story.js'
+import { shownJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
-import { encodePayload } from '../../job/payload.js'
+import { decodePayload, encodePayload } from '../../job/payload.js'
 import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
 import { parseExactly } from '../body.js'
@@ -36,7 +36,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
       refuseOtherTypes(request, [body.type])
       await checkPayload(holdfast, body)
       const owner = callerOf(request).service
-      const [enqueued] = await holdfast.enqueueMany([jobRequest(body)], { owner }).catch((error) => {
+      const [enqueued] = await holdfast.enqueueMany([jobRequest(body, request.headers.traceparent)], { owner }).catch((error) => {
         throw inOurWords(error)
       })
       return reply
@@ -65,7 +65,8 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
       spend(request, jobs.length - 1)
       for (const job of jobs) await checkPayload(holdfast, job)
       const owner = callerOf(request).service
-      const enqueued = await holdfast.enqueueMany(jobs.map(jobRequest), { owner }).catch((error) => {
+      const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
+      const enqueued = await holdfast.enqueueMany(requests, { owner }).catch((error) => {
         throw inOurWords(error)
       })
       const anyNew = enqueued.some(({ status }) => status === 'created')
@@ -94,10 +95,14 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
         payload: partOfPayload(request.query.payload),
       }
       try {
+        if (filter.payload !== null) {
+          const types = await holdfast.store.types(type === null ? null : [type])
+          holdfast.privacy.refuseToSearch(decodePayload(filter.payload), types)
+        }
         const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
         const page = await holdfast.store.inspect.listJobs(filter, cursor, { limit, look })
         const rows = new Map((await holdfast.store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
-        const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(describeJob(row)))
+        const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(shownJob(row, holdfast.privacy)))
         return reply.header('cache-control', 'no-store').send({ jobs, next: page.next })
       } catch (error) {
         throw explained(error)

@@ -3,6 +3,7 @@ import type { Holdfast } from '../../holdfast.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
 import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
+import { opened } from '../../remote/opened.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
 import { rescueChore } from '../../upkeep/rescue.js'
@@ -33,10 +34,10 @@ const bodyLimit = 2 * 1024 * 1024
 
 /** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
 export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logger, meter: Meter): void {
-  const { store } = holdfast
+  const { store, privacy } = holdfast
   const workers = new RemoteWorkers(store)
   const claims = new RemoteClaims(store)
-  const results = new RemoteResults(store, meter)
+  const results = new RemoteResults(store, meter, privacy)
   // A fleet may have no other worker that would free what a silent one held.
   const upkeep = new Upkeep(
     [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), sleepersChore(store)],
@@ -82,7 +83,9 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
         return answer(reply, { jobs: [], ...orders(worker) })
       }
       const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map<string, string>()
-      const jobs = rows.map((row) => claimedJob(row, types.get(row.type), checkpoints.get(row.id)))
+      const { read, unread } = opened(privacy, rows, checkpoints)
+      await claims.endUnreadable(worker, unread)
+      const jobs = read.map(({ row, checkpoint }) => claimedJob(row, types.get(row.type), checkpoint))
       return answer(reply, { jobs, ...orders(worker) })
     },
   )
@@ -136,6 +139,7 @@ function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | unde
     max_attempts: row.max ?? row.attempt,
     created_at: new Date(row.created ?? 0),
     payload: decodePayload(row.payload ?? 'null'),
+    ...(row.trace === null ? {} : { traceparent: row.trace }),
     ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
   }
 }

@@ -60,6 +60,11 @@ export const jobRequest = object(
     concurrency_key: key,
     approval,
     unique,
+    traceparent: {
+      type: 'string',
+      maxLength: 100,
+      description: 'the W3C traceparent of the span that asks; standard: the header',
+    },
   },
   ['type', 'payload'],
 )

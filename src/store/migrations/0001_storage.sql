@@ -59,6 +59,10 @@ create table holdfast.types (
   approval       jsonb,
   -- Whether replaying a dead job of it has to be confirmed by naming the type.
   sensitive      boolean not null default false,
+  -- Payloads come encrypted; others are refused. No key ever comes here.
+  encrypted      boolean not null default false,
+  -- A list of paths of the payload that people are not shown. Whoever shows payloads heeds it.
+  redact         jsonb,
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 
@@ -93,6 +97,8 @@ create table holdfast.bodies (
   concurrency_key  text,
   -- The service that enqueued it over HTTP. The statement that stores the job names it (holdfast.owned); null: nobody did.
   owner            text default nullif(current_setting('holdfast.owner', true), ''),
+  -- The span that asked for the job, as in the W3C header of that name. Null for most: nobody traces, and it takes no room.
+  traceparent      text constraint traceparent_is_short check (length(traceparent) <= 100),
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),

@@ -12,15 +12,15 @@ begin
 end $$;
 
 -- Refuses a type nobody registered, naming the registered ones that look most like it. Says whether any of them has a
--- uniqueness of its own, and whether nothing at all is asked of any of them.
-create function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean) language plpgsql as $$
+-- uniqueness of its own, whether nothing at all is asked of any of them, and whether any wants its payload encrypted.
+create function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
 declare
   v_missing text;
   v_known text;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false)
-  into v_missing, has_unique, all_plain
+         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false), coalesce(bool_or(t.encrypted), false)
+  into v_missing, has_unique, all_plain, any_encrypted
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return;
@@ -30,10 +30,24 @@ begin
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
 end $$;
 
+-- Refuses a payload that is not encrypted and should be. What an encrypted one looks like is in src/privacy/keyring.ts.
+create function holdfast.refuse_plaintext(p_types text[], p_payloads text[]) returns void language plpgsql as $$
+declare
+  v_type text;
+begin
+  select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
+  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
+  if v_type is not null then
+    raise exception 'payloads of % are stored encrypted, and this one is not', v_type using errcode = 'HF009',
+      hint = 'Enqueue it where the keys are: in a process with encryption, or over HTTP at a server with it.';
+  end if;
+end $$;
+
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default.
 -- p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists answers as existing; one
 -- whose first transaction is still open is waited for.
 -- p_keys_taken: take_keys has been asked for these jobs, in this transaction.
+-- p_traces: the trace each job belongs to; null where none has one.
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
 -- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
@@ -42,7 +56,8 @@ end $$;
 create function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
-  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null
+  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
+  p_traces text[] default null
 ) returns table (place integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
@@ -56,13 +71,18 @@ declare
   v_asked integer;
   v_unique boolean;
   v_plain boolean;
+  v_encrypted boolean;
   v_met record;
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
-  select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
+  from holdfast.check_types(p_types) as c;
+  if v_encrypted then
+    perform holdfast.refuse_plaintext(p_types, p_payloads);
+  end if;
   if v_plain then
-    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
+    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
     return;
   end if;
 
@@ -94,6 +114,9 @@ begin
     loop
       v_taken[v_met.place] := v_met.stored;
       p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
+      end if;
       if v_met.what <> 'created' then
         place := v_met.place;
         job_id := v_met.job_id;
@@ -105,21 +128,21 @@ begin
 
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals)
+                v_taken, p_approvals, p_traces)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               place)
+                               traceparent, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -177,7 +200,7 @@ end $$;
 -- and a look for somebody to call, at a third of what the general way costs; where it does, the general way. Answers like it.
 create function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
-  p_owner text
+  p_owner text, p_trace text
 ) returns table (place integer, job_id uuid, what text)
 language plpgsql as $$
 declare
@@ -188,12 +211,15 @@ begin
   if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
     return query select * from holdfast.enqueue_jobs(
       holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
-      array[p_concurrency_key], true, false, p_wake_always);
+      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end);
     return;
   end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload, owner)
+  if v_type.encrypted then
+    perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload, owner)
   values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json, p_owner);
+          p_concurrency_key, p_trace, p_payload::json, p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
   if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
@@ -204,7 +230,7 @@ end $$;
 -- The same for many. Runs under the plan settings of enqueue_jobs.
 create function holdfast.enqueue_all_plain(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[],
-  p_wake_always boolean
+  p_wake_always boolean, p_traces text[]
 ) returns void
 language plpgsql as $$
 declare
@@ -214,13 +240,13 @@ declare
 begin
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.payload
-    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys)
-         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, place)
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.traceparent, a.payload
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_traces)
+         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, traceparent, place)
     join holdfast.types as t on t.name = a.type
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, concurrency_key, payload::json from asked
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, concurrency_key, traceparent, payload::json from asked
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
     select v_now, id, type_id, lane_id, priority, 1 from asked order by asked.place

@@ -18,7 +18,7 @@ create function holdfast.claim_jobs(
   p_gated integer default null
 ) returns table (
   lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint,
-  max_attempts smallint, created_at timestamptz, payload json, gated boolean
+  max_attempts smallint, created_at timestamptz, payload json, gated boolean, traceparent text
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -138,7 +138,7 @@ begin
       from claimed as c
     )
     select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
-           c.pass > 0
+           c.pass > 0, b.traceparent
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 

@@ -67,6 +67,10 @@ begin
   if not v_sensitive <@ p_confirmed then
     raise exception 'not confirmed' using errcode = 'HF008', detail = to_jsonb(v_sensitive);
   end if;
+  if p_payload is not null then
+    perform holdfast.refuse_plaintext(array(select t.name from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
+                                            where b.id = any (v_dead)), array[p_payload]);
+  end if;
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
   ), known as materialized (

@@ -93,12 +93,14 @@ table holdfast.bodies partition by RANGE (id)
   idempotency_key  text
   concurrency_key  text
   owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
+  traceparent      text
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  constraint traceparent_is_short CHECK ((length(traceparent) <= 100))
   INDEX bodies_by_owner ON ONLY holdfast.bodies USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.bodies_rest
@@ -111,12 +113,14 @@ table holdfast.bodies_rest
   idempotency_key  text
   concurrency_key  text
   owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
+  traceparent      text
   payload          json not null
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint bodies_rest_pkey PRIMARY KEY (id)
   constraint concurrency_key_is_short CHECK (((length(concurrency_key) >= 1) AND (length(concurrency_key) <= 500)))
   constraint payload_is_at_most_64_kb CHECK ((octet_length((payload)::text) <= 65536))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
+  constraint traceparent_is_short CHECK ((length(traceparent) <= 100))
   INDEX bodies_rest_owner_id_idx ON holdfast.bodies_rest USING btree (owner, id) WHERE (owner IS NOT NULL)
 
 table holdfast.cancellations
@@ -524,6 +528,8 @@ table holdfast.types
   gated            boolean default false not null
   approval         jsonb
   sensitive        boolean default false not null
+  encrypted        boolean default false not null
+  redact           jsonb
   backoff          jsonb
   constraint attempts_are_1_to_20 CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
   constraint priority_is_0_to_9 CHECK (((priority >= 0) AND (priority <= 9)))
@@ -924,15 +930,15 @@ begin
   return null;
 end 
 
-function holdfast.check_types(p_types text[], OUT has_unique boolean, OUT all_plain boolean)
+function holdfast.check_types(p_types text[], OUT has_unique boolean, OUT all_plain boolean, OUT any_encrypted boolean)
   returns record, plpgsql, volatile, parallel unsafe
 declare
   v_missing text;
   v_known text;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false)
-  into v_missing, has_unique, all_plain
+         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false), coalesce(bool_or(t.encrypted), false)
+  into v_missing, has_unique, all_plain, any_encrypted
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return;
@@ -943,7 +949,7 @@ begin
 end 
 
 function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[], p_gated integer DEFAULT NULL::integer)
-  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean), plpgsql, volatile, parallel unsafe
+  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean, traceparent text), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_now timestamptz := holdfast.now();
@@ -1059,7 +1065,7 @@ begin
       from claimed as c
     )
     select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
-           c.pass > 0
+           c.pass > 0, b.traceparent
     from claimed as c left join holdfast.bodies as b on b.id = c.job_id
     order by c.priority desc, c.seq;
 
@@ -1640,7 +1646,7 @@ begin
   return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end 
 
-function holdfast.enqueue_all_plain(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[], p_wake_always boolean)
+function holdfast.enqueue_all_plain(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[], p_wake_always boolean, p_traces text[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
@@ -1649,13 +1655,13 @@ declare
 begin
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.payload
-    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys)
-         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, place)
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.traceparent, a.payload
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_traces)
+         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, traceparent, place)
     join holdfast.types as t on t.name = a.type
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, concurrency_key, payload::json from asked
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, concurrency_key, traceparent, payload::json from asked
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
     select v_now, id, type_id, lane_id, priority, 1 from asked order by asked.place
@@ -1667,7 +1673,7 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
-function holdfast.enqueue_job(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean, p_owner text)
+function holdfast.enqueue_job(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean, p_owner text, p_trace text)
   returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
@@ -1677,12 +1683,15 @@ begin
   if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
     return query select * from holdfast.enqueue_jobs(
       holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
-      array[p_concurrency_key], true, false, p_wake_always);
+      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end);
     return;
   end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload, owner)
+  if v_type.encrypted then
+    perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload, owner)
   values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json, p_owner);
+          p_concurrency_key, p_trace, p_payload::json, p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
   if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
@@ -1690,7 +1699,7 @@ begin
   end if;
 end 
 
-function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
+function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[], p_traces text[] DEFAULT NULL::text[])
   returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
 declare
@@ -1701,13 +1710,18 @@ declare
   v_asked integer;
   v_unique boolean;
   v_plain boolean;
+  v_encrypted boolean;
   v_met record;
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
-  select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
+  from holdfast.check_types(p_types) as c;
+  if v_encrypted then
+    perform holdfast.refuse_plaintext(p_types, p_payloads);
+  end if;
   if v_plain then
-    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
+    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
     return;
   end if;
 
@@ -1739,6 +1753,9 @@ begin
     loop
       v_taken[v_met.place] := v_met.stored;
       p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
+      end if;
       if v_met.what <> 'created' then
         place := v_met.place;
         job_id := v_met.job_id;
@@ -1750,21 +1767,21 @@ begin
 
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals)
+                v_taken, p_approvals, p_traces)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               place)
+                               traceparent, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, payload::json
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -3033,6 +3050,19 @@ begin
   raise exception 'the audit log is only added to' using errcode = 'HF007';
 end 
 
+function holdfast.refuse_plaintext(p_types text[], p_payloads text[])
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_type text;
+begin
+  select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
+  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
+  if v_type is not null then
+    raise exception 'payloads of % are stored encrypted, and this one is not', v_type using errcode = 'HF009',
+      hint = 'Enqueue it where the keys are: in a process with encryption, or over HTTP at a server with it.';
+  end if;
+end 
+
 function holdfast.release_approved(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -3116,6 +3146,10 @@ begin
   end if;
   if not v_sensitive <@ p_confirmed then
     raise exception 'not confirmed' using errcode = 'HF008', detail = to_jsonb(v_sensitive);
+  end if;
+  if p_payload is not null then
+    perform holdfast.refuse_plaintext(array(select t.name from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
+                                            where b.id = any (v_dead)), array[p_payload]);
   end if;
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*

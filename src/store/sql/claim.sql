@@ -4,7 +4,7 @@
 -- The time leaves as a number, because drivers spend longer on reading a timestamp than on all the rest of the row; whether it
 -- came through a gate as true or null, because a null is not read at all.
 select lease_id as lease, job_id as id, seq, type_id as type, priority, attempt, max_attempts as max,
-       date_part('epoch', created_at) * 1000 as created, payload, nullif(gated, false) as gated
+       date_part('epoch', created_at) * 1000 as created, payload, nullif(gated, false) as gated, traceparent as trace
 from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $4::text::integer, $5::text::integer, $6::bigint[],
                          $7::text::integer)
 

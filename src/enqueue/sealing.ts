@@ -1,0 +1,81 @@
+import { monotonicMs } from '../clock.js'
+import { HoldfastError } from '../errors.js'
+import type { JobRequest } from '../job/type.js'
+import { refuseUnderEncryption, type Uniqueness } from '../job/unique.js'
+import { isSealed } from '../privacy/keyring.js'
+import type { Privacy } from '../privacy/privacy.js'
+import { explained } from '../store/sqlstate.js'
+import type { NewJob, Store } from '../store/store.js'
+import { asQueryable, type CallerTransaction } from '../store/transaction.js'
+import type { TypeRegistry } from './registry.js'
+
+interface Facts {
+  encrypt: boolean
+  unique: Uniqueness | null | undefined
+}
+
+/** For so long a type that is known by its name alone counts as it was read. Where that is out of date, the database refuses. */
+const freshForMs = 5_000
+
+/** Encrypts payloads before they leave this process. */
+export class Sealing {
+  readonly #store: Store
+  readonly #registry: TypeRegistry
+  readonly #privacy: Privacy
+  readonly #named = new Map<string, Facts & { readAt: number }>()
+
+  constructor(store: Store, registry: TypeRegistry, privacy: Privacy) {
+    this.#store = store
+    this.#registry = registry
+    this.#privacy = privacy
+  }
+
+  /** Undefined where nothing of these jobs is to be encrypted: most processes have no keys. */
+  seal(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
+    for (const { payload } of jobs) if (isSealed(payload)) throw reserved()
+    if (!this.#privacy.keyring && !requests.some(({ type }) => typeof type !== 'string' && type.encrypt)) return undefined
+    return this.#sealAll(requests, jobs, tx)
+  }
+
+  async #sealAll(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> {
+    await this.#read(
+      requests.map(({ type }) => type).filter((type) => typeof type === 'string'),
+      tx,
+    )
+    for (const [place, job] of jobs.entries()) {
+      const { encrypt, unique } = this.#facts((requests[place] as JobRequest).type)
+      if (!this.#privacy.seals(encrypt)) continue
+      refuseUnderEncryption(job.unique ?? unique, job.type)
+      job.payload = this.#privacy.seal(job.type, job.id, job.payload)
+    }
+  }
+
+  #facts(type: JobRequest['type']): Facts {
+    const definition = typeof type === 'string' ? this.#registry.definitionOf(type) : type
+    return definition ?? this.#named.get(type as string) ?? { encrypt: false, unique: null }
+  }
+
+  /** What the database knows of types of which this process has no definition. */
+  async #read(names: readonly string[], tx?: CallerTransaction): Promise<void> {
+    const stale = (name: string) => {
+      const known = this.#named.get(name)
+      return !this.#registry.definitionOf(name) && (!known || monotonicMs() - known.readAt > freshForMs)
+    }
+    const asked = [...new Set(names)].filter(stale)
+    if (asked.length === 0) return
+    try {
+      const readAt = monotonicMs()
+      for (const row of await this.#store.types(asked, tx && asQueryable(tx))) {
+        this.#named.set(row.name, { encrypt: row.encrypted, unique: row.uniqueness, readAt })
+      }
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+}
+
+function reserved(): HoldfastError {
+  return new HoldfastError('invalid_payload', 'payload begins with the field $enc, which marks encrypted payloads', {
+    field: 'payload',
+  })
+}

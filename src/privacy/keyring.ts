@@ -1,0 +1,120 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { HoldfastError } from '../errors.js'
+import { maxPayloadBytes } from '../job/payload.js'
+
+export interface EncryptionOptions {
+  /** 256 bits in base64 each, by a name that is stored with what they encrypt. Old ones stay until nothing needs them. */
+  keys: Record<string, string>
+  /** The key that encrypts from here on. */
+  current: string
+  /** Every type, and not only those that are defined with `encrypt: true`. */
+  all?: boolean
+}
+
+/** What is stored in the place of an encrypted payload. All in base64 but the name of the key. */
+interface Envelope {
+  $enc: { k: string; iv: string; ct: string; tag: string }
+}
+
+/** What an encrypted text is, and of which job: moved to another one, or taken for another thing, it cannot be opened. */
+export type Sealed = 'payload' | 'checkpoint'
+
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError'
+  /** The key that is missing, or undefined where it is there and does not fit. */
+  readonly missing: string | undefined
+
+  constructor(message: string, missing?: string) {
+    super(message)
+    this.missing = missing
+  }
+}
+
+const keyBytes = 32
+const ivBytes = 12
+const tagBytes = 16
+const beginning = '{"$enc"'
+
+/** Whether a stored text is encrypted. Nothing else begins like that: such a payload is refused at enqueue. */
+export function isSealed(text: string): boolean {
+  return text.startsWith(beginning)
+}
+
+/** The name of the key a text was encrypted with. Anybody may know it. */
+export function keyOf(text: string): string {
+  return envelopeIn(text)?.k ?? 'unknown'
+}
+
+/** The keys of this process. What they encrypt is encrypted before it is sent: the database never has a key or a plain text. */
+export class Keyring {
+  readonly current: string
+  readonly #keys: ReadonlyMap<string, Buffer>
+
+  constructor({ keys, current }: EncryptionOptions) {
+    const problems: string[] = []
+    const read = Object.entries(keys ?? {}).map(([id, key]): [string, Buffer] => {
+      if (!/^[\w.-]{1,64}$/.test(id)) problems.push(`keys: the name ${JSON.stringify(id)} has other than letters, digits, _ - .`)
+      const bytes = typeof key === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(key) ? Buffer.from(key, 'base64') : undefined
+      // Never the key itself: this ends in a log.
+      if (bytes?.length !== keyBytes) problems.push(`keys.${id}: must be ${keyBytes} bytes in base64 (openssl rand -base64 32)`)
+      return [id, bytes ?? Buffer.alloc(0)]
+    })
+    this.#keys = new Map(read)
+    this.current = current
+    if (!this.#keys.has(current))
+      problems.push(`current: there is no key "${current}"; there are ${[...this.#keys.keys()].join(', ')}`)
+    if (problems.length > 0) {
+      const list = problems.map((problem) => `encryption.${problem}`).join('\n  ')
+      throw new HoldfastError('invalid_configuration', `the encryption cannot be used:\n  ${list}`, { field: 'encryption' })
+    }
+  }
+
+  seal(job: string, text: string, what: Sealed = 'payload'): string {
+    const iv = randomBytes(ivBytes)
+    const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.current) as Buffer, iv, { authTagLength: tagBytes })
+    cipher.setAAD(bound(job, what))
+    const ct = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+    const [iv64, ct64, tag64] = [iv, ct, cipher.getAuthTag()].map((bytes) => bytes.toString('base64'))
+    const envelope = `${beginning}:{"k":"${this.current}","iv":"${iv64}","ct":"${ct64}","tag":"${tag64}"}}`
+    if (envelope.length > maxPayloadBytes) {
+      const sentence = `${what} is ${Buffer.byteLength(text)} bytes; encrypted, at most 48 KB fit: store the data elsewhere and pass a reference`
+      throw new HoldfastError('payload_too_large', sentence, { field: what })
+    }
+    return envelope
+  }
+
+  /** Throws an UnreadableError that names the key and nothing of what is inside. */
+  open(job: string, text: string, what: Sealed = 'payload'): string {
+    const envelope = envelopeIn(text)
+    if (!envelope) throw new UnreadableError(`the ${what} is encrypted in a form that is not known here`)
+    const key = this.#keys.get(envelope.k)
+    if (!key) throw missing(envelope.k, what)
+    try {
+      const iv = Buffer.from(envelope.iv, 'base64')
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+      decipher.setAAD(bound(job, what))
+      decipher.setAuthTag(Buffer.from(envelope.tag, 'base64'))
+      return Buffer.concat([decipher.update(envelope.ct, 'base64'), decipher.final()]).toString('utf8')
+    } catch {
+      const problem = 'it was changed, was made for another job, or the key of that name is another one here'
+      throw new UnreadableError(`the ${what} cannot be decrypted with the key "${envelope.k}": ${problem}`)
+    }
+  }
+}
+
+export function missing(key: string, what: Sealed): UnreadableError {
+  return new UnreadableError(`the ${what} is encrypted with the key "${key}", which this process does not have`, key)
+}
+
+function bound(job: string, what: Sealed): Buffer {
+  return Buffer.from(`holdfast ${what} ${job.toLowerCase()}`)
+}
+
+function envelopeIn(text: string): Envelope['$enc'] | undefined {
+  try {
+    const { $enc: parts } = JSON.parse(text) as Envelope
+    return [parts.k, parts.iv, parts.ct, parts.tag].every((part) => typeof part === 'string') ? parts : undefined
+  } catch {
+    return undefined
+  }
+}

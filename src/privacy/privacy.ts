@@ -1,0 +1,100 @@
+import { HoldfastError } from '../errors.js'
+import type { Outcome } from '../job/outcome.js'
+import { decodePayload } from '../job/payload.js'
+import { type RedactPath, readRedactPaths, redacted, redactedMark, scrubbed, secretsIn, touches } from '../job/redaction.js'
+import { logLine, progress, type Saying } from '../job/saying.js'
+import { type EncryptionOptions, isSealed, Keyring, keyOf, missing, type Sealed, UnreadableError } from './keyring.js'
+
+export interface PrivacyOptions {
+  /** Keys for payloads that are stored encrypted. Left out: the environment's, if there are any. */
+  encryption?: EncryptionOptions
+  /** Paths of payloads of every type that people do not see, beside those of each type. */
+  redact?: readonly string[]
+}
+
+/** What this process keeps from whom: payloads from the database, by its keys, and parts of them from people, by paths. */
+export class Privacy {
+  readonly keyring: Keyring | undefined
+  readonly #all: boolean
+  readonly #everywhere: readonly RedactPath[]
+
+  constructor({ encryption, redact }: PrivacyOptions = {}) {
+    this.keyring = encryption && new Keyring(encryption)
+    this.#all = encryption?.all === true
+    this.#everywhere = readRedactPaths(redact, 'redact')
+  }
+
+  /** Whether paths hold for every type. */
+  get redactsAll(): boolean {
+    return this.#everywhere.length > 0
+  }
+
+  /** Whether payloads of a type are stored encrypted. */
+  seals(encrypted: boolean | undefined): boolean {
+    return this.#all || encrypted === true
+  }
+
+  seal(type: string, job: string, text: string, what: Sealed = 'payload'): string {
+    if (this.keyring) return this.keyring.seal(job, text, what)
+    const problem = `the ${what} of ${type} is stored encrypted, and this process has no keys: give encryption, or set HOLDFAST_ENCRYPTION_KEYS`
+    throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
+  }
+
+  /** The plain text of what is stored. Throws an UnreadableError. */
+  open(job: string, text: string, what: Sealed = 'payload'): string {
+    if (!isSealed(text)) return text
+    if (this.keyring) return this.keyring.open(job, text, what)
+    throw missing(keyOf(text), what)
+  }
+
+  /** A stored payload as people see it: without what is redacted, and encrypted only the name of its key. */
+  shown(text: string, own: readonly string[] | null): unknown {
+    if (isSealed(text)) return { $encrypted: keyOf(text) }
+    return redacted(decodePayload(text), this.#paths(own))
+  }
+
+  /** What must not be in errors and logs of a job with this payload; undefined where there is nothing. */
+  secrets(text: string, own: readonly string[] | null): readonly string[] | undefined {
+    if ((own ?? []).length === 0 && !this.redactsAll) return undefined
+    const found = secretsIn(decodePayload(text), this.#paths(own))
+    return found.length > 0 ? found : undefined
+  }
+
+  /** Refuses a question that could be answered only by what nobody is to see. */
+  refuseToSearch(part: unknown, types: readonly { name: string; encrypted: boolean; redact: string[] | null }[]): void {
+    const refuse = (problem: string) => new HoldfastError('invalid_option', `payload ${problem}`, { field: 'payload' })
+    const [only] = types
+    if (this.#all) throw refuse('cannot be searched: it is stored encrypted')
+    if (types.length === 1 && only?.encrypted) throw refuse(`of ${only.name} cannot be searched: it is stored encrypted`)
+    const asked = types.find(({ redact }) => touches(part, this.#paths(redact)))
+    if (asked) throw refuse(`names a field that is redacted in ${asked.name}, which cannot be searched by it`)
+  }
+
+  /** Refuses a payload that was copied from what people see: it would be stored with the mark instead of the value. */
+  refuseMarks(payload: unknown, own: readonly string[] | null): void {
+    if (!touches(payload, this.#paths(own), (at) => at === redactedMark)) return
+    const problem = `payload has ${redactedMark} where people are not shown the value; give the value itself`
+    throw new HoldfastError('invalid_payload', problem, { field: 'payload' })
+  }
+
+  #paths(own: readonly string[] | null): RedactPath[] {
+    return [...this.#everywhere, ...readRedactPaths(own ?? [], 'redact')]
+  }
+}
+
+/** How an attempt went, without the secrets of its payload. */
+export function withoutSecrets(outcome: Outcome, secrets: readonly string[]): Outcome {
+  if (!('failure' in outcome)) return outcome
+  const { failure } = outcome
+  const message = scrubbed(failure.message, secrets)
+  const stack = failure.stack === undefined ? {} : { stack: scrubbed(failure.stack, secrets) }
+  const code = failure.code === undefined ? {} : { code: scrubbed(failure.code, secrets) }
+  return { ...outcome, failure: { ...failure, name: scrubbed(failure.name, secrets), message, ...stack, ...code } }
+}
+
+export function sayingWithoutSecrets(saying: Saying, secrets: readonly string[]): Saying {
+  if (saying.kind === 'line') return logLine(scrubbed(saying.line, secrets), saying.level)
+  return saying.note === null ? saying : progress(saying.fraction, scrubbed(saying.note, secrets))
+}
+
+export { UnreadableError }

@@ -1,0 +1,38 @@
+import type { Database } from './database.js'
+import { statement } from './queries.js'
+
+/** A stored text; null where it is as it should be. */
+export interface StoredText {
+  id: string
+  type: string
+  text: string | null
+}
+
+export interface Exchanged {
+  id: string
+  was: string
+  made: string
+}
+
+/** What is encrypted is read and written back here; nothing is decrypted in the database. */
+export class PrivacyStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The next payloads, or checkpoints, by the ids of their jobs. */
+  next(what: 'payload' | 'checkpoint', ask: { after: string; limit: number; key: string; all: boolean }): Promise<StoredText[]> {
+    const values = [ask.after, ask.limit, ask.key, ask.all]
+    const query = what === 'payload' ? statement('nextToEncrypt') : statement('nextCheckpointsToEncrypt')
+    return this.#database.query(query, values)
+  }
+
+  /** Answers with how many were exchanged; one that has changed meanwhile is not. */
+  async put(what: 'payload' | 'checkpoint', texts: readonly Exchanged[]): Promise<number> {
+    const values = [texts.map(({ id }) => id), texts.map(({ was }) => was), texts.map(({ made }) => made)]
+    const query = what === 'payload' ? statement('putEncrypted') : statement('putEncryptedCheckpoints')
+    return (await this.#database.query(query, values)).length
+  }
+}

@@ -1,0 +1,30 @@
+-- name: nextToEncrypt
+-- The next $2 payloads by id, and of those that are not encrypted with the key $3 the text. $4: also those of types that do not
+-- ask for it. Reads no more than it answers with.
+select b.id::text as id, t.name as type,
+       case when case when b.payload::text like '{"$enc"%' then b.payload -> '$enc' ->> 'k' is distinct from $3::text
+                      else t.encrypted or $4::text::boolean end
+            then b.payload::text end as text
+from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
+where b.id > $1::text::uuid order by b.id limit $2::text::integer
+
+-- name: nextCheckpointsToEncrypt
+-- The same of checkpoints.
+select c.job_id::text as id, t.name as type,
+       case when case when c.value::text like '{"$enc"%' then c.value -> '$enc' ->> 'k' is distinct from $3::text
+                      else t.encrypted or $4::text::boolean end
+            then c.value::text end as text
+from holdfast.checkpoints as c join holdfast.bodies as b on b.id = c.job_id join holdfast.types as t on t.id = b.type_id
+where c.job_id > $1::text::uuid order by c.job_id limit $2::text::integer
+
+-- name: putEncrypted
+-- Puts encrypted payloads in the place of what they were made from. One that has changed meanwhile is left as it is.
+update holdfast.bodies as b set payload = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
+where b.id = n.id and b.payload::text = n.was
+returning b.id::text as id
+
+-- name: putEncryptedCheckpoints
+-- The same of checkpoints.
+update holdfast.checkpoints as c set value = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
+where c.job_id = n.id and c.value::text = n.was
+returning c.job_id::text as id

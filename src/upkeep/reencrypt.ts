@@ -1,0 +1,82 @@
+import { sleep } from '../clock.js'
+import { HoldfastError } from '../errors.js'
+import { wholeNumber } from '../job/type.js'
+import { type Privacy, UnreadableError } from '../privacy/privacy.js'
+import type { Exchanged, StoredText } from '../store/privacy-store.js'
+import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
+import type { Store } from '../store/store.js'
+
+export interface ReencryptOptions {
+  /** How many are read and written at once, 1 to 1,000. Standard: 100. */
+  batch?: number
+  /** Called after every batch with what was done so far. */
+  onBatch?(so: Reencrypted): void
+}
+
+export interface Reencrypted {
+  /** The key everything is encrypted with now, apart from what is unreadable. */
+  key: string
+  looked: number
+  encrypted: number
+  /** What could not be decrypted and stays as it is, counted by why. */
+  unreadable: Record<string, number>
+}
+
+const first = '00000000-0000-0000-0000-000000000000'
+const tries = 5
+
+/** Each batch is one short statement that exchanges what has not changed since it was read, so nobody waits for it for long. */
+export async function reencrypt(store: Store, privacy: Privacy, options: ReencryptOptions): Promise<Reencrypted> {
+  const { keyring } = privacy
+  if (!keyring) {
+    const problem = 'there are no keys to encrypt with: give encryption, or set HOLDFAST_ENCRYPTION_KEYS'
+    throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
+  }
+  const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
+  const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
+  try {
+    for (const what of ['payload', 'checkpoint'] as const) {
+      const ask = { limit, key: keyring.current, all: privacy.seals(false) }
+      for (let after = first, more = true; more; ) {
+        const rows = await again(() => store.privacy.next(what, { ...ask, after }))
+        const exchanged = rows.flatMap((row) => exchange(row, what, privacy, done))
+        if (exchanged.length > 0) done.encrypted += await again(() => store.privacy.put(what, exchanged))
+        done.looked += rows.length
+        more = rows.length === limit
+        after = rows.at(-1)?.id ?? after
+        options.onBatch?.(structuredClone(done))
+      }
+    }
+  } catch (error) {
+    throw explained(error)
+  }
+  return done
+}
+
+function exchange(
+  { id, type, text: was }: StoredText,
+  what: 'payload' | 'checkpoint',
+  privacy: Privacy,
+  done: Reencrypted,
+): Exchanged[] {
+  if (was === null) return []
+  try {
+    return [{ id, was, made: privacy.seal(type, id, privacy.open(id, was, what), what) }]
+  } catch (error) {
+    if (!(error instanceof UnreadableError || error instanceof HoldfastError)) throw error
+    done.unreadable[error.message] = (done.unreadable[error.message] ?? 0) + 1
+    return []
+  }
+}
+
+/** Somebody else may be at the same rows. */
+async function again<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (attempt === tries || !isWorthAnotherTry(error)) throw error
+      await sleep(50 * 2 ** attempt)
+    }
+  }
+}

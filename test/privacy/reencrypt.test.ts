@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { defineType, Holdfast } from 'holdfast'
+import { expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { makeQueue, type Queue } from '../support/queue.js'
+import { repository } from '../support/source.js'
+import { startHere } from '../support/worker-here.js'
+
+const keys = { old: randomBytes(32).toString('base64'), new: randomBytes(32).toString('base64') }
+
+function as(queue: Queue, encryption: { keys: Record<string, string>; current: string }): Queue {
+  const holdfast = new Holdfast({ connectionString: queue.url, encryption })
+  onTestFinished(() => holdfast.close())
+  return { ...queue, holdfast }
+}
+const keysInUse = async (queue: Queue) =>
+  Object.fromEntries(
+    (
+      await queue.sql(
+        `select coalesce(payload -> '$enc' ->> 'k', 'none') as k, count(*)::int as n from holdfast.bodies group by 1`,
+      )
+    ).map(({ k, n }) => [k, n]),
+  )
+
+test('everything is encrypted with the new key while a worker runs, dead letters and plain jobs from before included', async () => {
+  const queue = await makeQueue()
+  const seen = new Set<number>()
+  const define = (encrypt: boolean) =>
+    defineType({
+      type: 'charge',
+      encrypt,
+      maxAttempts: 1,
+      limits: { breaker: false },
+      run: ({ n }: { n: number }) => {
+        if (n === 0 && !seen.has(0)) {
+          seen.add(0)
+          throw new Error('no')
+        }
+        seen.add(n)
+      },
+    })
+  const old = as(queue, { keys: { old: keys.old }, current: 'old' })
+  const { id: dead } = await old.holdfast.enqueue(define(true), { n: 0 })
+  const first = await startHere(old, [define(true)])
+  await eventually(async () => (await old.holdfast.job(dead))?.status === 'dead')
+  await first.stop()
+  await old.holdfast.enqueueMany(
+    Array.from({ length: 250 }, (_, n) => define(true).job({ n: n + 1 }, { delay: n < 100 ? 0 : '1h' })),
+  )
+  // From the time before the type was encrypted.
+  await queue.sql('update holdfast.types set encrypted = false')
+  await queue.holdfast.enqueueMany(
+    Array.from({ length: 10 }, (_, n) => ({ type: 'charge', payload: { n: n + 1_000 }, delay: '1h' })),
+  )
+  await queue.sql('update holdfast.types set encrypted = true')
+  expect(await keysInUse(queue)).toEqual({ none: 10, old: 251 })
+
+  const both = as(queue, { keys, current: 'new' })
+  await startHere(both, [define(true)], { concurrency: 2 })
+  const batches: number[] = []
+  const done = await both.holdfast.reencrypt({ batch: 20, onBatch: ({ encrypted }) => batches.push(encrypted) })
+  expect(done).toEqual({ key: 'new', looked: 261, encrypted: 261, unreadable: {} })
+  expect(batches.length).toBeGreaterThan(10)
+  expect(await keysInUse(queue)).toEqual({ new: 261 })
+  expect((await both.holdfast.reencrypt()).encrypted).toBe(0)
+
+  // All of it can be read with the new key alone.
+  const only = as(queue, { keys: { new: keys.new }, current: 'new' })
+  await startHere(only, [define(true)])
+  await only.holdfast.deadLetters.replay(dead, { by: 'ada' })
+  await only.holdfast.runNowMany({ type: 'charge' }, { by: 'ada' })
+  await eventually(async () => (await queue.sql(`select from holdfast.jobs where status = 'completed'`)).length === 261)
+  expect(seen.size).toBe(261)
+})
+
+test('the command line does it, and fails where something is left that it cannot read', async () => {
+  const queue = await makeQueue()
+  const type = defineType({ type: 'charge', encrypt: true })
+  await as(queue, { keys: { old: keys.old }, current: 'old' }).holdfast.enqueue(type, { n: 1 })
+  const run = (environment: object) =>
+    promisify(execFile)(process.execPath, [join(repository, 'dist/cli/main.js'), 'reencrypt', '--json'], {
+      env: { ...process.env, DATABASE_URL: queue.url, ...environment },
+      timeout: 60_000,
+    })
+  const failed = await run({ HOLDFAST_ENCRYPTION_KEYS: `new:${keys.new}` }).catch((error) => error)
+  expect(failed.code).toBe(1)
+  expect(JSON.parse(failed.stdout)).toMatchObject({
+    encrypted: 0,
+    unreadable: { 'the payload is encrypted with the key "old", which this process does not have': 1 },
+  })
+  const both = `old:${keys.old}, new:${keys.new}`
+  const { stdout } = await run({ HOLDFAST_ENCRYPTION_KEYS: both, HOLDFAST_ENCRYPTION_CURRENT: 'new' })
+  expect(JSON.parse(stdout)).toMatchObject({ key: 'new', encrypted: 1, unreadable: {} })
+  expect(await keysInUse(queue)).toEqual({ new: 1 })
+})

@@ -1,0 +1,13 @@
+// A handler that says under which span it runs. Loaded by threads and processes, each with a context manager of its own.
+import { context, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { defineType } from 'holdfast'
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager())
+
+const say = async (_, { log }) => {
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  log(trace.getSpanContext(context.active())?.spanId ?? 'none')
+}
+
+export const types = ['thread', 'process'].map((isolation) => defineType({ type: `say_${isolation}`, isolation, run: say }))
