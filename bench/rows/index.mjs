@@ -6,6 +6,7 @@ import drain from './drain.mjs'
 import explain from './explain.mjs'
 import held from './held.mjs'
 import history from './history.mjs'
+import http from './http.mjs'
 import idle from './idle.mjs'
 import latency from './latency.mjs'
 import limits from './limits.mjs'
@@ -13,4 +14,19 @@ import memory from './memory.mjs'
 import single from './single.mjs'
 import sustained from './sustained.mjs'
 
-export const groups = [drain, sustained, bulk, single, latency, held, backlog, blocked, limits, explain, history, idle, memory]
+export const groups = [
+  drain,
+  sustained,
+  bulk,
+  single,
+  latency,
+  held,
+  backlog,
+  blocked,
+  limits,
+  explain,
+  history,
+  idle,
+  memory,
+  http,
+]

@@ -1,0 +1,75 @@
+// A process of its own for the HTTP row: the server, or the load on it, as the parent asks. Ends when the parent does.
+import { randomBytes } from 'node:crypto'
+import { defineType, Holdfast } from '../dist/index.js'
+import { createServer } from '../dist/server/index.js'
+import { percentile } from './figures.mjs'
+import { makePayload } from './systems/payload.mjs'
+
+const { url } = JSON.parse(process.argv[2])
+const silent = { info() {}, warn() {}, error: console.error }
+let closing = async () => {}
+
+const calls = {
+  async prepare() {
+    const holdfast = new Holdfast({ connectionString: url })
+    await holdfast.migrate()
+    await holdfast.types.ensure([defineType({ type: 'bench' })])
+    await holdfast.close()
+  },
+
+  /** The server as `holdfast start` has it, with the key of a service: its jobs have an owner and its requests are counted. */
+  async serve() {
+    const holdfast = new Holdfast({ connectionString: url })
+    const { key } = await holdfast.access.createKey(
+      { service: 'bench', roles: ['producer'], rateLimit: 1_000_000 },
+      { by: 'the bench' },
+    )
+    const server = createServer(holdfast, { adminKey: randomBytes(24).toString('hex'), logger: silent })
+    const address = await server.listen({ host: '127.0.0.1', port: 0 })
+    closing = async () => {
+      await server.close()
+      await holdfast.close()
+    }
+    return { address, key }
+  },
+
+  /** So many requests a second for so long; or, without a rate, one after the other. */
+  async load({ address, key, rate, seconds, batch }) {
+    // Only here: whoever looks at the rows need not have it.
+    const { default: autocannon } = await import('autocannon')
+    const job = { type: 'bench', payload: makePayload() }
+    const times = []
+    const running = autocannon({
+      url: address + (batch ? '/jobs/batch' : '/jobs'),
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(batch ? { jobs: Array(batch).fill(job) } : job),
+      duration: seconds,
+      // It sends what belongs to a second at its beginning, so many at once: harder than an even rate.
+      connections: rate ? 10 : 1,
+      ...(rate ? { overallRate: rate } : {}),
+    })
+    running.on('response', (_client, _status, _bytes, ms) => times.push(ms))
+    const { non2xx, errors, timeouts, duration } = await running
+    if (non2xx + errors + timeouts > 0 || times.length === 0) {
+      throw new Error(`${times.length} answers, ${non2xx} of them refusals; ${errors} errors, ${timeouts} timeouts`)
+    }
+    // From the times themselves: its own percentiles are whole milliseconds, and under a rate it adds requests that were never
+    // meant to be sent, one for every millisecond that an answer took. That the rate was kept is the caller's to look at.
+    return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), rate: times.length / duration }
+  },
+
+  close: () => closing(),
+}
+
+process.on('message', async ({ id, call, args }) => {
+  try {
+    process.send({ id, result: await calls[call](args) })
+  } catch (error) {
+    process.send({ id, error: error.stack ?? String(error) })
+  }
+  if (call === 'close') process.disconnect()
+})
+process.on('SIGINT', () => {})
+process.on('disconnect', () => process.exit())
+process.send({ ready: true })
