@@ -6,7 +6,16 @@ import { explained } from '../store/sqlstate.js'
 import { type By, named, namedOrNobody } from './by.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
-import { type GateState, gateState, type LaneState, laneState, type Told } from './states.js'
+import {
+  type DepthLimitState,
+  type GateState,
+  gateState,
+  type KeySettings,
+  keySettings,
+  type LaneState,
+  laneState,
+  type Told,
+} from './states.js'
 
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
 
@@ -69,6 +78,22 @@ export class Flow {
   async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who?: By): Promise<void> {
     const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
     await told(this.#store.setDepthLimit(scope, name, readDepth(limit), namedOrNobody(who)))
+  }
+
+  /** The limits of how much may wait, with how much does: of the queue, of lanes, of types. */
+  async depthLimits(): Promise<DepthLimitState[]> {
+    await told(this.#store.measureDepths())
+    return (await told(this.#store.depthLimits())).map(({ scope, age, oldest, ...row }) => ({
+      ...row,
+      scope: scope as DepthLimitState['scope'],
+      oldestMs: oldest === null ? null : Number(oldest),
+      waitsMs: age === null ? null : Number(age),
+    }))
+  }
+
+  /** Keys of the type that are paused, rest, or have a weight of their own, a thousand at most; or the one that is named. */
+  async keys(type: string, key?: string): Promise<KeySettings[]> {
+    return (await told(this.#store.keyStates<Told<KeySettings>>(type, key ?? null))).map(keySettings)
   }
 
   async pauseType(type: string, who: By): Promise<void> {

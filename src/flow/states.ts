@@ -52,6 +52,29 @@ export interface GateState {
   }
 }
 
+/** What was set about one key of a type. */
+export interface KeySettings {
+  key: string
+  /** How many turns it gets for one of a key of weight 1. */
+  weight: number
+  paused: Done | null
+  /** A handler asked to stop the key until then. */
+  restsUntil: Date | null
+}
+
+/** How much may wait in a place, and how much did when it was counted last. Null: not limited. */
+export interface DepthLimitState {
+  scope: 'queue' | 'lane' | 'type'
+  /** Of the lane or type; empty for the queue. */
+  name: string
+  soft: number | null
+  hard: number | null
+  oldestMs: number | null
+  waiting: number
+  /** How long the oldest has waited; null: nothing waits. */
+  waitsMs: number | null
+}
+
 /** The same as the database says it: every moment is a number of milliseconds. */
 export type Told<State> = {
   [Field in keyof State]: State[Field] extends Date
@@ -77,6 +100,10 @@ export function gateState(told: Told<GateState>): GateState {
     stoppedUntil: moment(told.stoppedUntil),
     breaker: { ...told.breaker, openedAt: moment(openedAt), nextProbeAt: moment(nextProbeAt) },
   }
+}
+
+export function keySettings(told: Told<KeySettings>): KeySettings {
+  return { ...told, paused: done(told.paused), restsUntil: moment(told.restsUntil) }
 }
 
 function done(told: Told<Done> | null): Done | null {

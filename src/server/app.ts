@@ -11,6 +11,7 @@ import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems } from './problem.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
+import { adminFlowRoutes } from './routes/admin-flow.js'
 import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
@@ -80,6 +81,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   workerRoutes(app, holdfast, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
+  adminFlowRoutes(app, holdfast)
   adminDlqRoutes(app, holdfast)
   adminAccessRoutes(app, holdfast, callers)
   return app

@@ -50,6 +50,12 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /admin/job-types/:type/resume': 'workers:manage',
   'POST /admin/job-types/:type/breaker': 'workers:manage',
   'PATCH /admin/job-types/:type/limits': 'workers:manage',
+  'GET /admin/job-types/:type/keys': 'workers:view',
+  'POST /admin/job-types/:type/keys/pause': 'workers:manage',
+  'POST /admin/job-types/:type/keys/resume': 'workers:manage',
+  'PUT /admin/job-types/:type/keys/weight': 'workers:manage',
+  'GET /admin/depth-limits': 'workers:view',
+  'PUT /admin/depth-limits': 'workers:manage',
 
   'GET /admin/dlq': 'workers:view',
   'GET /admin/dlq/:id': 'workers:view',

@@ -43,6 +43,16 @@ export class OperatorStore {
     await this.#database.query(statement('setDepthLimit'), [scope, name, soft, hard, oldestMs, who.by, who.why, who.from])
   }
 
+  /** Every limit of how much may wait, with how much did when it was counted last. */
+  async depthLimits(): Promise<DepthRow[]> {
+    return this.#database.query<DepthRow>(statement('readDepthLimits'), [])
+  }
+
+  /** Keys of a type about which something was set, or one key. */
+  async keyStates<State>(type: string, key: string | null): Promise<State[]> {
+    return (await this.#database.query<{ state: State }>(statement('keyStates'), [type, key])).map((row) => row.state)
+  }
+
   /** Every lane as it is now, in the form the statement gives it. */
   async laneStates<State>(): Promise<State[]> {
     return (await this.#database.query<{ state: State }>(statement('laneStates'), [])).map((row) => row.state)

@@ -17,6 +17,7 @@ const names = [
   'jobs', 'why', 'slots', 'worker_slots', 'poll', 'lease', 'enabled', 'ageing', 'unsafe', 'action', 'rate', 'max_running', 'breaker',
   'service', 'roles', 'types', 'rate_limit', 'expires', 'permissions', 'grace', 'quorum', 'key', 'by', 'count', 'per', '__proto__', 'x',
   'filter', 'dry_run', 'at_most', 'worker', 'leases', 'results', 'said', 'limit', 'holding', 'name', 'result', 'error', 'checkpoint',
+  'scope', 'soft', 'hard', 'oldest', 'weight', 'confirm', 'subject', 'sensitive',
 ] // biome-ignore format: a list
 const queryNames = [
   'limit', 'cursor', 'status', 'type', 'owner', 'payload', 'created_after', 'created_before', 'timeout', 'why', 'service', 'actor',
@@ -29,6 +30,10 @@ const wanted: Record<string, (known: Known) => object> = {
   '/jobs': () => ({ type: 'greet', payload: {} }),
   '/jobs/batch': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
   '/session': ({ adminKey }) => ({ key: adminKey }),
+  '/admin/depth-limits': () => ({ scope: 'type', name: 'greet', hard: 1_000_000_000 }),
+  '/admin/job-types/:type/keys/pause': () => ({ key: 'k' }),
+  '/admin/job-types/:type/keys/resume': () => ({ key: 'k' }),
+  '/admin/job-types/:type/keys/weight': () => ({ key: 'k', weight: 2 }),
   '/admin/certificates': () => ({ subject: 'x', service: 'x', roles: ['viewer'] }),
   '/worker/register': () => ({ name: 'w', types: ['greet'] }),
   '/worker/claim': ({ worker }) => ({ worker, limit: 1 }),

@@ -58,6 +58,6 @@ function rateAnswer(rate: GateState['rate']): { count: number; per_ms: number } 
   return rate && { count: rate.count, per_ms: rate.perMs }
 }
 
-function doneAnswer(done: Done | null) {
+export function doneAnswer(done: Done | null) {
   return done && { by: done.by, why: done.why, at: done.at.toISOString() }
 }

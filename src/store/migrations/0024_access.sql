@@ -248,6 +248,12 @@ returns void language plpgsql as $$
 declare
   v_before jsonb := (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name);
 begin
+  -- A limit for what does not exist would limit nothing, and nobody would be told.
+  if p_scope = 'lane' then
+    perform holdfast.lane_named(p_name);
+  elsif p_scope = 'type' then
+    perform holdfast.type_named(p_name);
+  end if;
   insert into holdfast.depth_limits (scope, name, soft, hard, oldest)
   values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond')
   on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest;

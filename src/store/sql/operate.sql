@@ -79,3 +79,17 @@ select jsonb_build_object(
 ) as state
 from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
 where $1::text is null or t.id = holdfast.type_named($1::text) order by t.name
+
+-- name: keyStates
+-- At most a thousand keys of a type that are paused, rest, or have a weight of their own; or one key. Moments are milliseconds
+-- since 1970.
+select jsonb_build_object(
+  'key', k.concurrency_key, 'weight', k.weight,
+  'paused', case when k.paused_at is not null then
+    jsonb_build_object('by', k.paused_by, 'why', k.paused_why, 'at', extract(epoch from k.paused_at) * 1000) end,
+  'restsUntil', case when k.rests_until > holdfast.now() then extract(epoch from k.rests_until) * 1000 end
+) as state
+from holdfast.keys as k
+where k.type_id = holdfast.type_named($1::text) and ($2::text is null or k.concurrency_key = $2::text)
+  and ($2::text is not null or k.paused_at is not null or k.weight <> 1 or k.rests_until > holdfast.now())
+order by k.concurrency_key limit 1000

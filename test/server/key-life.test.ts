@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Contract, contractOf } from '../support/contract.js'
+import { eventually } from '../support/facts.js'
+import { type Serving, serve } from '../support/serving.js'
+
+let serving: Serving
+let call: Contract
+beforeAll(async () => {
+  serving = await serve()
+  call = await contractOf(serving)
+})
+afterAll(() => serving.end())
+
+const viewer = async (service: string, more: object = {}) =>
+  (await call('POST', '/admin/keys', { service, roles: ['viewer', 'producer'], ...more })).body as { id: number; key: string }
+/** Of a type nobody registered, so that nothing is stored; each job is paid for all the same. */
+const batch = (count: number) => ({ jobs: Array.from({ length: count }, () => ({ type: 'nobody_knows', payload: {} })) })
+
+describe('the requests a second of a service', () => {
+  test('are a thousand where nobody said otherwise: a thousand at once are let in, ten times as many are not', async () => {
+    const { key } = await viewer('usual')
+    const answers = await Promise.all(Array.from({ length: 100 }, () => call('POST', '/jobs/batch', batch(100), key)))
+    const passed = answers.filter(({ status }) => status === 422)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(passed.length).toBeGreaterThanOrEqual(10)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(passed.length + refused.length).toBe(100)
+    expect(refused[0]?.body).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('1000 requests a second') })
+  })
+
+  test('are shared by its two keys: a second key is no second share; another service has its own', async () => {
+    const first = await viewer('twofold', { rate_limit: 5 })
+    const second = (await call('POST', `/admin/keys/${first.id}/rotate`, {})).body as { key: string }
+    const other = await viewer('onefold', { rate_limit: 5 })
+    for (const { key } of [first, second, other]) expect((await call('GET', '/session', undefined, key)).status).toBe(200)
+    expect((await call('POST', '/jobs/batch', batch(100), first.key)).status).toBe(422)
+    expect((await call('GET', '/session', undefined, second.key)).status).toBe(429)
+    expect((await call('GET', '/session', undefined, other.key)).status).toBe(200)
+  })
+
+  test('go on being counted when the key is looked up again', async () => {
+    const { key } = await viewer('patient', { rate_limit: 5 })
+    expect((await call('POST', '/jobs/batch', batch(100), key)).status).toBe(422)
+    // Forgets what it knows of every key.
+    await viewer('reason-to-forget')
+    expect((await call('GET', '/session', undefined, key)).status).toBe(429)
+  })
+})
+
+describe('a rotation', () => {
+  test('lets both keys in until the grace is over, and a third is refused', async () => {
+    const other = await serve()
+    onTestFinished(() => other.end())
+    const ask = async (method: string, path: string, body?: object, key?: string) => {
+      const response = await other.call(method, path, body, key)
+      return { status: response.status, body: (await response.json()) as Record<string, string> }
+    }
+    const first = (await ask('POST', '/admin/keys', { service: 'billing', roles: ['viewer'] })).body
+    const second = (await ask('POST', `/admin/keys/${first.id}/rotate`, { grace: '1h' })).body
+    const statuses = async () =>
+      Promise.all([first, second].map(async ({ key }) => (await ask('GET', '/session', undefined, key)).status))
+    expect(await statuses()).toEqual([200, 200])
+    expect((await ask('POST', `/admin/keys/${second.id}/rotate`, {})).body).toMatchObject({ status: 409, code: 'conflict' })
+    await other.holdfast.store.moveClock({ byMs: 3_600_001 })
+    await eventually(async () => (await statuses()).join() === '401,200')
+    expect((await ask('POST', `/admin/keys/${second.id}/rotate`, {})).status).toBe(201)
+  })
+})
+
+describe('when a key was used last', () => {
+  test('is shown to the minute, of each key by itself, and goes on with time', async () => {
+    const other = await serve()
+    onTestFinished(() => other.end())
+    const { access, store } = other.holdfast
+    const key = await access.createKey({ service: 'mailer', roles: ['viewer'] }, { by: 'ada' })
+    await access.createKey({ service: 'mailer', roles: ['viewer'] }, { by: 'ada' })
+    const used = async (): Promise<(string | null)[]> => {
+      const response = await other.call('GET', '/admin/keys?service=mailer')
+      return ((await response.json()) as { keys: { last_used_at: string | null }[] }).keys.map((one) => one.last_used_at)
+    }
+    expect(await used()).toEqual([null, null])
+    expect((await other.call('GET', '/session', undefined, key.key)).status).toBe(200)
+    const [first, never] = await used()
+    expect(first).toMatch(/:00\.000Z$/)
+    expect(never).toBeNull()
+    await store.moveClock({ byMs: 10 * 60_000 })
+    await eventually(async () => {
+      await other.call('GET', '/session', undefined, key.key)
+      return Date.parse((await used())[0] as string) - Date.parse(first as string) >= 10 * 60_000
+    })
+  })
+})
