@@ -81,7 +81,8 @@ export class Stage {
     const holdfast = this.producer(url)
     for (let tries = 1; ; tries++) {
       try {
-        const worker = await this.startWorker(holdfast, [this.work], { ...quickWorker, ...options })
+        const lease = this.patient ? { lease: '3s' } : {}
+        const worker = await this.startWorker(holdfast, [this.work], { ...quickWorker, ...lease, ...options })
         this.onClose(() => worker.stop({ now: true }))
         return worker
       } catch (error) {

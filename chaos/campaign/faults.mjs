@@ -22,7 +22,8 @@ export const faults = {
     field.note({ kind: 'asked', call, count: 1 })
     const { id: job, status } = await holdfast.enqueue(types.work, payload, { maxAttempts: 2, priority: 9 })
     field.note({ kind: 'acknowledged', call, job, status, payload: fingerprint(payload), ends: 'dead' })
-    for (let left = 30_000; left > 0 && (await holdfast.job(job)).status !== 'dead'; left -= 200) {
+    const isDead = () => holdfast.job(job).then((story) => story.status === 'dead', () => false) // biome-ignore format: one thought
+    for (let left = 30_000; left > 0 && !(await isDead()); left -= 200) {
       if (field.fleet.of('worker').length < wanted) await field.startWorker()
       await pause(200)
     }
@@ -58,6 +59,12 @@ export const faults = {
     await field.fleet.kill(victim)
     field.note({ kind: 'killed', pid: victim.pid })
     await field.startWorker({ skewMs: pick([-7_200_000, 7_200_000], random) })
+  },
+  async 'kill-remote-worker'(field, random) {
+    const victim = pick(field.fleet.of('remote-worker'), random)
+    await field.fleet.kill(victim)
+    field.note({ kind: 'killed', pid: victim.pid })
+    await field.startRemoteWorker()
   },
   async 'kill-producer'(field, random) {
     const victim = pick(field.fleet.of('producer'), random)

@@ -77,6 +77,11 @@ export class Field {
     return this.fleet.start('http-server', { url: this.url, port: this.httpPort, adminKey, holdfast })
   }
 
+  startRemoteWorker() {
+    const address = `http://127.0.0.1:${this.httpPort}`
+    return this.fleet.start('remote-worker', { address, adminKey, ledger: this.ledger.path, sinkPort: this.sink.port })
+  }
+
   startHttpProducer(seed, pauseMs = 60) {
     const address = `http://127.0.0.1:${this.httpPort}`
     return this.fleet.start('http-producer', { address, adminKey, ledger: this.ledger.path, seed, pauseMs })
@@ -125,12 +130,13 @@ export class Field {
   /** No more is asked for; what was is to come to its end, and everybody goes. `judged`: what of the history is checked. */
   async finish(facts = [], judged = (history) => history) {
     for (const busy of asking.flatMap((role) => this.fleet.of(role))) await this.fleet.stop(busy)
-    for (const server of this.fleet.of('http-server'))
-      if (!(await this.fleet.stop(server))) facts.push(`I14: the HTTP server ${server.pid} did not stop when it was told to`)
     for (let left = drainWithinMs; left > 0; left -= 250) {
       if ((await this.admin(unfinished)).length === 0) break
       await pause(250)
     }
+    // First those who need the server to say how their jobs ended.
+    for (const member of ['remote-worker', 'http-server'].flatMap((role) => this.fleet.of(role)))
+      if (!(await this.fleet.stop(member))) facts.push(`I14: ${member.role} ${member.pid} did not stop when it was told to`)
     for (const worker of this.fleet.of('worker')) {
       if (!(await this.#saysItIsWell(worker))) facts.push(`I14: worker ${worker.pid} still calls itself unhealthy`)
       const stopped = await this.fleet.stop(worker)

@@ -24,11 +24,12 @@ const mixed = (number) => ({
     const plan = long
       ? [...shuffled(names, random), ...shuffled(names, random), ...shuffled(names, random)]
       : shuffled(names, random)
-    const server = await startServer({ settings: { ...durable, max_connections: '60' } })
+    const server = await startServer({ settings: { ...durable, max_connections: '100' } })
     const field = await Field.open(server)
     try {
       await Promise.all([field.startWorker(), field.startWorker(), field.startWorker(), field.startHttpServer()])
       await Promise.all([field.startProducer(seed), field.startProducer(seed + 1), field.startCanceller(seed)])
+      await Promise.all([field.startRemoteWorker(), field.startRemoteWorker()])
       await field.startHttpProducer(seed)
       const facts = []
       for (const name of plan) {

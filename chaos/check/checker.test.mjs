@@ -131,6 +131,21 @@ describe('what faults make happen and the promise allows is no violation:', () =
     expect(check(story({ entries, attempts: [expired, { ...attempt, attempt: 2 }] })).I6.violations).toEqual([])
   })
 
+  test('a retry at once after the lease of an attempt had run out, whatever its handler did then', () => {
+    const entries = [asked, { ...ack, backoffMs: 200 }, start, { ...finish, kind: 'threw', at: 14 }, second]
+    expect(check(story({ entries, attempts: [expired, { ...attempt, attempt: 2 }] })).I15.violations).toEqual([])
+  })
+
+  test('a job that was replayed and spent its attempts twice', () => {
+    const [reviving, failed] = [
+      { kind: 'reviving', job: 'j' },
+      { ...attempt, outcome: 'failed' },
+    ]
+    const changes = { jobs: [{ ...row, maxAttempts: 1 }], attempts: [failed, attempt] }
+    expect(check(story({ ...changes, entries: [asked, ack, start, reviving, start] })).I8.violations).toEqual([])
+    expect(check(story(changes)).I8.violations).not.toEqual([])
+  })
+
   test('a job of a call that failed and was committed all the same', () => {
     const entries = [asked, { kind: 'in_doubt', call: 1 }, start, effect, finish]
     expect(violations(story({ entries }))).toEqual([])

@@ -104,7 +104,9 @@ export const I14 = {
 export const I15 = {
   says: 'nothing runs before its time, by the clock of the database',
   *check(history) {
-    const { starts, throws, acknowledged, of } = byJob(history)
+    const { starts, throws, acknowledged, attempts, of } = byJob(history)
+    // Of a worker that lost its lease it does not matter how its handler ended: the job was free from then on.
+    const gaveUp = (job, attempt) => attempts.get(job)?.some((row) => row.attempt === attempt && row.outcome === 'lease_expired')
     const hurried = group(of('hurried'), ({ job }) => job)
     for (const [job, [{ notBefore: asked, backoffMs }]] of acknowledged) {
       // Whether or not the person who gave it another time was told so.
@@ -115,7 +117,7 @@ export const I15 = {
       }
       for (const failed of backoffMs === undefined ? [] : (throws.get(job) ?? [])) {
         const next = begun.find(({ attempt, at }) => attempt === failed.attempt + 1 && at > failed.at)
-        if (!next) continue
+        if (!next || gaveUp(job, failed.attempt)) continue
         yield next.at - failed.at >= backoffMs - 1 ||
           `attempt ${next.attempt} of ${job} came ${Math.round(next.at - failed.at)} ms after the failure, and not ${backoffMs}`
       }

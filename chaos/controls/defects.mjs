@@ -2,7 +2,7 @@
 import { defectsInFlow } from './defects-in-flow.mjs'
 import { defectsInSql } from './defects-in-sql.mjs'
 import { inModule, wrapping } from './patches.mjs'
-import { cutAfterCommit, cutBeforeCommit, longJob, lostListener, oldDay, quiet, rollback } from './stories.mjs'
+import { cutAfterCommit, cutBeforeCommit, dueLater, longJob, lostListener, oldDay, quiet, rollback } from './stories.mjs'
 
 const hourMs = 3_600_000
 
@@ -48,7 +48,7 @@ const defectsInCode = [
     // The producer's clock is an hour behind; the database is told a time instead of a delay.
     name: 'due-by-the-application-clock',
     caughtBy: 'I15',
-    story: quiet,
+    story: dueLater,
     put: wrapping(({ store }) => {
       const enqueue = store.enqueue.bind(store)
       store.enqueue = (jobs, options) => {

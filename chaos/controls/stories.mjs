@@ -36,10 +36,17 @@ export async function quiet(stage) {
   ])
 }
 
+/** Jobs that are due much later than a busy machine would be late by itself. */
+export async function dueLater(stage) {
+  stage.promises.undisturbed = true
+  await stage.worker(stage.url, patient)
+  await enqueue(stage, Array(2).fill({ options: { delay: 10_000, maxAttempts: 20 } }))
+}
+
 /** Jobs that are to be tried again much later than a busy machine would be late by itself. */
 export async function lateRetry(stage) {
   stage.promises.undisturbed = true
-  stage.retryAfter(2_000)
+  stage.retryAfter(5_000)
   await stage.worker(stage.url, patient)
   await enqueue(stage, Array(3).fill({ failUntil: 1 }))
 }

@@ -1,4 +1,4 @@
-// Somebody who enqueues over HTTP, in a process of its own. Its one argument is JSON: { address, adminKey, ledger, seed,
+// Somebody who enqueues over HTTP, for workers here and for those behind HTTP, in a process of its own. Its one argument is JSON: { address, adminKey, ledger, seed,
 // pauseMs }. What was answered with 201 or 200 is acknowledged; what was not answered is asked again where it has a key.
 import { setTimeout as pause } from 'node:timers/promises'
 import { fingerprint } from '../evidence/fingerprint.mjs'
@@ -37,7 +37,12 @@ async function enqueue(n) {
   const { payload: given, ends } = pick(kinds, random)()
   const payload = { call, ...given }
   const key = random() < 0.5 ? call : undefined
-  const body = JSON.stringify({ type: 'work', payload, max_attempts: 20, ...(key ? { idempotency_key: key } : {}) })
+  const body = JSON.stringify({
+    type: pick(['work', 'afar'], random),
+    payload,
+    max_attempts: 20,
+    ...(key ? { idempotency_key: key } : {}),
+  })
   note({ kind: 'asked', call, count: 1 })
   let told = await ask(body)
   for (let tries = 1; key && !told && tries < 20 && !stopping; tries++) {
