@@ -10,6 +10,7 @@ import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems } from './problem.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
+import { adminAlertRoutes } from './routes/admin-alerts.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
@@ -71,6 +72,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
   adminDlqRoutes(app, holdfast)
+  adminAlertRoutes(app, holdfast)
   adminAccessRoutes(app, holdfast, callers)
   return app
 }

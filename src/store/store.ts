@@ -2,6 +2,7 @@ import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
+import { AlertStore } from './alert-store.js'
 import { unlessAllNull } from './array-literal.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
@@ -45,6 +46,7 @@ export class Store {
   readonly remote: RemoteStore
   readonly access: AccessStore
   readonly metrics: MetricsStore
+  readonly alerts: AlertStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -56,6 +58,7 @@ export class Store {
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)
     this.metrics = new MetricsStore(this.database)
+    this.alerts = new AlertStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */

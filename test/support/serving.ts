@@ -1,4 +1,4 @@
-import { Holdfast } from 'holdfast'
+import { Holdfast, type HoldfastOptions } from 'holdfast'
 import { createServer, type ServerOptions } from 'holdfast/server'
 import { makeScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
@@ -7,9 +7,9 @@ export const adminKey = 'hf_a-key-that-is-long-enough'
 export const quiet = { info() {}, warn() {}, error() {} }
 
 /** A server with a database of its own, listening on a free port of this machine. */
-export async function serve(options: Partial<ServerOptions> = {}) {
+export async function serve(options: Partial<ServerOptions> = {}, more: HoldfastOptions = {}) {
   const scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-  const holdfast = new Holdfast({ connectionString: scratch.connectionString })
+  const holdfast = new Holdfast({ connectionString: scratch.connectionString, ...more })
   const sql = new pg.Client({ connectionString: scratch.connectionString })
   sql.on('error', () => {})
   await sql.connect()
