@@ -1,51 +1,110 @@
-// Writes the latest report into the page about it: node chaos/page.mjs
-import { readFileSync, writeFileSync } from 'node:fs'
+// Writes the latest reports into the page about them: node chaos/page.mjs
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 const page = new URL('../docs/reliability.md', import.meta.url)
-const report = JSON.parse(readFileSync(new URL('./results/latest.json', import.meta.url), 'utf8'))
+const results = (name) => new URL(`./results/${name}.json`, import.meta.url)
+const read = (name) => (existsSync(results(name)) ? JSON.parse(readFileSync(results(name), 'utf8')) : undefined)
 const number = (value) => value.toLocaleString('en')
+const percent = (ratio) => `${Math.round(ratio * 1000) / 10} %`
 const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+const sum = (values) => Object.values(values).reduce((total, value) => total + value, 0)
 
-const { seed, length, seconds, cores, loadBefore, node, faults, controls, notRun, failures } = report
-const struck = Object.values(faults).reduce((sum, times) => sum + times, 0)
-const violated = Object.values(report.invariants).reduce((sum, { violations }) => sum + violations, 0)
-const caught = Object.values(controls).filter(({ caughtBy }) => caughtBy !== null).length
-const all = Object.keys(controls).length
-
-const text = `The ${length} run with seed ${seed}: ${seconds} s on ${cores} cores, which others used as well (load average before it: ${loadBefore}); Node ${node}.
-**${number(struck)} faults, ${number(report.jobsAcknowledged)} jobs acknowledged, ${number(report.executions)} executions, ${violated} violations.**
-
-${table(
-  ['fault', 'times'],
-  Object.entries(faults)
-    .sort()
-    .map(([name, times]) => [name, number(times)]),
-)}
-
-${table(
-  ['invariant', 'put to the test', 'violations'],
-  Object.entries(report.invariants).map(([name, { says, checked, violations }]) => [
-    `${name} ${says}`,
-    number(checked),
-    checked === 0 ? 'not tested yet' : violations,
-  ]),
-)}
-
-${table(
-  ['scenario', 'jobs/s before', 'jobs/s after or under pressure', 'ratio to what was offered'],
-  Object.entries(report.scenarios).map(([name, { before, during, ratio }]) => [
-    `\`${name}\``,
-    number(before),
-    number(during),
-    `${Math.round(ratio * 100)} %`,
-  ]),
-)}
-
-${caught === all ? `All ${all} negative controls were caught by the invariant they name.` : `Of ${all} negative controls ${caught} were caught by the invariant they name.`}
-${notRun.length === 0 ? 'Every part of the run was run.' : `Not run: ${notRun.map(({ name, why }) => `\`${name}\` (${why})`).join('; ')}.`}
-${failures.length === 0 ? 'Nothing failed.' : `What failed:\n\n${failures.map(({ name, violations }) => `- \`${name}\`: ${violations[0].split('\n')[0]}`).join('\n')}`}
-
-With ${number(struck)} faults and no violation, the bound explained below is ${(300 / struck).toFixed(1)} %.`
+const latest = read('latest')
+const long = read('long')
+/** The longer one first: it says more. What is in it once is not said twice. */
+const runs = [long, latest].filter((run, n, all) => run && all.findIndex((other) => other?.finished === run.finished) === n)
+const sections = [...runs.map(describeRun), describeSoak(long?.soak ?? read('soak')?.soak)].filter(Boolean)
 
 const [before, rest] = readFileSync(page, 'utf8').split(/(?<=<!-- report: made by node chaos\/page\.mjs -->\n)/)
-writeFileSync(page, `${before}\n${text}\n\n${rest.slice(rest.indexOf('<!-- end of report -->'))}`)
+writeFileSync(page, `${before}\n${sections.join('\n\n')}\n\n${rest.slice(rest.indexOf('<!-- end of report -->'))}`)
+
+function describeRun(report) {
+  const { seed, length, minutes, seconds, cores, loadBefore, node, faults, notRun, failures, asynchronousLoss } = report
+  const struck = sum(faults)
+  const violated = Object.values(report.invariants).reduce((total, { violations }) => total + violations, 0)
+  return [
+    `### The ${length} run${minutes ? ` of ${minutes} minutes` : ''}, seed ${seed}`,
+    `${day(report)}${number(seconds)} s on ${cores} cores, which others used as well (load average before it: ${loadBefore}); Node ${node}.
+**${number(struck)} faults, ${number(report.jobsAcknowledged)} jobs acknowledged, ${number(report.executions)} executions, ${violated} violations.**
+${bound(struck, violated)}`,
+    describeSweep(report.sweep),
+    describeControls(report.controls),
+    notRun.length === 0
+      ? 'Every part of the run was run.'
+      : `Not run: ${notRun.map(({ name, why }) => `\`${name}\` (${why})`).join('; ')}.`,
+    failures.length === 0
+      ? 'Nothing failed.'
+      : `What failed:\n\n${failures.map(({ name, violations }) => `- \`${name}\`: ${violations[0].split('\n')[0]}`).join('\n')}`,
+    asynchronousLoss &&
+      `A standby that was not waited for was cut off and promoted: of ${number(asynchronousLoss.acknowledged)} jobs that were acknowledged meanwhile
+${number(asynchronousLoss.lost)} are lost, and nothing else is.`,
+    table(
+      ['fault', 'times'],
+      Object.entries(faults)
+        .sort()
+        .map(([name, times]) => [name, number(times)]),
+    ),
+    table(
+      ['invariant', 'put to the test', 'violations'],
+      Object.entries(report.invariants).map(([name, { says, checked, violations }]) => [
+        `${name} ${says}`,
+        number(checked),
+        checked === 0 ? 'not tested yet' : violations,
+      ]),
+    ),
+    table(
+      ['scenario', 'jobs/s before', 'jobs/s after or under pressure', 'ratio to what was offered'],
+      Object.entries(report.scenarios).map(([name, { before: calm, during, ratio, firstRatio }]) => [
+        `\`${name}\``,
+        number(calm),
+        number(during),
+        `${percent(ratio)}${firstRatio === undefined ? '' : ` (at the first try ${percent(firstRatio)})`}`,
+      ]),
+    ),
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+function day({ finished }) {
+  return finished ? `${finished.slice(0, 10)}: ` : ''
+}
+
+function bound(struck, violated) {
+  if (violated > 0) return `A run with violations has no bound: they are to be understood first.`
+  return `None in ${number(struck)}: with 95 % confidence less than ${(300 / struck).toFixed(struck > 1_000 ? 2 : 1)} % of such faults break an invariant (3 ⁄ n, explained below).`
+}
+
+function describeSweep(sweep) {
+  if (!sweep) return undefined
+  const part =
+    sweep.cases === sweep.of
+      ? `all ${number(sweep.of)} cases`
+      : `a sample of ${number(sweep.cases)} of the ${number(sweep.of)} cases, chosen by the seed,`
+  return `Boundary sweep: ${part} of ${sweep.operations} operations.`
+}
+
+function describeControls(controls) {
+  const caught = Object.values(controls).filter(({ caughtBy }) => caughtBy !== null).length
+  const all = Object.keys(controls).length
+  return caught === all
+    ? `All ${all} deliberate defects were caught by the invariant they name.`
+    : `Of ${all} deliberate defects ${caught} were caught by the invariant they name.`
+}
+
+function describeSoak(soak) {
+  if (!soak) return undefined
+  const rows = Object.entries(soak.series).map(([name, { first, last, growth, flat }]) => [
+    name,
+    number(Math.round(first * 100) / 100),
+    number(Math.round(last * 100) / 100),
+    percent(growth),
+    flat ? 'yes' : '**no**',
+  ])
+  return [
+    '### The soak',
+    `${number(soak.minutes)} minutes at ${number(soak.perSecond)} jobs a second, ${number(soak.jobs)} jobs. Growth is that of the median from the second quarter
+of the time to the last one; what is too small to matter counts as none.`,
+    table(['what', 'at first', 'at last', 'growth', 'flat'], rows),
+  ].join('\n\n')
+}

@@ -10,6 +10,14 @@ export function describeVersions() {
   return { holdfast: version, node: process.version, cores: cpus().length, loadBefore }
 }
 
+/** What a violation was found in: moments differ from run to run, so that it may not show again. */
+function keep(name, history) {
+  const file = new URL(`./results/failed/${name.replaceAll('/', '.')}.json`, import.meta.url)
+  mkdirSync(new URL('.', file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(history, null, 1)}\n`)
+  console.log(`  its ledger and the state of its database are in chaos/results/failed/${name.replaceAll('/', '.')}.json`)
+}
+
 export class Report {
   #begun = performance.now()
   faults = {}
@@ -18,7 +26,11 @@ export class Report {
   cases = 0
   scenarios = {}
   controls = {}
+  /** How many cases were run of how many there are, and of how many operations. */
+  sweep = undefined
   soak = undefined
+  /** What the asynchronous standby lost, as it must. */
+  asynchronousLoss = undefined
   notRun = []
   failures = []
   invariants = Object.fromEntries(
@@ -34,8 +46,8 @@ export class Report {
     this.faults[kind] = (this.faults[kind] ?? 0) + times
   }
 
-  /** One case or campaign with what its checker said. `facts` are violations beyond the invariants. */
-  add(name, { verdicts, facts = [], acknowledged = 0, executions = 0 }) {
+  /** One case or campaign with what its checker said. `facts` are violations beyond the invariants; `history` is the evidence. */
+  add(name, { verdicts, facts = [], acknowledged = 0, executions = 0, history }) {
     this.cases += 1
     this.acknowledged += acknowledged
     this.executions += executions
@@ -46,6 +58,7 @@ export class Report {
       found.push(...violations.slice(0, 5).map((text) => `${invariant}: ${text}`))
     }
     this.fail(name, found)
+    if (found.length > 0 && history) keep(name, history)
     return found
   }
 
@@ -65,12 +78,12 @@ export class Report {
   }
 
   write(file) {
-    const { options, versions, seconds, cases, faults, acknowledged, executions, scenarios, controls, soak, notRun, failures } =
+    const { options, versions, seconds, cases, faults, sweep, scenarios, controls, soak, asynchronousLoss, notRun, failures } =
       this
-    const { seed, long, only } = options
+    const { seed, long, only, minutes } = options
     const result = {
-      seed, length: long ? 'long' : 'short', ...(only ? { only } : {}), ...versions, seconds, cases, faults, jobsAcknowledged: acknowledged,
-      executions, invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), notRun, failures,
+      seed, length: long ? 'long' : 'short', ...(minutes ? { minutes } : {}), ...(only ? { only } : {}), finished: new Date().toISOString(), ...versions, seconds, cases, faults, jobsAcknowledged: this.acknowledged,
+      executions: this.executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
     } // biome-ignore format: the order of the report
     mkdirSync(new URL('.', file), { recursive: true })
     writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)

@@ -1,4 +1,4 @@
-// npm run chaos [-- --long] [--seed N] [--only NAME] [--list]: breaks everything that can be broken and holds what is left
+// npm run chaos [-- --long [--minutes N]] [--seed N] [--only NAME] [--list]: breaks everything that can be broken and holds what is left
 // against the invariants. README.md in this folder is the map.
 import { campaigns } from './campaign/part.mjs'
 import { controlsPart } from './controls/part.mjs'
@@ -32,8 +32,9 @@ if (options.list) {
     console.log(`${part.name}: ${Math.round((performance.now() - begun) / 1000)} s`)
   }
   report.print()
-  // A part of the run is no report of the whole.
-  report.write(new URL(options.only ? './results/part.json' : './results/latest.json', import.meta.url))
+  // A part of the run is no report of the whole; of the soak it is, since nothing else belongs to it.
+  const names = options.only ? [options.only.startsWith('soak') ? 'soak' : 'part'] : ['latest', ...(options.long ? ['long'] : [])]
+  for (const name of names) report.write(new URL(`./results/${name}.json`, import.meta.url))
   // What a case that stood still has left open must not keep the run alive.
   process.exit(report.failures.length === 0 ? 0 : 1)
 }

@@ -11,7 +11,7 @@ import { readHistory, unfinished } from './check/state.mjs'
 import { fingerprint } from './evidence/fingerprint.mjs'
 import { now, openLedger } from './evidence/ledger.mjs'
 import { EffectSink } from './evidence/sink.mjs'
-import { backoffMs, makeWork, work } from './load/handler.mjs'
+import { backoffFor, backoffMs, makeWork, work } from './load/handler.mjs'
 
 const silent = { info() {}, warn() {}, error() {} }
 /** Leases of seconds instead of minutes: what is lost on the way is found again within the case. */
@@ -28,6 +28,7 @@ export class Stage {
   wrap = () => {}
   gates = new Map()
   promises = {}
+  backoffMs = backoffMs
   #closing = []
 
   static async open(serverUrl, { empty = false } = {}) {
@@ -50,9 +51,16 @@ export class Stage {
     stage.#closing.push(() => stage.pool.end())
     stage.note = (entry) => stage.ledger.note(entry)
     stage.sink = new EffectSink(stage.note)
-    stage.work = makeWork({ note: stage.note, sink: stage.sink, gates: stage.gates })
+    stage.retryAfter(backoffMs)
     if (empty) await stage.sql('drop schema holdfast cascade')
     return stage
+  }
+
+  /** What fails is tried again after so long, by the workers that are started from now on. */
+  retryAfter(ms) {
+    const { note, sink, gates } = this
+    this.backoffMs = ms
+    this.work = makeWork({ note, sink, gates, definition: { type: 'work', backoff: backoffFor(ms) } })
   }
 
   async sql(text, values = []) {
@@ -99,7 +107,7 @@ export class Stage {
    * Enqueues as a producer who keeps books: first that it asks, then what it was told. `perform` gets the requests and
    * answers like enqueueMany. Answers undefined where the call failed.
    */
-  async enqueue(perform, specs, { key } = {}) {
+  async enqueue(perform, specs, { key, pace } = {}) {
     const call = ++calls
     const requests = specs.map(({ options = {}, ends, ...payload }) =>
       work.job({ call, ...payload }, { maxAttempts: 20, ...options }),
@@ -117,7 +125,8 @@ export class Stage {
       return undefined
     }
     for (const [at, { id: job, status }] of answers.entries()) {
-      const { payload, delay, idempotencyKey, unique: rule } = requests[at]
+      const { payload, idempotencyKey, unique: rule } = requests[at]
+      const delay = pace ? Math.floor((at * 1_000) / pace) : requests[at].delay
       // A job that can be given another payload may have been, by a call that was told nothing.
       const mayChange = rule && !['reject', 'existing'].includes(rule.onConflict)
       const { ends } = specs[at]
@@ -127,7 +136,7 @@ export class Stage {
         job,
         status,
         ...(mayChange ? {} : { payload: fingerprint(payload) }),
-        backoffMs,
+        backoffMs: this.backoffMs,
         ...about,
         ...(rule ? { policy: rule.onConflict } : {}),
         ...(idempotencyKey ? { key: idempotencyKey } : {}),

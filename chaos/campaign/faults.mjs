@@ -46,6 +46,13 @@ export const faults = {
     await field.fleet.stop(pick(field.fleet.of('worker'), random))
     await field.startWorker()
   },
+  /** While it works, its clock goes two hours ahead, and back again. */
+  async 'clock-jump'(field, random) {
+    const victim = pick(field.fleet.of('worker'), random)
+    victim.child.kill('SIGUSR2')
+    await pause(longerThanALease)
+    victim.child.kill('SIGUSR2')
+  },
   async 'worker-with-a-wrong-clock'(field, random) {
     const victim = pick(field.fleet.of('worker'), random)
     await field.fleet.kill(victim)
@@ -56,6 +63,22 @@ export const faults = {
     const victim = pick(field.fleet.of('producer'), random)
     await field.fleet.kill(victim)
     await field.startProducer(Math.floor(random() * 1e6))
+  },
+  /** In the middle of whatever it was asked; somebody starts it again, as a supervisor does. */
+  async 'kill-server'(field, random) {
+    for (let round = 0; round < 3; round++) {
+      await field.fleet.kill(field.fleet.of('http-server')[0])
+      await pause(random() * 500)
+      await field.startHttpServer()
+      if (!(await field.acknowledgedOverHttp())) throw new Error('no job was taken over HTTP after the server was started again')
+    }
+  },
+  async 'freeze-server'(field) {
+    const [victim] = field.fleet.of('http-server')
+    victim.child.kill('SIGSTOP')
+    await pause(longerThanALease)
+    victim.child.kill('SIGCONT')
+    if (!(await field.acknowledgedOverHttp())) throw new Error('no job was taken over HTTP after the server went on')
   },
   async 'kill-backends'(field, random) {
     const share = pick([0.3, 1], random)

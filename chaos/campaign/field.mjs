@@ -11,20 +11,27 @@ import { openLedger } from '../evidence/ledger.mjs'
 import { EffectSink, serveSink } from '../evidence/sink.mjs'
 import { Fleet } from '../load/fleet.mjs'
 import { lanes, promises } from '../load/types.mjs'
+import { freePort } from '../programs.mjs'
 import { startProxy } from '../wire/proxy.mjs'
 
 const drainWithinMs = 90_000
 /** Leases and timeouts of seconds, so that a campaign of a minute sees what a day of production does. */
 const workerOptions = { lease: '2s', poll: '500ms', concurrency: 10, drain: '5s', unhealthyAfter: '10s' }
 const holdfastOptions = { statementTimeout: '3s' }
+const adminKey = 'chaos-key-of-no-other-use'
+/** Whoever asks for jobs or acts on them; they go before those who do the work. */
+const asking = ['producer', 'http-producer', 'canceller']
 
 export class Field {
   fleet = new Fleet()
   /** To be ended before the last look: what stands between the processes and the server has sessions too. */
   between = []
 
-  /** `through` puts something else between the processes and the proxy of the field, and answers with its address. */
-  static async open(server, { through, settings = {} } = {}) {
+  /**
+   * `through` puts something else between the processes and the proxy of the field, and answers with its address. `version` is
+   * the one of the package that its processes use, if not this one.
+   */
+  static async open(server, { through, settings = {}, version } = {}) {
     const field = new Field()
     field.server = server
     field.directory = mkdtempSync(join(tmpdir(), 'holdfast-campaign-'))
@@ -32,8 +39,10 @@ export class Field {
     field.note = (entry) => field.ledger.note(entry)
     field.sink = await serveSink(new EffectSink(field.note))
     field.proxy = await startProxy(server.port)
+    field.version = version
+    await version?.migrate(server.url)
     const holdfast = new Holdfast({ connectionString: server.url })
-    await holdfast.migrate()
+    if (!version) await holdfast.migrate()
     for (const [lane, fields] of Object.entries(lanes)) await holdfast.flow.setLane(lane, fields, { by: 'chaos', create: true })
     await holdfast.close()
     field.settings = settings
@@ -45,18 +54,37 @@ export class Field {
     const { url, ledger, sink, settings } = this
     const options = { ...workerOptions, ...settings.worker }
     const holdfast = { ...holdfastOptions, ...settings.holdfast }
-    return this.fleet.start('worker', { url, ledger: ledger.path, sinkPort: sink.port, options, holdfast }, harm)
+    const programs = this.version?.programs
+    return this.fleet.start('worker', { url, ledger: ledger.path, sinkPort: sink.port, options, holdfast }, { ...harm, programs })
   }
 
   startProducer(seed, pauseMs = 30) {
     const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
-    return this.fleet.start('producer', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast })
+    const programs = this.version?.programs
+    return this.fleet.start('producer', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast }, { programs })
   }
 
   /** Somebody who cancels what others enqueue. */
   startCanceller(seed, pauseMs = 250) {
     const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
     return this.fleet.start('canceller', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast })
+  }
+
+  /** The HTTP server, always at the same address. */
+  async startHttpServer() {
+    this.httpPort ??= await freePort()
+    const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
+    return this.fleet.start('http-server', { url: this.url, port: this.httpPort, adminKey, holdfast })
+  }
+
+  startHttpProducer(seed, pauseMs = 60) {
+    const address = `http://127.0.0.1:${this.httpPort}`
+    return this.fleet.start('http-producer', { address, adminKey, ledger: this.ledger.path, seed, pauseMs })
+  }
+
+  /** Resolves when one more job was acknowledged over HTTP. False: not within half a minute. */
+  acknowledgedOverHttp() {
+    return this.#countsUp(1, ({ kind, through }) => kind === 'acknowledged' && through === 'http')
   }
 
   /** A statement past everything, for the bench itself. */
@@ -80,19 +108,25 @@ export class Field {
   }
 
   /** Resolves when so many more executions have come to their end. False: not within half a minute. */
-  async progress(count = 20) {
-    const finished = () => this.ledger.entries().filter(({ kind }) => kind === 'finish').length
-    const before = finished()
+  progress(count = 20) {
+    return this.#countsUp(count, ({ kind }) => kind === 'finish')
+  }
+
+  async #countsUp(by, what) {
+    const counted = () => this.ledger.entries().filter(what).length
+    const before = counted()
     for (let waited = 0; waited < 300; waited++) {
-      if (finished() >= before + count) return true
+      if (counted() >= before + by) return true
       await pause(100)
     }
     return false
   }
 
-  /** No more is asked for; what was is to come to its end, and everybody goes. */
-  async finish(facts = []) {
-    for (const busy of [...this.fleet.of('producer'), ...this.fleet.of('canceller')]) await this.fleet.stop(busy)
+  /** No more is asked for; what was is to come to its end, and everybody goes. `judged`: what of the history is checked. */
+  async finish(facts = [], judged = (history) => history) {
+    for (const busy of asking.flatMap((role) => this.fleet.of(role))) await this.fleet.stop(busy)
+    for (const server of this.fleet.of('http-server'))
+      if (!(await this.fleet.stop(server))) facts.push(`I14: the HTTP server ${server.pid} did not stop when it was told to`)
     for (let left = drainWithinMs; left > 0; left -= 250) {
       if ((await this.admin(unfinished)).length === 0) break
       await pause(250)
@@ -103,13 +137,14 @@ export class Field {
       if (!stopped) facts.push(`I14: worker ${worker.pid} did not stop when it was told to`)
     }
     for (const end of this.between.splice(0)) await end()
+    this.proxy.endLost()
     const entries = this.ledger.entries()
     // Whoever ran poison has said so before it died.
     const killed = new Set(entries.filter(({ kind }) => kind === 'killed').map(({ pid }) => pid))
     facts.push(...this.fleet.deserters.filter(({ pid }) => !killed.has(pid)).map(({ how }) => `I14: ${how}`))
     const history = await readHistory(this.server.url, entries, { promises, mayStay: ['chaos admin', 'chaos hoarder'] })
     const count = (kind) => entries.filter((entry) => entry.kind === kind).length
-    return { verdicts: check(history), facts, acknowledged: count('acknowledged'), executions: count('start'), history }
+    return { verdicts: check(judged(history)), facts, acknowledged: count('acknowledged'), executions: count('start'), history }
   }
 
   async #saysItIsWell(worker) {

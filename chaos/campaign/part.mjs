@@ -1,19 +1,23 @@
 // Random campaigns: real processes under load while faults fall by a seeded plan; then everything is healed and checked.
 
 import { within } from '../at-once.mjs'
+import { timeFor } from '../options.mjs'
 import { seeded, shuffled } from '../seeded.mjs'
 import { durable, startServer } from '../server.mjs'
 import { diskFull } from './disk-full.mjs'
 import { faults } from './faults.mjs'
 import { Field } from './field.mjs'
+import { migration } from './migration.mjs'
 import { pgbouncer } from './pgbouncer.mjs'
-import { promotion } from './promotion.mjs'
+import { promotion, promotionAsynchronous } from './promotion.mjs'
 
 const longestMs = 600_000
 
 /** So many campaigns of so many faults each; a short plan holds every kind once. */
 const mixed = (number) => ({
   name: `campaigns/mixed/${number}`,
+  /** What has been done before, with other chances. */
+  again: number > 1,
   async run(seed, report, { long }) {
     const random = seeded(seed + number)
     const names = Object.keys(faults)
@@ -23,8 +27,9 @@ const mixed = (number) => ({
     const server = await startServer({ settings: { ...durable, max_connections: '60' } })
     const field = await Field.open(server)
     try {
-      await Promise.all([field.startWorker(), field.startWorker(), field.startWorker()])
+      await Promise.all([field.startWorker(), field.startWorker(), field.startWorker(), field.startHttpServer()])
       await Promise.all([field.startProducer(seed), field.startProducer(seed + 1), field.startCanceller(seed)])
+      await field.startHttpProducer(seed)
       const facts = []
       for (const name of plan) {
         if (!(await field.progress())) facts.push(`I14: nothing went on before ${name}`)
@@ -39,13 +44,18 @@ const mixed = (number) => ({
   },
 })
 
-const special = [pgbouncer, promotion, diskFull]
+const special = [pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
 
 export const campaigns = {
   name: 'campaigns',
   list: async ({ only, long }) => chosen(only, long).map(({ name }) => name),
   async run(options, report) {
+    const deadline = performance.now() + timeFor('campaigns', options)
     for (const campaign of chosen(options.only, options.long)) {
+      if (campaign.again && performance.now() > deadline) {
+        report.skip(campaign.name, 'the time of the campaigns was over')
+        continue
+      }
       const cannot = await campaign.cannotRun?.()
       if (cannot) {
         report.skip(campaign.name, cannot)
@@ -66,6 +76,7 @@ export const campaigns = {
 }
 
 function chosen(only, long) {
-  const all = [...Array.from({ length: long ? 12 : 1 }, (_, n) => mixed(n + 1)), ...special]
+  const [first, ...more] = Array.from({ length: long ? 12 : 1 }, (_, n) => mixed(n + 1))
+  const all = [first, ...special, ...more]
   return all.filter(({ name }) => name.startsWith(only))
 }

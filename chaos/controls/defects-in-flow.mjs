@@ -6,13 +6,6 @@ const freed = 'delete from holdfast.held as h where h.job_id = any (p_passed)'
 const another = 'select o.job_id from holdfast.held as o where o.lease_id is not null and o.job_id <> all (p_passed) limit 1'
 const stands = 'case when v_first_is = any (p_unique.states) then v_first when'
 
-/** Several patches that are one defect together. */
-const all =
-  (...puts) =>
-  async (stage) => {
-    for (const put of puts) await put(stage)
-  }
-
 export const defectsInFlow = [
   {
     name: 'slot-released-twice',
@@ -44,8 +37,8 @@ export const defectsInFlow = [
     name: 'rate-counted-at-the-end',
     caughtBy: 'I11',
     story: twoInThreeSeconds,
-    put: all(
-      inSql('claim_jobs', 'where g.rate_count is not null or g.key_rate_count is not null', 'where false'),
+    put: [
+      inSql('count_starts', 'where g.rate_count is not null or g.key_rate_count is not null', 'where false'),
       inSql(
         'free_slots',
         `${freed} returning h.type_id, h.concurrency_key`,
@@ -53,7 +46,7 @@ export const defectsInFlow = [
          ), counted as (
            insert into holdfast.starts (type_id, concurrency_key, at) select f.type_id, f.concurrency_key, holdfast.now() from freed as f`,
       ),
-    ),
+    ],
   },
   {
     name: 'cancel-overwritten-by-completion',
@@ -80,7 +73,7 @@ export const defectsInFlow = [
     caughtBy: 'I2',
     story: cancelWhileRunning,
     drainMs: 10_000,
-    put: inSql('settle_jobs', 'free_slots(v_ended || v_cancelled, v_passed || v_cancelled)', 'free_slots(v_ended, v_passed)'),
+    put: inSql('settle_jobs', /free_slots\((\w+) \|\| v_cancelled, (\w+) \|\| v_cancelled\)/g, 'free_slots($1, $2)'),
   },
   {
     name: 'unique-key-never-freed',

@@ -1,25 +1,19 @@
 // Defects in the functions of the database.
 import { inSql } from './patches.mjs'
-import { lateResult, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
-
-const settledBy = 'q.job_id = s.job_id and q.lease_id = s.lease_id'
+import { lateResult, lateRetry, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
 
 export const defectsInSql = [
   {
     name: 'settle-without-fence',
     caughtBy: 'I4',
     story: lateResult,
-    put: inSql(
-      'settle_jobs',
-      `where ${settledBy} and (s.move <> 'hand_back'`,
-      `where q.job_id = s.job_id and (s.move <> 'hand_back'`,
-    ),
+    put: ['end_completed', 'end_moved'].map((ending) => inSql(ending, /q\.lease_id = \w+\.lease_id/g, 'true')),
   },
   {
     name: 'rescue-by-id-only',
     caughtBy: 'I6',
     story: oldLease,
-    put: inSql('end_leases', 'where q.job_id = h.job_id and q.lease_id = h.id', 'where q.job_id = h.job_id'),
+    put: inSql('end_leases', 'and q.lease_id = h.id', ''),
   },
   {
     name: 'attempt-counted-at-failure-only',
@@ -44,48 +38,44 @@ export const defectsInSql = [
     caughtBy: 'I2',
     story: longJob,
     drainMs: 10_000,
-    put: inSql('claim_jobs', 'from claimed as c\n    )', 'from claimed as c having false\n    )'),
+    put: inSql('claim_jobs', /(insert into holdfast\.leases.*?from claimed as c)/gs, '$1 having false'),
   },
   {
     name: 'retry-that-loses-the-job',
     caughtBy: 'I1',
     story: quiet,
-    put: inSql('settle_jobs', `where e.move in ('retry', 'snooze')`, `where e.move = 'snooze'`),
+    put: inSql('end_moved', `e.move in ('retry', 'snooze')`, `e.move = 'snooze'`),
   },
   {
     name: 'dead-letter-not-kept',
     caughtBy: 'I1',
     story: quiet,
-    put: inSql('settle_jobs', `where e.move in ('die', 'exhaust', 'poison')`, `where e.move = 'exhaust'`),
+    put: inSql('end_moved', `e.move in ('die', 'exhaust', 'poison')`, `e.move = 'exhaust'`),
   },
   {
     name: 'history-of-successes-only',
     caughtBy: 'I5',
     story: quiet,
-    put: inSql('settle_jobs', 'where e.started_ago is not null', `where e.move = 'complete'`),
+    put: inSql('end_moved', 'e.started_ago is not null', `e.move = 'complete'`),
   },
   {
     name: 'backoff-ignored',
     caughtBy: 'I15',
-    story: quiet,
-    put: inSql('settle_jobs', 'v_now + e.delay * v_ms', 'v_now'),
+    story: lateRetry,
+    put: inSql('end_moved', 'e.delay * v_ms', '0 * v_ms'),
   },
   {
     name: 'hand-back-that-spends-an-attempt',
     caughtBy: 'I5',
     story: shutdown,
-    put: inSql('settle_jobs', 'set lease_id = null, lane_id', 'set attempt = q.attempt + 1, lease_id = null, lane_id'),
+    put: inSql('end_moved', 'set lease_id = null', 'set attempt = q.attempt + 1, lease_id = null'),
   },
   {
     name: 'promote-that-copies',
     caughtBy: 'I3',
     story: quiet,
     drainMs: 5_000,
-    put: inSql(
-      'promote_due',
-      'delete from holdfast.waiting as w where w.ctid = any (v_rows)\n      returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt',
-      'select w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt from holdfast.waiting as w where w.ctid = any (v_rows)',
-    ),
+    put: inSql('promote_due', /delete (from holdfast\.waiting as w where .*)\s+returning (.*)/g, 'select $2 $1'),
   },
   {
     name: 'key-that-is-not-waited-for',

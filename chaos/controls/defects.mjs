@@ -104,7 +104,11 @@ const defectsInCode = [
   },
 ]
 
-const defects = [...defectsInSql, ...defectsInFlow, ...defectsInCode]
+/** What a defect puts in is one patch, or several that are one defect together. Those that take longest come first. */
+export const defects = [...defectsInCode, ...defectsInSql, ...defectsInFlow].map((defect) => ({
+  ...defect,
+  patches: [defect.put].flat(),
+}))
 
 /** The stories as they are, and the stories with one defect in them. */
 export const controls = [

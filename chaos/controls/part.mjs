@@ -19,9 +19,14 @@ export const controlsPart = {
     console.log(`controls: ${chosen.length}`)
     try {
       await eachAtOnce(chosen, atOnce, async (control) => {
-        const { verdicts, ended } = await tell(server, control.name)
+        let { verdicts, broke } = await tell(server, control.name)
+        // A machine that is busy with other things may hide what a defect does; never what a correct story must not do.
+        if (control.caughtBy && verdicts && verdicts[control.caughtBy].violations.length === 0) {
+          console.log(`  ${control.name} was not caught at the first try`)
+          ;({ verdicts, broke } = await tell(server, control.name))
+        }
         if (verdicts) judge(control, verdicts, report)
-        else report.fail(control.name, [`it came to no verdict: ${ended}`])
+        else report.fail(control.name, [`it came to no verdict: ${broke}`])
       })
     } finally {
       await server.stop()
@@ -35,10 +40,10 @@ function tell(server, name) {
     const exit = () => child.kill('SIGKILL')
     process.once('exit', exit)
     const late = setTimeout(exit, longestMs)
-    let verdicts
+    let told
     let complaints = ''
     child.on('message', (message) => {
-      verdicts = message
+      told = message
     })
     child.stderr.on('data', (text) => {
       complaints = (complaints + text).slice(-1_000)
@@ -46,7 +51,7 @@ function tell(server, name) {
     child.once('exit', (code, signal) => {
       clearTimeout(late)
       process.off('exit', exit)
-      resolve({ verdicts, ended: `${signal ?? code} ${complaints}` })
+      resolve(told ?? { broke: `its process ended with ${signal ?? code} and said nothing but: ${complaints}` })
     })
   })
 }

@@ -1,38 +1,77 @@
-// Ways to put a defect into a queue that is to be tested: none of them needs a switch in the product.
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+// Ways to put a defect into a queue that is to be tested: none of them needs a switch in the product. A patch is an object:
+//   into     what it changes, in words
+//   source() the present text of that, from the sources; undefined where a patch replaces a method instead of a text
+//   edit()   that text with the defect in it; throws where it holds nothing to replace, because the defect would be none
+//   put()    puts it into a stage
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/chaos\/$/, '')
+const migrations = join(root, 'src', 'store', 'migrations')
 
-/** Replaces text in a function of this stage's database. A text that is not there is an error: the defect would be none. */
-export const inSql = (name, from, to) => async (stage) => {
-  const [{ text }] = await stage.sql(`select pg_get_functiondef(('holdfast.' || $1)::regproc) as text`, [name])
-  await stage.sql(replaced(text, from, to, `holdfast.${name}`))
+/** Replaces text in a function of the stage's database. `from`: short, so that it outlives what happens around it. */
+export function inSql(name, from, to) {
+  const into = `holdfast.${name}`
+  const edit = (text) => replaced(text, from, to, into)
+  return {
+    into,
+    source: () => bodyOf(name),
+    edit,
+    async put(stage) {
+      const [{ text }] = await stage.sql(`select pg_get_functiondef($1::regproc) as text`, [into])
+      await stage.sql(edit(text))
+    },
+  }
 }
 
 /** Replaces text in a file of a copy of the built package, and uses that copy. */
-export const inModule = (file, from, to) => async (stage) => {
-  const copy = mkdtempSync(join(tmpdir(), 'holdfast-defect-'))
-  stage.onClose(() => rmSync(copy, { recursive: true, force: true }))
-  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
-  cpSync(join(root, 'package.json'), join(copy, 'package.json'))
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-  const path = join(copy, 'dist', file)
-  writeFileSync(path, replaced(readFileSync(path, 'utf8'), from, to, file))
-  const load = (name) => import(pathToFileURL(join(copy, 'dist', name)).href)
-  stage.holdfastClass = (await load('index.js')).Holdfast
-  stage.startWorker = (await load('worker/index.js')).startWorker
+export function inModule(file, from, to) {
+  const into = `dist/${file}`
+  const edit = (text) => replaced(text, from, to, into)
+  return {
+    into,
+    source: () => readFileSync(join(root, into), 'utf8'),
+    edit,
+    async put(stage) {
+      const copy = mkdtempSync(join(tmpdir(), 'holdfast-defect-'))
+      stage.onClose(() => rmSync(copy, { recursive: true, force: true }))
+      cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+      cpSync(join(root, 'package.json'), join(copy, 'package.json'))
+      symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+      writeFileSync(join(copy, into), edit(readFileSync(join(copy, into), 'utf8')))
+      const load = (name) => import(pathToFileURL(join(copy, 'dist', name)).href)
+      stage.holdfastClass = (await load('index.js')).Holdfast
+      stage.startWorker = (await load('worker/index.js')).startWorker
+    },
+  }
 }
 
 /** Changes every way into the queue that is opened from now on. */
-export const wrapping = (wrap) => async (stage) => {
-  stage.wrap = wrap
+export function wrapping(wrap) {
+  return {
+    into: 'the client',
+    source: () => undefined,
+    async put(stage) {
+      stage.wrap = wrap
+    },
+  }
 }
 
-function replaced(text, from, to, where) {
+function replaced(text, from, to, into) {
   const result = text.replaceAll(from, to)
-  if (result === text) throw new Error(`${where} does not hold ${from}, so this defect is none any more; bring it up to date`)
-  return result
+  if (result !== text) return result
+  throw new Error(
+    `${into} does not hold\n  ${from}\nso the defect that replaces it is none any more: find its place in the present text`,
+  )
+}
+
+/** The body of a function as the last migration that makes it has it. */
+function bodyOf(name) {
+  const files = readdirSync(migrations).filter((file) => /^\d+_.*\.sql$/.test(file))
+  const all = files.sort().map((file) => readFileSync(join(migrations, file), 'utf8')).join('\n') // biome-ignore format: one thought
+  const begins = [...all.matchAll(new RegExp(`create (or replace )?function holdfast\\.${name}\\(`, 'g'))].at(-1)
+  if (!begins) throw new Error(`no migration makes a function holdfast.${name}`)
+  return all.slice(begins.index).split('$$')[1]
 }

@@ -14,11 +14,11 @@ export class Fleet {
     process.once('exit', this.#exit)
   }
 
-  /** @param {'worker' | 'producer'} role with its settings */
-  async start(role, settings, { skewMs = 0 } = {}) {
-    const program = fileURLToPath(new URL(`./${role}.mjs`, import.meta.url))
+  /** @param {string} role the program of that name in this folder, or in another version's, with its settings */
+  async start(role, settings, { skewMs = 0, programs = import.meta.url } = {}) {
+    const program = fileURLToPath(new URL(`./${role}.mjs`, programs))
     const child = fork(program, [JSON.stringify(settings)], {
-      execArgv: skewMs ? [`--import=${skewedClock(skewMs)}`] : [],
+      execArgv: role === 'worker' ? [`--import=${clockThatJumps(skewMs)}`] : [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     const member = { role, settings, child, pid: child.pid, complaints: '', expected: false }
@@ -68,9 +68,13 @@ export class Fleet {
   }
 }
 
-/** A program that believes it is another time. The clock that intervals are measured by stays as it is. */
-function skewedClock(ms) {
-  const text = `const D = Date, now = D.now.bind(D); globalThis.Date = class extends D {
-    constructor(...a) { a.length ? super(...a) : super(now() + ${ms}) } static now() { return now() + ${ms} } }`
+/**
+ * A program that believes it is another time, from its start or since it was told to by SIGUSR2. The clock that intervals are
+ * measured by stays as it is.
+ */
+function clockThatJumps(skewMs) {
+  const text = `const D = Date, now = D.now.bind(D); let skew = ${skewMs}; process.on('SIGUSR2', () => { skew = 7200000 - skew });
+    globalThis.Date = class extends D {
+      constructor(...a) { a.length ? super(...a) : super(now() + skew) } static now() { return now() + skew } }`
   return `data:text/javascript,${encodeURIComponent(text)}`
 }

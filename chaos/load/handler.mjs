@@ -6,8 +6,9 @@ import { fingerprint } from '../evidence/fingerprint.mjs'
 /** Short, so that a run of seconds sees several attempts; known, so that the checker can hold it against the clock. */
 export const backoffMs = 200
 
+export const backoffFor = (ms) => ({ base: ms, factor: 1, cap: ms, jitter: 50 })
+const backoff = backoffFor(backoffMs)
 /** For those who only enqueue. */
-const backoff = { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 }
 export const work = defineType({ type: 'work', backoff })
 
 /**

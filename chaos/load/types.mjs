@@ -1,9 +1,9 @@
 // The types of a campaign, for those who enqueue and those who run them, with what their limits promise to the checker.
 import { defineType } from 'holdfast'
-import { backoffMs } from './handler.mjs'
+import { backoffFor, backoffMs } from './handler.mjs'
 
 /** No breaker: what faults do to a whole fleet would open it, and then the campaign would wait for its probes. */
-const common = { backoff: { base: backoffMs, factor: 1, cap: backoffMs, jitter: 50 } }
+const common = { backoff: backoffFor(backoffMs) }
 const without = { breaker: false }
 
 export const definitions = [

@@ -11,7 +11,7 @@ const type = defineType({ type: 'steady' })
  */
 export function startLoad(url, perSecond) {
   const holdfast = new Holdfast({ connectionString: url, statementTimeout: '3s', connections: 4 })
-  const stats = { acknowledged: 0, failed: 0 }
+  const stats = { acknowledged: 0, failed: 0, offered: 0 }
   const begun = now()
   let factor = 1
   let owed = 0
@@ -20,7 +20,9 @@ export function startLoad(url, perSecond) {
   const running = (async () => {
     while (!stopping) {
       const at = now()
-      owed += ((at - last) / 1000) * perSecond * factor
+      const due = ((at - last) / 1000) * perSecond * factor
+      owed += due
+      stats.offered += due
       last = at
       const count = Math.min(500, Math.floor(owed))
       if (count > 0) {

@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Field } from '../campaign/field.mjs'
+import { timeFor } from '../options.mjs'
 import { startLoad } from '../scenarios/load.mjs'
 import { durable, startServer } from '../server.mjs'
 import { judge } from './flat.mjs'
@@ -32,9 +33,12 @@ const look = `
 export const soak = {
   name: 'soak',
   list: async () => ['soak/steady'],
-  async run({ long, only }, report) {
+  async run(options, report) {
+    const { long, only } = options
     if (!long && !only) return report.skip('soak/steady', 'an hour long; in the long run, or two minutes of it with --only soak')
-    const { minutes, everyMs } = lengths[long ? 'long' : 'short']
+    const most = timeFor('soak', options) / 60_000
+    const { minutes, everyMs } =
+      long && most < 60 ? { minutes: Math.round(most), everyMs: 3_000 } : lengths[long ? 'long' : 'short']
     const samples = await sampled(minutes * 60_000, everyMs)
     report.soak = { minutes, perSecond, jobs: samples.at(-1).done, series: judge(samples, series) }
     for (const [name, { first, last, growth, flat }] of Object.entries(report.soak.series)) {

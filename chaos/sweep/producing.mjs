@@ -99,6 +99,23 @@ export const producing = [
       stage.enqueue((requests) => stage.producer(url).enqueueMany(requests), many(130, { text: 'x'.repeat(63_000) })),
   },
   {
+    name: 'batch-paced',
+    watch: everything,
+    perform: (stage, url) =>
+      stage.enqueue((requests) => stage.producer(url).enqueueMany(requests, { pace: 5 }), many(4), { pace: 5 }),
+  },
+  {
+    // Single enqueues that come at the same time go in one statement; each of their callers is told.
+    name: 'enqueue-together',
+    watch: everything,
+    perform(stage, url) {
+      const producer = stage.producer(url)
+      const one = () =>
+        stage.enqueue(async ([{ type, payload, ...options }]) => [await producer.enqueue(type, payload, options)], many(1))
+      return Promise.all([one(), one(), one(), one(), one()])
+    },
+  },
+  {
     name: 'transactional',
     watch: everything,
     prepare: (stage) => stage.sql(appTable),

@@ -83,7 +83,8 @@ async function tryCase(server, { operation, at }) {
     const history = await stage.history()
     const verdicts = check(history)
     if (!reached) facts.push('the message this case breaks was never sent')
-    return { reached, verdicts, facts, acknowledged: count(history, 'acknowledged'), executions: count(history, 'start') }
+    const [acknowledged, executions] = [count(history, 'acknowledged'), count(history, 'start')]
+    return { reached, verdicts, facts, acknowledged, executions, history }
   })
 }
 

@@ -15,6 +15,7 @@ export class Link {
   #silent = false
   #frozen = false
   #ended = false
+  #clientGone = false
   #held = []
   #fromServer = new MessageReader('backend')
 
@@ -30,6 +31,10 @@ export class Link {
     far.on('data', (chunk) => {
       for (const message of this.#fromServer.read(chunk)) this.#pass('backend', message)
     })
+    for (const event of ['end', 'close'])
+      near.on(event, () => {
+        this.#clientGone = true
+      })
     for (const socket of [near, far]) {
       socket.setNoDelay(true)
       socket.on('error', () => {})
@@ -49,6 +54,11 @@ export class Link {
   /** The client is gone, and what the server has been sent stands: it learns of it only when it answers. */
   silence() {
     this.#silent = true
+  }
+
+  /** The client has gone unheard. */
+  get lost() {
+    return this.#silent && this.#clientGone
   }
 
   freeze() {

@@ -75,6 +75,10 @@ export async function startProxy(targetPort) {
       for (const link of links) link.thaw()
       if (!listener.listening) listener = await listen(port)
     },
+    /** The server learns of clients that have gone unheard, as its keepalive would tell it in time. */
+    endLost() {
+      for (const link of [...links]) if (link.lost) link.cut()
+    },
     async close() {
       proxy.trap = undefined
       for (const link of [...links]) link.cut()

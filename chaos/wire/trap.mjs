@@ -102,7 +102,9 @@ export class Trap {
     if (this.done || !this.#watch.takes(link, side, message)) return 'deliver'
     const number = this.#seen[side]++
     if (side !== this.#at.side || number !== this.#at.index) return 'deliver'
-    if (this.#at.fault === 'cut-before') return this.#finish('cut')
+    // Of operations that are under way together, the messages do not always come in the order in which they were first seen.
+    if (this.#at.fault === 'cut-before' || !faultsOf({ side, type: message.type }).includes(this.#at.fault))
+      return this.#finish('cut')
     if (this.#at.fault === 'freeze') {
       setTimeout(() => link.thaw(), this.#freezeMs)
       return this.#finish('hold')

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
-import { explained } from './sqlstate.js'
+import { explained, isLockTrouble } from './sqlstate.js'
 import type { Queryable } from './transaction.js'
 
 export interface Migration {
@@ -21,6 +22,15 @@ const lockKey = 7_203_115_904
 
 /** A migration may take its time, and so may waiting for another process that runs one. */
 const longestMs = 3_600_000
+
+/**
+ * A migration takes the locks of tables that others are using, in an order that is not theirs. It waits for each less than the
+ * second after which PostgreSQL looks for a deadlock and undoes somebody's work; what it cannot have it lets go, all of it, and
+ * comes again. That is also the longest that those who queue up behind it stand still before it has what it needs.
+ */
+const lockWithinMs = 300
+const comeAgainMs = 500
+const patienceMs = 600_000
 
 const ownTable = `create schema if not exists holdfast;
 create table if not exists holdfast.migrations (
@@ -55,14 +65,26 @@ export function newestMigration(): number {
 export async function migrate(database: Database): Promise<AppliedMigration[]> {
   try {
     if ((await database.transaction(notYetApplied)).length === 0) return []
-    return await database.transaction(runPending, longestMs)
+    return await comingAgain(() => database.transaction(runPending, longestMs))
   } catch (error) {
     throw explained(error)
   }
 }
 
+async function comingAgain<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (const begun = monotonicMs(); ; ) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isLockTrouble(error) || monotonicMs() - begun > patienceMs) throw error
+      await sleep(comeAgainMs * (0.5 + Math.random()))
+    }
+  }
+}
+
 async function runPending(tx: Queryable): Promise<AppliedMigration[]> {
   await tx.query('select pg_advisory_xact_lock($1::text::bigint)::text as locked', [lockKey])
+  await tx.query(`set local lock_timeout = ${lockWithinMs}`, [])
   await tx.query(ownTable, [])
   const pending = await notYetApplied(tx)
   for (const { sql, number, name, checksum } of pending) {

@@ -62,6 +62,11 @@ export function isWorthAnotherTry(error: unknown): boolean {
   return isConnectionTrouble(error) || /^(40|53|55)/.test(code) || isPartitionChange(error)
 }
 
+/** Somebody else holds a lock: it was not to be had in time, or waiting for it was a deadlock. */
+export function isLockTrouble(error: unknown): boolean {
+  return ['55P03', '40P01'].includes(said(error).code ?? '')
+}
+
 /** A row of the same key stands already. */
 export function isDuplicate(error: unknown): boolean {
   return said(error).code === '23505'

@@ -11,7 +11,7 @@ import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
 import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
-import { statement } from './queries.js'
+import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
@@ -83,8 +83,7 @@ export class Store {
 
   /** The registered types of these names, or all; on the caller's connection where one is given. */
   async types(names: readonly string[] | null, tx?: Queryable): Promise<TypeRow[]> {
-    const readTypes = statement('readTypes')
-    return tx ? tx.query(readTypes.text, [names]) : this.database.query(readTypes, [names])
+    return this.#query(statement('readTypes'), [names], tx)
   }
 
   async lanes(): Promise<{ id: number; name: string }[]> {
@@ -99,6 +98,12 @@ export class Store {
     jobs: readonly NewJob[],
     options: { fresh: boolean; keysTaken: boolean; wakeAlways: boolean; owner?: string | undefined; tx?: Queryable },
   ): Promise<Map<number, Stands>> {
+    const [only] = jobs
+    if (only && jobs.length === 1 && options.fresh && isPlain(only)) {
+      const { id, type, payload, priority, maxAttempts, concurrencyKey } = only
+      const values = [id, type, payload, priority, maxAttempts, concurrencyKey, options.wakeAlways, options.owner ?? null]
+      return standing(await this.#query(statement('enqueueJob'), values, options.tx))
+    }
     const values = [
       jobs.map((job) => job.id),
       jobs.map((job) => job.type),
@@ -119,10 +124,7 @@ export class Store {
         : null,
       options.owner ?? null,
     ]
-    const enqueueJobs = statement('enqueueJobs')
-    return standing(
-      options.tx ? await options.tx.query(enqueueJobs.text, values) : await this.database.query(enqueueJobs, values),
-    )
+    return standing(await this.#query(statement('enqueueJobs'), values, options.tx))
   }
 
   /** Takes the idempotency keys of jobs about to be stored in this transaction, all in one order. Answers like enqueue. */
@@ -269,6 +271,15 @@ export class Store {
   async close(): Promise<void> {
     await this.database.close()
   }
+
+  #query<Row>(named: Statement, values: readonly unknown[], tx: Queryable | undefined): Promise<Row[]> {
+    return tx ? tx.query(named.text, values) : this.database.query(named, values)
+  }
+}
+
+/** Due at once, and nothing to be met: nobody waits for anybody. */
+function isPlain({ brought, delayMs, runAt, idempotencyKey, approval, unique }: NewJob): boolean {
+  return !brought && delayMs === null && runAt === null && idempotencyKey === null && approval === null && unique === null
 }
 
 function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {

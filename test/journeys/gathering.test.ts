@@ -12,7 +12,7 @@ async function countedProducer(url: string): Promise<{ holdfast: Holdfast; state
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
     client.query = ((...args: unknown[]) => {
-      if (/enqueueJobs/.test((args[0] as { name?: string }).name ?? '')) sent += 1
+      if (/enqueueJobs?/.test((args[0] as { name?: string }).name ?? '')) sent += 1
       return query(...args)
     }) as typeof client.query
   })

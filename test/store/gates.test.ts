@@ -1,8 +1,9 @@
 import { defineType, Holdfast } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
+import { type BareQueue, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
 import { eventually } from '../support/facts.js'
+import { moveClock } from '../support/moving-clock.js'
 
 /** What gates leave in the database. */
 let queue: BareQueue
@@ -58,4 +59,34 @@ test('a key that is stopped while a claim is under way keeps back even the jobs 
   await claimer.query('commit')
   await stopped
   expect([await count('queue'), await count('gated')]).toEqual([1, 49])
+})
+
+test('jobs of a claim whose answer was lost go back before their gate, so that no more start than a rate allows', async () => {
+  const rated = defineType({ type: 'rated' })
+  await holdfast.types.ensure([rated])
+  await holdfast.flow.limit('rated', { rate: { count: 2, per: '10s' } })
+  for (let i = 0; i < 4; i++) await holdfast.enqueue(rated, {})
+  const worker = await queue.client.query(
+    `insert into holdfast.workers (name, host, pid, version) values ('deaf', 'here', 1, '0') returning id`,
+  )
+  const { id } = worker.rows[0]
+  const claimed = async () =>
+    (await queue.client.query('select * from holdfast.claim_jobs($1, $2, null, 100, 60000, $3)', [id, queue.lane, fromTheHead]))
+      .rows
+  const promote = () => queue.client.query(`select * from holdfast.promote_due(100, '-infinity')`)
+  await promote()
+  expect(await claimed()).toHaveLength(2)
+
+  // Nobody heard of it, and until that is noticed the next two may start.
+  await moveClock(queue.client, '11 seconds')
+  await promote()
+  expect(await holdfast.store.handBackUnheard(id, [])).toBe(2)
+  expect(await claimed()).toHaveLength(2)
+  await promote()
+  expect(await claimed()).toHaveLength(0)
+
+  await moveClock(queue.client, '22 seconds')
+  await promote()
+  expect(await claimed()).toHaveLength(2)
+  expect(await count('gated')).toBe(0)
 })

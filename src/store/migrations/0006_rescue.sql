@@ -156,6 +156,7 @@ end $$;
 -- Frees the jobs of leases that this worker holds here and never heard of: the answer to its claim was lost on the way. No
 -- handler has seen them, so no attempt is spent and none is recorded. p_known: the leases it did hear of. To be called only
 -- while none of its claims is under way.
+-- Those that came through a gate go back before it: while they were thought to have started, others may have been admitted.
 create function holdfast.hand_back_unheard(p_worker integer, p_known bigint[]) returns integer
 language plpgsql
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -163,22 +164,40 @@ as $$
 declare
   v_lease record;
   v_lanes smallint[];
-  v_freed integer := 0;
+  v_jobs uuid[];
+  v_passed uuid[];
+  v_all_jobs uuid[];
+  v_all_passed uuid[];
 begin
   for v_lease in
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop
     with freed as (
       update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from holdfast.types as t
-      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id
+      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id and q.pass = 0
       returning q.job_id, q.lane_id
-    ), out_of_lane as (
-      delete from holdfast.lane_slots as s using freed as f where s.job_id = f.job_id
-    ), still_admitted as (
-      update holdfast.held as h set lease_id = null from freed as f where h.job_id = f.job_id
+    ), passed as (
+      delete from holdfast.queue as q where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and q.pass > 0
+      returning q.job_id, q.ready_at, q.type_id, q.priority, q.attempt
+    ), back_to_gate as (
+      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, t.lane_id, p.priority, p.attempt,
+             coalesce(b.concurrency_key, '')
+      from passed as p join holdfast.types as t on t.id = p.type_id join holdfast.lanes as l on l.id = t.lane_id
+      left join holdfast.bodies as b on b.id = p.job_id
+      returning type_id, concurrency_key
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
     )
-    select array_agg(distinct f.lane_id), v_freed + count(*) into v_lanes, v_freed from freed as f;
+    select array_agg(distinct j.lane_id) filter (where not j.passed), array_agg(j.job_id),
+           array_agg(j.job_id) filter (where j.passed)
+    into v_lanes, v_jobs, v_passed
+    from (select f.job_id, f.lane_id, false as passed from freed as f
+          union all select p.job_id, null, true from passed as p) as j;
+    v_all_jobs := v_all_jobs || v_jobs;
+    v_all_passed := v_all_passed || v_passed;
     perform holdfast.wake_lanes(v_lanes, true);
   end loop;
-  return v_freed;
+  perform holdfast.free_slots(v_all_jobs, v_all_passed);
+  return coalesce(cardinality(v_all_jobs), 0);
 end $$;

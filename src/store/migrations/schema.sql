@@ -1741,6 +1741,29 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end 
 
+function holdfast.enqueue_job(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean, p_owner text)
+  returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+begin
+  select * into v_type from holdfast.types as t where t.name = p_type;
+  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
+    return query select * from holdfast.enqueue_jobs(
+      holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
+      array[p_concurrency_key], true, false, p_wake_always);
+    return;
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload, owner)
+  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
+          p_concurrency_key, p_payload::json, p_owner);
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
+  if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+end 
+
 function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[])
   returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off, plan_cache_mode=force_generic_plan
@@ -1756,10 +1779,6 @@ declare
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
-  if v_plain and cardinality(p_ids) = 1 and holdfast.enqueue_plain(
-       p_ids[1], p_types[1], p_payloads[1], p_priorities[1], p_max_attempts[1], p_concurrency_keys[1], p_wake_always) then
-    return;
-  end if;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain into v_unique, v_plain from holdfast.check_types(p_types) as c;
   if v_plain then
     perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always);
@@ -1871,25 +1890,6 @@ begin
   end loop;
 
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
-end 
-
-function holdfast.enqueue_plain(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean)
-  returns boolean, plpgsql, volatile, parallel unsafe
-declare
-  v_now timestamptz := holdfast.now();
-  v_type holdfast.types;
-begin
-  select * into v_type from holdfast.types as t where t.name = p_type;
-  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
-    return false;
-  end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload)
-  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_payload::json);
-  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
-  perform holdfast.wake_lanes(array[v_type.lane_id], p_wake_always);
-  return true;
 end 
 
 function holdfast.explain_facts(p_job uuid)
@@ -2084,24 +2084,42 @@ function holdfast.hand_back_unheard(p_worker integer, p_known bigint[])
 declare
   v_lease record;
   v_lanes smallint[];
-  v_freed integer := 0;
+  v_jobs uuid[];
+  v_passed uuid[];
+  v_all_jobs uuid[];
+  v_all_passed uuid[];
 begin
   for v_lease in
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop
     with freed as (
       update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from holdfast.types as t
-      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id
+      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id and q.pass = 0
       returning q.job_id, q.lane_id
-    ), out_of_lane as (
-      delete from holdfast.lane_slots as s using freed as f where s.job_id = f.job_id
-    ), still_admitted as (
-      update holdfast.held as h set lease_id = null from freed as f where h.job_id = f.job_id
+    ), passed as (
+      delete from holdfast.queue as q where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and q.pass > 0
+      returning q.job_id, q.ready_at, q.type_id, q.priority, q.attempt
+    ), back_to_gate as (
+      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, t.lane_id, p.priority, p.attempt,
+             coalesce(b.concurrency_key, '')
+      from passed as p join holdfast.types as t on t.id = p.type_id join holdfast.lanes as l on l.id = t.lane_id
+      left join holdfast.bodies as b on b.id = p.job_id
+      returning type_id, concurrency_key
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
     )
-    select array_agg(distinct f.lane_id), v_freed + count(*) into v_lanes, v_freed from freed as f;
+    select array_agg(distinct j.lane_id) filter (where not j.passed), array_agg(j.job_id),
+           array_agg(j.job_id) filter (where j.passed)
+    into v_lanes, v_jobs, v_passed
+    from (select f.job_id, f.lane_id, false as passed from freed as f
+          union all select p.job_id, null, true from passed as p) as j;
+    v_all_jobs := v_all_jobs || v_jobs;
+    v_all_passed := v_all_passed || v_passed;
     perform holdfast.wake_lanes(v_lanes, true);
   end loop;
-  return v_freed;
+  perform holdfast.free_slots(v_all_jobs, v_all_passed);
+  return coalesce(cardinality(v_all_jobs), 0);
 end 
 
 function holdfast.head_rank(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_step interval)

@@ -5,6 +5,12 @@ select place, job_id::text as id, what
 from holdfast.enqueue_jobs(holdfast.owned($1::uuid[], $15::text), $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::float8[], $7::timestamptz[],
        $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[])
 
+-- name: enqueueJob
+-- The same for one new job that is due at once and has no key.
+select place, job_id::text as id, what
+from holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5::text::smallint, $6::text, $7::text::boolean,
+                          $8::text)
+
 -- name: takeKeys
 -- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
 -- whose key another job has.
