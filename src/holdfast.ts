@@ -1,6 +1,8 @@
 import type pg from 'pg'
 import { Access } from './access/access.js'
 import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
+import { Alerts } from './alerts/alerts.js'
+import { readHosts } from './alerts/place.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
@@ -38,6 +40,8 @@ export interface HoldfastOptions extends PrivacyOptions {
    * cannot reach the database is tried again, and fails after at most twice the two together.
    */
   statementTimeout?: Duration
+  /** Hosts that alerts may be sent to although they are at a private address or without TLS: `alerts.internal`, `localhost:9000`. */
+  alertHosts?: readonly string[]
 }
 
 /** The way into the queue. One per process; it opens connections when they are first needed. */
@@ -52,6 +56,9 @@ export class Holdfast {
   readonly deadLetters: DeadLetters
   /** Keys and roles of those who come over HTTP. */
   readonly access: Access
+  /** Trouble, the rules that say what that is, and who is called about it. */
+  readonly alerts: Alerts
+  readonly alertHosts: readonly string[]
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
@@ -75,6 +82,8 @@ export class Holdfast {
     this.flow = new Flow(this.store.operate)
     this.deadLetters = new DeadLetters(this.store, this.types, this.privacy)
     this.access = new Access(this.store.access, this.store.sessions)
+    this.alertHosts = readHosts(options.alertHosts)
+    this.alerts = new Alerts(this.store.alerts, this.alertHosts)
     const backpressure = new Backpressure(this.store.operate)
     const sealing = new Sealing(this.store, this.types, this.privacy)
     this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store), sealing }

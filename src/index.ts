@@ -3,6 +3,7 @@
 export type { Access, KeyFields, KeyState, Role } from './access/access.js'
 export type { AuditLine, AuditQuestion } from './access/audit.js'
 export { type Permission, permissions } from './access/permissions.js'
+export type { Alert, AlertKind, AlertRule, Alerts, AlertTarget, RuleFields } from './alerts/alerts.js'
 export type {
   DeadLetter,
   DeadLetterPage,

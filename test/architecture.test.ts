@@ -19,7 +19,7 @@ const storeys = [
   ['job', 'config'],
   ['store', 'tracing', 'privacy'],
   ['enqueue', 'claim', 'flow', 'run', 'settle', 'history', 'compose', 'schedule', 'upkeep'],
-  ['dead-letters', 'access', 'metrics'],
+  ['dead-letters', 'access', 'metrics', 'alerts'],
   ['holdfast.ts'],
   ['index.ts', 'worker', 'remote'],
   ['dev'],

@@ -38,6 +38,12 @@ export const metrics = {
     ['type'],
     'Results that came after their lease was gone and were fenced off: attempts that ran beside another one.',
   ),
+  refused: metric(
+    'enqueue_errors_total',
+    'counter',
+    ['status'],
+    'Requests to enqueue over HTTP that were not taken, by the status of the answer.',
+  ),
   duration: metric('processing_duration_seconds', 'histogram', ['type'], 'How long attempts took that completed or failed.'),
   deadLetters: metric('dlq_depth', 'gauge', ['type'], 'Dead letters, as counted last.'),
   workers: metric('active_workers', 'gauge', [], 'Workers that have not stopped and were heard of within three minutes.'),

@@ -6,7 +6,7 @@ const lowest = 0
 const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
-export function expose({ types, oldest, lanes, workers }: MetricsRow): string {
+export function expose({ types, oldest, lanes, refusals, workers }: MetricsRow): string {
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -31,6 +31,10 @@ export function expose({ types, oldest, lanes, workers }: MetricsRow): string {
     ofTypes(metrics.cancelled, (one) => one.cancelled),
     ofTypes(metrics.rescued, (one) => one.rescued),
     ofTypes(metrics.late, (one) => one.late),
+    block(
+      metrics.refused,
+      refusals.map(([status, count]) => sample(metrics.refused, [status], count)),
+    ),
     block(metrics.duration, types.flatMap(histogram)),
     ofTypes(metrics.deadLetters, (one) => one.deadLetters),
     block(metrics.workers, [sample(metrics.workers, [], workers)]),

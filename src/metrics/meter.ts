@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { monotonicMs } from '../clock.js'
 import type { Settlement } from '../job/settlement.js'
-import type { AttemptNote, MetricsStore } from '../store/metrics-store.js'
+import type { MetricsStore, Note } from '../store/metrics-store.js'
 import { bounds, bucketOf } from './buckets.js'
 
 /** The database knows a note for an hour. An older one might count twice. */
 const sendAgainForMs = 50 * 60_000
 
 /**
- * What this process knows of attempts and nobody writes down for each job: how long they took, and results that came after
- * their lease was gone. Noted a few times a minute; a process that is killed takes what it had not noted with it.
+ * What this process knows and nobody writes down for each job: how long attempts took, results that came after their lease was
+ * gone, requests to enqueue that were refused. Noted a few times a minute; a process that is killed takes what it had not noted with it.
  */
 export class Meter {
   #durations = new Map<string, { counts: Float64Array; seconds: Float64Array }>()
   #late = new Map<string, number>()
-  #unsent: { note: AttemptNote; takenAtMs: number } | undefined
+  #refused = new Map<number, number>()
+  #unsent: { note: Note; takenAtMs: number } | undefined
 
   /** An attempt was settled. Only one that completed or failed tells how long its type takes. Times are of the monotonic clock. */
   ended(type: string, outcome: Settlement['outcome'], startedAtMs: number | null, endedAtMs: number): void {
@@ -35,6 +36,11 @@ export class Meter {
     this.#late.set(type, (this.#late.get(type) ?? 0) + 1)
   }
 
+  /** A request to enqueue was answered with this status. */
+  refused(status: number): void {
+    this.#refused.set(status, (this.#refused.get(status) ?? 0) + 1)
+  }
+
   /** Writes down what came since the last time. What cannot be written is kept, and sent again under the same id. */
   async note(store: MetricsStore): Promise<void> {
     if (this.#unsent && monotonicMs() - this.#unsent.takenAtMs > sendAgainForMs) this.#unsent = undefined
@@ -45,14 +51,16 @@ export class Meter {
     if (this.#unsent === sent) this.#unsent = undefined
   }
 
-  #take(): { note: AttemptNote; takenAtMs: number } | undefined {
-    if (this.#durations.size === 0 && this.#late.size === 0) return undefined
+  #take(): { note: Note; takenAtMs: number } | undefined {
+    if (this.#durations.size + this.#late.size + this.#refused.size === 0) return undefined
     const durations = [...this.#durations].flatMap(([type, { counts, seconds }]) =>
       [...counts].flatMap((count, bucket) => (count > 0 ? [{ type, bucket, count, seconds: seconds[bucket] as number }] : [])),
     )
     const late = [...this.#late].map(([type, count]) => ({ type, count }))
+    const refusals = [...this.#refused].map(([status, count]) => ({ status, count }))
     this.#durations = new Map()
     this.#late = new Map()
-    return { note: { id: randomUUID(), durations, late }, takenAtMs: monotonicMs() }
+    this.#refused = new Map()
+    return { note: { id: randomUUID(), durations, late, refusals }, takenAtMs: monotonicMs() }
   }
 }

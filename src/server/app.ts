@@ -10,6 +10,7 @@ import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems } from './problem.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
+import { adminAlertRoutes } from './routes/admin-alerts.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminFlowRoutes } from './routes/admin-flow.js'
 import { adminTypeRoutes } from './routes/admin-types.js'
@@ -83,6 +84,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   adminTypeRoutes(app, holdfast)
   adminFlowRoutes(app, holdfast)
   adminDlqRoutes(app, holdfast)
+  adminAlertRoutes(app, holdfast)
   adminAccessRoutes(app, holdfast, callers)
   return app
 }

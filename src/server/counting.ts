@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { alertsChore } from '../alerts/chore.js'
 import { sleep } from '../clock.js'
 import { metricsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
@@ -9,11 +10,18 @@ import type { Logger } from '../worker/logger.js'
 
 const lastNoteWithinMs = 5_000
 
-/** A fleet may have no worker but those behind HTTP: then what /metrics answers is counted and added up from here. */
+/**
+ * A fleet may have no worker but those behind HTTP: then what /metrics answers is counted and added up from here,
+ * and trouble is looked for.
+ */
 export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, log: Logger): void {
-  const upkeep = new Upkeep([depthsChore(store.operate), metricsChore(store.metrics, meter)], (chore, error) =>
-    log.warn({ chore, error: String(error) }, 'a chore failed; it comes again'),
-  )
+  const alerted = alertsChore(store.alerts, (trouble) => log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert'))
+  const chores = [depthsChore(store.operate), metricsChore(store.metrics, meter), alerted]
+  const upkeep = new Upkeep(chores, (chore, error) => log.warn({ chore, error: String(error) }, 'a chore failed; it comes again'))
+  app.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
+    if (method === 'POST' && (url === '/jobs' || url === '/jobs/batch') && reply.statusCode >= 400)
+      meter.refused(reply.statusCode)
+  })
   app.addHook('onReady', async () => upkeep.start())
   app.addHook('onClose', async () => {
     const rest = upkeep.stop().then(() => meter.note(store.metrics))

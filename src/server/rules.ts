@@ -64,6 +64,15 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /admin/dlq/:id/replay': 'dlq:manage',
   'POST /admin/dlq/:id/discard': 'dlq:manage',
 
+  'GET /admin/alerts': 'workers:view',
+  'PUT /admin/alerts/rules/:name': 'workers:manage',
+  'DELETE /admin/alerts/rules/:name': 'workers:manage',
+  // An address may hold a secret, and to be called is to be told what goes on.
+  'GET /admin/alerts/targets': 'admin',
+  'POST /admin/alerts/targets': 'admin',
+  'DELETE /admin/alerts/targets/:id': 'admin',
+  'POST /admin/alerts/targets/:id/test': 'admin',
+
   'GET /admin/keys': 'admin',
   'POST /admin/keys': 'admin',
   'POST /admin/certificates': 'admin',

@@ -1,12 +1,14 @@
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 
-/** What a process noted of attempts since its last note. */
-export interface AttemptNote {
+/** What a process noted since its last note. */
+export interface Note {
   /** The same note may be sent again; it counts once. */
   readonly id: string
   readonly durations: readonly { type: string; bucket: number; count: number; seconds: number }[]
   readonly late: readonly { type: string; count: number }[]
+  /** Requests to enqueue that were refused, by HTTP status. */
+  readonly refusals: readonly { status: number; count: number }[]
 }
 
 /** What is kept of one type. Depths are priority, waiting and scheduled; durations are bucket, count and seconds. */
@@ -35,6 +37,8 @@ export interface MetricsRow {
   /** Priority, and seconds that the oldest job of it has been due. */
   oldest: [number, number][]
   lanes: { lane: string; slots: number | null; enabled: boolean; inUse: number }[]
+  /** HTTP status of requests to enqueue that were refused, and how many. */
+  refusals: [number, number][]
   workers: number
 }
 
@@ -46,8 +50,8 @@ export class MetricsStore {
     this.#database = database
   }
 
-  async note({ id, durations, late }: AttemptNote): Promise<void> {
-    await this.#database.query(statement('noteAttempts'), [
+  async note({ id, durations, late, refusals }: Note): Promise<void> {
+    await this.#database.query(statement('takeNote'), [
       id,
       durations.map(({ type }) => type),
       durations.map(({ bucket }) => bucket),
@@ -55,6 +59,8 @@ export class MetricsStore {
       durations.map(({ seconds }) => seconds),
       late.map(({ type }) => type),
       late.map(({ count }) => count),
+      refusals.map(({ status }) => status),
+      refusals.map(({ count }) => count),
     ])
   }
 

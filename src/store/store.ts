@@ -2,6 +2,7 @@ import { type Approval, encodeApproval } from '../job/approval.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
+import { AlertStore } from './alert-store.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
@@ -52,6 +53,7 @@ export class Store {
   readonly metrics: MetricsStore
   readonly sessions: SessionStore
   readonly privacy: PrivacyStore
+  readonly alerts: AlertStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -65,6 +67,7 @@ export class Store {
     this.metrics = new MetricsStore(this.database)
     this.sessions = new SessionStore(this.database)
     this.privacy = new PrivacyStore(this.database)
+    this.alerts = new AlertStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values, except those that `keepPrivacy` keeps; without, it keeps its own. */

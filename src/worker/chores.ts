@@ -1,3 +1,4 @@
+import { alertsChore } from '../alerts/chore.js'
 import { metricsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
 import type { Store } from '../store/store.js'
@@ -24,6 +25,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     sleepersChore(store),
     depthsChore(store.operate),
     metricsChore(store.metrics, meter),
+    alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
     daysChore(store, settings, (day) => report.dayDropped(day)),
   ]

@@ -15,7 +15,7 @@ export interface Handlers {
 /** The handlers a worker is to run, from a list or a file. Everything wrong with them is found here, before it starts. */
 export async function collectHandlers(
   source: readonly AnyJobType[] | URL | string,
-  { module, upkeepOnly }: Pick<WorkerSettings, 'module' | 'upkeepOnly'>,
+  { module, upkeepOnly, alerts }: Pick<WorkerSettings, 'module' | 'upkeepOnly' | 'alerts'>,
 ): Promise<Handlers> {
   if (insideHost()) {
     const message =
@@ -26,7 +26,7 @@ export async function collectHandlers(
     const file = moduleUrl(source)
     return { handlers: byName(await loadTypes(file), ` in ${fileURLToPath(file)}`, false), module: file }
   }
-  const handlers = byName(source, '', upkeepOnly)
+  const handlers = byName(source, '', upkeepOnly || alerts)
   const isolated = [...handlers.values()].filter((type) => type.isolation.kind !== 'inline')
   if (isolated.length === 0) return { handlers, module }
   const names = isolated.map((type) => type.type)

@@ -31,6 +31,8 @@ export interface WorkerOptions {
   handleSignals?: boolean
   /** Runs no jobs and keeps house for others: due jobs, lost leases, days. Without it, a worker needs types. */
   upkeepOnly?: boolean
+  /** Also calls the targets of alerts, whose address is at `holdfast.alerts`. */
+  alerts?: boolean
   /** Takes values that are dangerous in production, such as a lease of one second. */
   unsafe?: boolean
 }
@@ -50,6 +52,7 @@ export interface WorkerSettings {
   quarantineAfter: number
   handleSignals: boolean
   upkeepOnly: boolean
+  alerts: boolean
 }
 
 const known = [
@@ -66,6 +69,7 @@ const known = [
   'logger',
   'handleSignals',
   'upkeepOnly',
+  'alerts',
   'unsafe',
 ]
 const day = 86_400_000
@@ -121,6 +125,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     quarantineAfter,
     handleSignals: options.handleSignals ?? false,
     upkeepOnly: options.upkeepOnly ?? false,
+    alerts: options.alerts ?? false,
   }
   if (problems.length > 0) {
     throw new HoldfastError('invalid_configuration', `the worker cannot start:\n  ${problems.join('\n  ')}`)

@@ -4,6 +4,7 @@ import type { ClaimedJob } from '../job/claimed.js'
 import { describeFailure } from '../job/failure.js'
 import type { Meter } from '../metrics/meter.js'
 import type { Settling } from '../settle/settler.js'
+import type { TroubleRow } from '../store/alert-store.js'
 import type { Need, Pulse } from './health.js'
 import type { Logger } from './logger.js'
 
@@ -93,6 +94,11 @@ export class Report {
   late({ id: job, type: { type } }: ClaimedJob): void {
     this.#meter.cameLate(type)
     this.tell('settle.late', { job, type })
+  }
+
+  /** A rule found trouble, or it is over. */
+  alert(trouble: TroubleRow): void {
+    this.#log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert')
   }
 
   dayDropped(day: string): void {

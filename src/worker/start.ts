@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { alertDelivery } from '../alerts/delivery.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import type { AnyJobType } from '../job/type.js'
@@ -18,7 +19,9 @@ export async function startWorker(
   options: WorkerOptions = {},
 ): Promise<Worker> {
   const read = readWorkerOptions(options)
-  const { handlers, module } = await collectHandlers(source, read)
+  const { handlers: given, module } = await collectHandlers(source, read)
+  const own = read.alerts ? [alertDelivery(holdfast.store.alerts, holdfast.alertHosts)] : []
+  const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }
   try {
     for (const [lane, fields] of lanesFromEnvironment(process.env)) {

@@ -59,11 +59,13 @@ describe('the port', () => {
 })
 
 describe('HOLDFAST_DEMO', () => {
-  test('off leaves out the demo: no types, no jobs, and the worker keeps house', { timeout: 120_000 }, async () => {
+  test('off leaves out the demo: no types but that of alerts, no jobs, and the worker keeps house', {
+    timeout: 120_000,
+  }, async () => {
     directory = await emptyDirectory()
     const holdfast = await RunningHoldfast.start(directory, { env: off })
     const status = await holdfast.json('/status')
-    expect(status).toMatchObject({ types: [], jobs: [], worker: { status: 'ok', running: 0 } })
+    expect(status).toMatchObject({ types: [{ type: 'holdfast:alert' }], jobs: [], worker: { status: 'ok', running: 0 } })
     expect(holdfast.output).not.toContain('demo_')
     expect((await fetch(`${holdfast.address}/healthz`)).status).toBe(200)
     const { code, detail } = (await holdfast.enqueue({ type: 'demo_email', payload: {} })) as unknown as Record<string, string>

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,9 @@ let serving: Serving
 beforeAll(async () => {
   serving = await serve()
   await serving.holdfast.types.ensure([defineType({ type: 'send_email' })])
+  // What never happened has no number.
+  const refusals = [{ status: 429, count: 1 }]
+  await serving.holdfast.store.metrics.note({ id: randomUUID(), durations: [], late: [], refusals })
 })
 afterAll(() => serving.end())
 

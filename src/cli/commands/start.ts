@@ -48,13 +48,13 @@ async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): P
   const [{ Holdfast }, { startWorker }, { createServer }, { demoTypes, startDemo }] = await modules
 
   if (wishes.stop.aborted) return
-  const holdfast = new Holdfast({ connectionString: database.url })
+  const holdfast = new Holdfast({ connectionString: database.url, alertHosts: settings.alertHosts })
   undo.push(({ hurry }) => Promise.race([holdfast.close(), fired(hurry)]))
   await holdfast.migrate()
 
   if (wishes.stop.aborted) return
   const types = settings.demo ? demoTypes : []
-  const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo })
+  const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo, alerts: true })
   worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
   worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))
   const server = createServer(holdfast, { adminKey, worker, logger: log, allowInsecure, ...(tls && { tls }) })

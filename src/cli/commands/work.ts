@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
 import { leanHeapFlag } from '../../worker/lean-heap.js'
+import { alertHostsFrom } from '../start/settings.js'
 
 export interface WorkOptions {
   databaseUrl?: string
@@ -8,6 +9,7 @@ export interface WorkOptions {
   name?: string
   drain?: string
   listen?: boolean
+  alerts?: boolean
 }
 
 /** `holdfast work ./handlers.js`. What it needs is loaded when it is run. */
@@ -25,6 +27,7 @@ export function addWork(program: Command): void {
     .option('--name <name>', 'what this worker is called in history')
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM, as 30s')
     .option('--no-listen', 'do not listen for wake-up calls, as behind a pooler in transaction mode')
+    .option('--alerts', 'also call the targets of alerts')
     .action(work)
 }
 
@@ -33,7 +36,10 @@ async function work(file: string, options: WorkOptions): Promise<void> {
   const { Holdfast } = await import('../../holdfast.js')
   const { startWorker } = await import('../../worker/start.js')
   const { databaseUrl, ...rest } = options
-  const holdfast = new Holdfast(databaseUrl === undefined ? {} : { connectionString: databaseUrl })
+  const holdfast = new Holdfast({
+    ...(databaseUrl === undefined ? {} : { connectionString: databaseUrl }),
+    alertHosts: alertHostsFrom(process.env),
+  })
   try {
     await startWorker(holdfast, file, { ...rest, handleSignals: true })
   } catch (error) {

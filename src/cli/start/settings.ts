@@ -14,6 +14,8 @@ export interface StartSettings {
   databaseUrl: string | undefined
   demo: boolean
   logLevel: string
+  /** Hosts that alerts may be sent to at a private address. */
+  alertHosts: string[]
 }
 
 /** Reads the environment, and refuses what was probably not meant. */
@@ -29,7 +31,13 @@ export function readStartSettings(env: NodeJS.ProcessEnv): StartSettings {
     databaseUrl: env.DATABASE_URL || undefined,
     demo: readSwitch('HOLDFAST_DEMO', env.HOLDFAST_DEMO, true),
     logLevel: readLogLevel(env.HOLDFAST_LOG_LEVEL),
+    alertHosts: alertHostsFrom(env),
   }
+}
+
+/** As HOLDFAST_ALERT_HOSTS=alerts.internal,localhost:9000. */
+export function alertHostsFrom(env: NodeJS.ProcessEnv): string[] {
+  return (env.HOLDFAST_ALERT_HOSTS ?? '').split(',').flatMap((host) => host.trim() || [])
 }
 
 function readPort(value: string | undefined): number | undefined {

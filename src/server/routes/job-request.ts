@@ -19,6 +19,7 @@ const names = {
   rate_limit: 'rateLimit',
   died_from: 'diedFrom',
   died_before: 'diedBefore',
+  min_priority: 'minPriority',
 } as const
 
 /** A checked body as the library takes it. A header `traceparent` that is none is left aside, as its recommendation asks. */

@@ -48,6 +48,12 @@ create table holdfast.durations (
   primary key (type_id, bucket)
 );
 
+-- Requests to enqueue that servers refused, by HTTP status.
+create table holdfast.enqueue_errors (
+  status  smallint primary key,
+  total   bigint not null
+);
+
 -- What was noted already, so that a note whose answer was lost can be sent again and counts once.
 create table holdfast.notes (
   id  uuid primary key,
@@ -66,11 +72,11 @@ create table holdfast.dead_measured (
 );
 insert into holdfast.dead_measured default values;
 
--- Adds what a worker noted of attempts since its last note: how long they took, by type and bucket, and results that came too late.
--- A note of an id that is known does nothing. Rows are taken in order, so that two notes wait for each other.
-create function holdfast.note_attempts(
+-- Adds what a process noted since its last note: how long attempts took, by type and bucket, results that came too late, and
+-- requests to enqueue that were refused. A note of an id that is known does nothing. Rows are taken in order, so that two notes wait for each other.
+create function holdfast.take_note(
   p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[],
-  p_late_types text[], p_late_counts integer[]
+  p_late_types text[], p_late_counts integer[], p_statuses smallint[], p_status_counts integer[]
 ) returns void
 language plpgsql as $$
 begin
@@ -85,6 +91,9 @@ begin
   on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
   insert into holdfast.happenings (type_id, what, count)
   select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
+  insert into holdfast.enqueue_errors as e (status, total)
+  select n.status, n.count from unnest(p_statuses, p_status_counts) as n (status, count) order by n.status
+  on conflict (status) do update set total = e.total + excluded.total;
 end $$;
 
 -- Adds to totals what was counted and nobody needs in detail any more, and deletes it: exactly once, because it is one statement.

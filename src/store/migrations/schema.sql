@@ -3,6 +3,8 @@
 
 enum holdfast.outcome (completed, failed, timed_out, out_of_memory, crashed, lease_expired, snoozed, handed_back, cancelled, discarded)
 
+sequence holdfast.alert_targets_id_seq
+
 sequence holdfast.api_keys_id_seq
 
 sequence holdfast.audit_log_id_seq
@@ -18,6 +20,52 @@ sequence holdfast.queue_seq
 sequence holdfast.types_id_seq
 
 sequence holdfast.workers_id_seq
+
+table holdfast.alert_marks
+  what             text not null
+  value            bigint not null
+  before           bigint not null
+  constraint alert_marks_pkey PRIMARY KEY (what)
+
+table holdfast.alert_rules
+  name             text not null
+  kind             text not null
+  threshold        double precision default 0 not null
+  type             text
+  min_priority     smallint default 0 not null
+  hold             interval default '00:01:00'::interval not null
+  enabled          boolean default true not null
+  constraint alert_rules_pkey PRIMARY KEY (name)
+  constraint hold_is_at_most_a_day CHECK (((hold >= '00:00:00'::interval) AND (hold <= '1 day'::interval)))
+  constraint kind_is_known CHECK ((kind = ANY (ARRAY['dead_letters'::text, 'breaker'::text, 'depth'::text, 'oldest'::text, 'enqueue_errors'::text])))
+  constraint priority_is_0_to_9 CHECK (((min_priority >= 0) AND (min_priority <= 9)))
+  constraint rule_name_is_short CHECK ((name ~ '^[a-z][a-z0-9_-]{0,62}$'::text))
+  constraint threshold_is_no_debt CHECK ((threshold >= (0)::double precision))
+
+table holdfast.alert_targets
+  id               integer generated always as identity not null
+  url              text not null
+  secret           text not null
+  rules            text[]
+  created_at       timestamp with time zone default holdfast.now() not null
+  created_by       text not null
+  constraint alert_targets_pkey PRIMARY KEY (id)
+  constraint url_is_short CHECK (((length(url) >= 1) AND (length(url) <= 2000)))
+
+table holdfast.alerts
+  rule             text not null
+  subject          text not null
+  since            timestamp with time zone not null
+  seen_at          timestamp with time zone not null
+  value            double precision not null
+  constraint alerts_pkey PRIMARY KEY (rule, subject)
+  constraint alerts_rule_fkey FOREIGN KEY (rule) REFERENCES holdfast.alert_rules(name) ON DELETE CASCADE
+
+table holdfast.alerts_looked
+  one              boolean default true not null
+  at               timestamp with time zone default '-infinity'::timestamp with time zone not null
+  constraint alerts_looked_pkey PRIMARY KEY (one)
+  constraint there_is_one CHECK (one)
 
 table holdfast.api_keys
   id               integer generated always as identity not null
@@ -211,6 +259,11 @@ table holdfast.durations
   count            bigint not null
   seconds          double precision not null
   constraint durations_pkey PRIMARY KEY (type_id, bucket)
+
+table holdfast.enqueue_errors
+  status           smallint not null
+  total            bigint not null
+  constraint enqueue_errors_pkey PRIMARY KEY (status)
 
 table holdfast.enqueued
   type_id          integer not null
@@ -588,6 +641,24 @@ begin
   return coalesce(p_by, session_user);
 end 
 
+function holdfast.add_alert_target(p_url text, p_secret text, p_rules text[], p_by text, p_why text)
+  returns integer, plpgsql, volatile, parallel unsafe
+declare
+  v_unknown text := (select min(n) from unnest(p_rules) as n where n not in (select r.name from holdfast.alert_rules as r));
+  v_target holdfast.alert_targets;
+begin
+  if v_unknown is not null then
+    raise exception 'there is no rule "%"', v_unknown using errcode = 'HF002',
+      hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.alert_rules as r);
+  end if;
+  insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, backoff)
+  select 'holdfast:alert', l.id, l.id, 9, 10, 30000, '{"base": 10000, "factor": 3, "cap": 3600000, "jitter": 5000}'
+  from holdfast.lanes as l where l.name = 'system' on conflict do nothing;
+  insert into holdfast.alert_targets (url, secret, rules, created_by) values (p_url, p_secret, p_rules, p_by) returning * into v_target;
+  perform holdfast.audit('add_alert_target', v_target.id::text, null, holdfast.target_facts(v_target), p_by, p_why);
+  return v_target.id;
+end 
+
 function holdfast.admit_ahead()
   returns integer, sql, immutable, parallel unsafe
 select 200
@@ -779,6 +850,20 @@ function holdfast.admitted_not_running(p_type integer, p_key text)
   select q.job_id from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
   where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
     and q.lease_id is null and q.pass = 1
+
+function holdfast.announce(p_state text, p_rule text, p_subject text, p_value double precision, p_since timestamp with time zone)
+  returns void, plpgsql, volatile, parallel unsafe
+begin
+  if p_subject = 'holdfast:alert' then
+    return;
+  end if;
+  perform holdfast.enqueue('holdfast:alert', jsonb_build_object(
+    'target', t.id, 'state', p_state, 'rule', r.name, 'kind', r.kind, 'threshold', r.threshold, 'subject', p_subject,
+    'value', p_value, 'since', p_since, 'at', holdfast.now()))
+  from holdfast.alert_targets as t join holdfast.alert_rules as r on r.name = p_rule
+  where t.rules is null or p_rule = any (t.rules)
+  order by t.id;
+end 
 
 function holdfast.apply_deadlines(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
@@ -1283,6 +1368,30 @@ begin
     perform holdfast.audit('drain_worker', p_worker::text, null, null, p_by, p_why);
   end if;
   return found;
+end 
+
+function holdfast.drop_alert_rule(p_name text, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  delete from holdfast.alert_rules as r where r.name = p_name returning to_jsonb(r) into v_before;
+  if v_before is not null then
+    perform holdfast.audit('drop_alert_rule', p_name, v_before, null, p_by, p_why);
+  end if;
+  return v_before is not null;
+end 
+
+function holdfast.drop_alert_target(p_id integer, p_by text, p_why text)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_target holdfast.alert_targets;
+begin
+  delete from holdfast.alert_targets as t where t.id = p_id returning * into v_target;
+  if v_target.id is not null then
+    perform holdfast.audit('drop_alert_target', p_id::text, holdfast.target_facts(v_target), null, p_by, p_why);
+  end if;
+  return v_target.id is not null;
 end 
 
 function holdfast.drop_gate_if_open(p_type integer)
@@ -2339,6 +2448,52 @@ begin
   end loop;
 end 
 
+function holdfast.look_for_trouble(p_every interval)
+  returns TABLE(state text, rule text, subject text, value double precision), plpgsql, volatile, parallel unsafe
+  set jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_trouble record;
+  v_growing boolean;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.alerts', 0)) then
+    return;
+  end if;
+  update holdfast.alerts_looked as l set at = v_now where l.at <= v_now - p_every;
+  if not found then
+    return;
+  end if;
+  -- In one statement, so that what is counted meanwhile is seen at the next look.
+  insert into holdfast.alert_marks as m (what, value, before)
+  select c.what, c.value, coalesce(known.value, 0) from (
+    select 'dead ' || t.name as what, k.dead as value from holdfast.counters as k join holdfast.types as t on t.id = k.type_id
+    union all
+    select 'refused', sum(e.total) from holdfast.enqueue_errors as e where e.status not in (401, 403) having count(*) > 0
+  ) as c left join holdfast.alert_marks as known on known.what = c.what
+  where c.value > coalesce(known.value, 0) or known.before <> known.value
+  on conflict (what) do update set value = excluded.value, before = excluded.before;
+  for v_trouble in select t.*, r.kind from holdfast.troubles() as t join holdfast.alert_rules as r on r.name = t.rule loop
+    v_growing := v_trouble.kind in ('dead_letters', 'enqueue_errors');
+    update holdfast.alerts as a
+    set seen_at = v_now, value = case when v_growing then a.value + v_trouble.value else v_trouble.value end
+    where a.rule = v_trouble.rule and a.subject = v_trouble.subject;
+    if not found then
+      insert into holdfast.alerts (rule, subject, since, seen_at, value)
+      values (v_trouble.rule, v_trouble.subject, v_now, v_now, v_trouble.value);
+      perform holdfast.announce('firing', v_trouble.rule, v_trouble.subject, v_trouble.value, v_now);
+      return query select 'firing', v_trouble.rule, v_trouble.subject, v_trouble.value;
+    end if;
+  end loop;
+  for v_trouble in
+    delete from holdfast.alerts as a using holdfast.alert_rules as r
+    where r.name = a.rule and a.seen_at < v_now and (a.seen_at <= v_now - r.hold or not r.enabled)
+    returning a.rule, a.subject, a.value, a.since
+  loop
+    perform holdfast.announce('resolved', v_trouble.rule, v_trouble.subject, v_trouble.value, v_trouble.since);
+    return query select 'resolved', v_trouble.rule, v_trouble.subject, v_trouble.value;
+  end loop;
+end 
+
 function holdfast.make_day(p_family text, p_day date)
   returns boolean, plpgsql, volatile, parallel unsafe
   set lock_timeout=100ms
@@ -2644,22 +2799,6 @@ function holdfast.not_live(p_job uuid)
     when 'dead' then 'it is dead; it can be replayed or discarded'
     when 'discarded' then 'it was already discarded' end
   from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
-
-function holdfast.note_attempts(p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[], p_late_types text[], p_late_counts integer[])
-  returns void, plpgsql, volatile, parallel unsafe
-begin
-  insert into holdfast.notes (id, at) values (p_note, holdfast.now()) on conflict do nothing;
-  if not found then
-    return;
-  end if;
-  insert into holdfast.durations as d (type_id, bucket, count, seconds)
-  select t.id, n.bucket, n.count, n.seconds
-  from unnest(p_types, p_buckets, p_counts, p_seconds) as n (type, bucket, count, seconds) join holdfast.types as t on t.name = n.type
-  order by t.id, n.bucket
-  on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
-  insert into holdfast.happenings (type_id, what, count)
-  select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
-end 
 
 function holdfast.note_sayings(p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[], p_levels text[] DEFAULT NULL::text[])
   returns void, sql, volatile, parallel unsafe
@@ -3419,6 +3558,28 @@ begin
   return true;
 end 
 
+function holdfast.set_alert_rule(p_name text, p_fields jsonb, p_by text, p_why text)
+  returns void, plpgsql, volatile, parallel unsafe
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.alert_rules as r where r.name = p_name for update;
+  if v_before is null and p_fields ->> 'kind' is null then
+    raise exception 'there is no rule "%", and to make one its kind is needed', p_name using errcode = 'HF002',
+      hint = 'Kinds are dead_letters, breaker, depth, oldest and enqueue_errors.';
+  end if;
+  insert into holdfast.alert_rules as r (name, kind) values (p_name, coalesce(p_fields ->> 'kind', v_before ->> 'kind')) on conflict (name) do nothing;
+  update holdfast.alert_rules as r set
+    kind = coalesce(p_fields ->> 'kind', r.kind),
+    threshold = coalesce((p_fields ->> 'threshold')::double precision, r.threshold),
+    type = case when p_fields ? 'type' then p_fields ->> 'type' else r.type end,
+    min_priority = coalesce((p_fields ->> 'min_priority')::smallint, r.min_priority),
+    hold = coalesce((p_fields ->> 'hold_ms')::double precision * interval '1 millisecond', r.hold),
+    enabled = coalesce((p_fields ->> 'enabled')::boolean, r.enabled)
+  where r.name = p_name;
+  perform holdfast.audit('set_alert_rule', p_name, v_before, (select to_jsonb(r) from holdfast.alert_rules as r where r.name = p_name), p_by, p_why);
+end 
+
 function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -3826,6 +3987,25 @@ begin
   delete from holdfast.leases as l where l.id = p_lease.id;
 end 
 
+function holdfast.take_note(p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[], p_late_types text[], p_late_counts integer[], p_statuses smallint[], p_status_counts integer[])
+  returns void, plpgsql, volatile, parallel unsafe
+begin
+  insert into holdfast.notes (id, at) values (p_note, holdfast.now()) on conflict do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.durations as d (type_id, bucket, count, seconds)
+  select t.id, n.bucket, n.count, n.seconds
+  from unnest(p_types, p_buckets, p_counts, p_seconds) as n (type, bucket, count, seconds) join holdfast.types as t on t.name = n.type
+  order by t.id, n.bucket
+  on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
+  insert into holdfast.happenings (type_id, what, count)
+  select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
+  insert into holdfast.enqueue_errors as e (status, total)
+  select n.status, n.count from unnest(p_statuses, p_status_counts) as n (status, count) order by n.status
+  on conflict (status) do update set total = e.total + excluded.total;
+end 
+
 function holdfast.take_uniques(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_approvals jsonb[], p_uniques text[], p_taken boolean[], p_wake_always boolean)
   returns TABLE(place integer, job_id uuid, what text, stored boolean, delay_ms double precision), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off
@@ -3909,6 +4089,54 @@ end
 function holdfast.tally_step(at timestamp with time zone)
   returns timestamp with time zone, sql, immutable, parallel safe
  select date_bin('10 seconds', at, 'epoch') 
+
+function holdfast.target_facts(p_target holdfast.alert_targets)
+  returns jsonb, sql, immutable, parallel unsafe
+  select jsonb_build_object('host', substring(p_target.url from '^https?://([^/?#]+)'), 'rules', p_target.rules)
+
+function holdfast.test_alert_target(p_id integer, p_by text, p_why text)
+  returns uuid, plpgsql, volatile, parallel unsafe
+declare
+  v_job uuid;
+begin
+  if not exists (select from holdfast.alert_targets as t where t.id = p_id) then
+    return null;
+  end if;
+  select e.id into v_job from holdfast.enqueue('holdfast:alert', jsonb_build_object(
+    'target', p_id, 'state', 'test', 'rule', 'test', 'kind', 'test', 'threshold', 0, 'subject', '', 'value', 0,
+    'since', holdfast.now(), 'at', holdfast.now())) as e;
+  perform holdfast.audit('test_alert_target', p_id::text, null, null, p_by, p_why);
+  return v_job;
+end 
+
+function holdfast.troubles()
+  returns TABLE(rule text, subject text, value double precision), sql, volatile, parallel unsafe
+  set jit=off
+  select r.name, s.subject, s.value::double precision
+  from holdfast.alert_rules as r
+  cross join lateral (
+    select t.name as subject, m.value - m.before as value
+    from holdfast.alert_marks as m join holdfast.types as t on m.what = 'dead ' || t.name
+    where r.kind = 'dead_letters' and m.value - m.before > r.threshold and (r.type is null or r.type = t.name)
+    union all
+    select t.name, 1
+    from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
+    where r.kind = 'breaker' and (g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'))
+      and (r.type is null or r.type = t.name)
+    union all
+    select coalesce(r.type, ''), sum(d.waiting)
+    from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
+    where r.kind = 'depth' and (r.type is null or r.type = t.name) having sum(d.waiting) > r.threshold
+    union all
+    select 'priority ' || d.priority, extract(epoch from holdfast.now() - min(d.oldest_at))
+    from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
+    where r.kind = 'oldest' and d.priority >= r.min_priority and (r.type is null or r.type = t.name)
+    group by d.priority having extract(epoch from holdfast.now() - min(d.oldest_at)) > r.threshold
+    union all
+    select '', m.value - m.before from holdfast.alert_marks as m
+    where r.kind = 'enqueue_errors' and m.what = 'refused' and m.value - m.before > r.threshold
+  ) as s
+  where r.enabled
 
 function holdfast.type_named(p_name text)
   returns integer, plpgsql, stable, parallel unsafe

@@ -1,6 +1,7 @@
--- name: noteAttempts
--- Adds how long attempts took and which results came too late. The same note twice counts once.
-select holdfast.note_attempts($1::uuid, $2::text[], $3::smallint[], $4::integer[], $5::float8[], $6::text[], $7::integer[])::text as done
+-- name: takeNote
+-- Adds how long attempts took, which results came too late and which requests to enqueue were refused. The same note twice counts once.
+select holdfast.take_note($1::uuid, $2::text[], $3::smallint[], $4::integer[], $5::float8[], $6::text[], $7::integer[],
+                          $8::smallint[], $9::integer[])::text as done
 
 -- name: keepTotals
 -- Adds up what was counted and counts the dead letters, unless somebody else does.
@@ -34,6 +35,7 @@ select jsonb_build_object(
       'lane', l.name, 'slots', l.slots, 'enabled', l.enabled,
       'inUse', (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)) order by l.name), '[]')
     from holdfast.lanes as l),
+  'refusals', (select coalesce(jsonb_agg(jsonb_build_array(e.status, e.total) order by e.status), '[]') from holdfast.enqueue_errors as e),
   'workers', (
     select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes')
 ) as metrics

@@ -1,0 +1,179 @@
+import { HoldfastError } from '../errors.js'
+import { type By, named } from '../flow/by.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { refuseUnknown } from '../job/limits.js'
+import { wholeNumber } from '../job/type.js'
+import type { AlertStore, TroubleRow } from '../store/alert-store.js'
+import { explained } from '../store/sqlstate.js'
+import { readPlace } from './place.js'
+import { freshSecret } from './signature.js'
+
+export const alertKinds = ['dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors'] as const
+export type AlertKind = (typeof alertKinds)[number]
+
+export interface RuleFields {
+  /** Needed where the rule is new. */
+  kind?: AlertKind
+  /** It holds above this: jobs, seconds or requests. */
+  threshold?: number
+  /** Only of this type; null: of any. */
+  type?: string | null
+  /** For `oldest`: of this priority and those above. */
+  minPriority?: number
+  /** How long it must have been quiet before it is over. */
+  hold?: Duration
+  enabled?: boolean
+}
+
+export interface AlertRule {
+  name: string
+  kind: AlertKind
+  threshold: number
+  type: string | null
+  minPriority: number
+  holdMs: number
+  enabled: boolean
+}
+
+export interface Alert {
+  rule: string
+  kind: AlertKind
+  /** The type or priority it is about; empty: the whole queue. */
+  subject: string
+  value: number
+  threshold: number
+  since: Date
+}
+
+export interface AlertTarget {
+  id: number
+  url: string
+  /** The rules it hears of; null: all. */
+  rules: string[] | null
+  createdAt: Date
+  createdBy: string
+}
+
+const longestHoldMs = 86_400_000
+
+/** Trouble, the rules that say what that is, and who is called about it. Each change is one transaction, with its line in the audit log. */
+export class Alerts {
+  readonly #store: AlertStore
+  readonly #hosts: readonly string[]
+
+  constructor(store: AlertStore, hosts: readonly string[]) {
+    this.#store = store
+    this.#hosts = hosts
+  }
+
+  /** The trouble there is now. */
+  async firing(): Promise<Alert[]> {
+    return (await told(this.#store.alerts())).map(({ since, ...row }) => ({
+      ...row,
+      kind: row.kind as AlertKind,
+      since: new Date(since),
+    }))
+  }
+
+  /** Looks for trouble now. Workers and servers do so every fifteen seconds. Answers with what began and what is over. */
+  async look(): Promise<TroubleRow[]> {
+    return told(this.#store.look(0))
+  }
+
+  /** How many workers make the calls: those that were started with `alerts: true`. */
+  async callers(): Promise<number> {
+    return told(this.#store.callers())
+  }
+
+  async rules(): Promise<AlertRule[]> {
+    return this.#rules(null)
+  }
+
+  /** Makes a rule, or changes the named fields of one. */
+  async setRule(name: string, fields: RuleFields, who: By): Promise<AlertRule> {
+    refuseUnknown(fields, ['kind', 'threshold', 'type', 'minPriority', 'hold', 'enabled'])
+    if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
+      throw refused('name', 'must have 1 to 63 small letters, digits, _ or -, and begin with a letter')
+    }
+    const { kind, threshold, type, minPriority, hold, enabled } = fields
+    if (kind !== undefined && !alertKinds.includes(kind)) throw refused('kind', `must be one of ${alertKinds.join(', ')}`)
+    if (threshold !== undefined && !(threshold >= 0 && threshold <= 1e15))
+      throw refused('threshold', 'must be a number from 0 on')
+    if (typeof type === 'string' && (type.length < 1 || type.length > 200 || type.includes('\0'))) {
+      throw refused('type', 'must be the name of a job type')
+    }
+    const holdMs = hold === undefined ? undefined : toMilliseconds(hold, 'hold')
+    if (holdMs !== undefined && holdMs > longestHoldMs) throw refused('hold', 'must be at most a day')
+    const priority = minPriority === undefined ? undefined : wholeNumber(minPriority, 'minPriority', 0, 9)
+    const set = { kind, threshold, type, min_priority: priority, hold_ms: holdMs, enabled }
+    await told(this.#store.setRule(name, set, named(who)))
+    return (await this.#rules(name))[0] as AlertRule
+  }
+
+  async dropRule(name: string, who: By): Promise<void> {
+    if (!(await told(this.#store.dropRule(name, named(who))))) throw new HoldfastError('not_found', `there is no rule "${name}"`)
+  }
+
+  async targets(): Promise<AlertTarget[]> {
+    return (await told(this.#store.targets())).map(({ id, url, rules, created, by }) => {
+      return { id, url, rules, createdAt: new Date(created), createdBy: by }
+    })
+  }
+
+  /** Calls this address from now on, about these rules or all. The secret, with which the receiver checks what it gets, is shown this once. */
+  async addTarget(
+    fields: { url: string; rules?: readonly string[] },
+    who: By,
+  ): Promise<{ id: number; url: string; secret: string }> {
+    refuseUnknown(fields, ['url', 'rules'])
+    const { href: url } = readPlace(fields.url, this.#hosts).url
+    const { rules = null } = fields
+    if (
+      rules !== null &&
+      !(Array.isArray(rules) && rules.length > 0 && rules.length <= 100 && rules.every((one) => typeof one === 'string'))
+    ) {
+      throw refused('rules', 'must be a list of names of rules; left out, it hears of all')
+    }
+    const secret = freshSecret()
+    const id = await told(this.#store.addTarget({ url, secret, rules }, named(who)))
+    return { id, url, secret }
+  }
+
+  /** Calls that wait for it end without being made. */
+  async removeTarget(id: number, who: By): Promise<void> {
+    if (!(await told(this.#store.dropTarget(targetId(id), named(who))))) throw unknownTarget(id)
+  }
+
+  /** Calls it as if there were trouble; the job that does so. */
+  async testTarget(id: number, who: By): Promise<{ job: string }> {
+    const job = await told(this.#store.testTarget(targetId(id), named(who)))
+    if (job === null) throw unknownTarget(id)
+    return { job }
+  }
+
+  async #rules(name: string | null): Promise<AlertRule[]> {
+    return (await told(this.#store.rules(name))).map(({ minpriority, hold, kind, ...row }) => {
+      return { ...row, kind: kind as AlertKind, minPriority: minpriority, holdMs: hold }
+    })
+  }
+}
+
+function targetId(id: number): number {
+  return wholeNumber(id, 'id', 1, 2 ** 31 - 1)
+}
+
+function unknownTarget(id: number): HoldfastError {
+  return new HoldfastError('not_found', `there is no target ${id}`)
+}
+
+function refused(field: string, problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+}
+
+async function told<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer
+  } catch (error) {
+    throw explained(error)
+  }
+}

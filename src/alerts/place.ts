@@ -1,0 +1,47 @@
+import { isIP } from 'node:net'
+import { HoldfastError } from '../errors.js'
+import { isPublic } from './addresses.js'
+
+const longest = 2_000
+
+/** Where a call goes. `allowed`: its host is named in the configuration, so it may be at a private address and without TLS. */
+export interface Place {
+  readonly url: URL
+  readonly allowed: boolean
+}
+
+/** Reads the address of a target, or says what is wrong with it. What its name stands for is looked up when it is called. */
+export function readPlace(text: unknown, hosts: readonly string[]): Place {
+  if (typeof text !== 'string' || text.length > longest || !URL.canParse(text)) {
+    throw refused(`must be an address of at most ${longest} characters, such as https://hooks.example.com/holdfast`)
+  }
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`is ${url.protocol}; calls are made by https`)
+  if (url.username !== '' || url.password !== '') throw refused('holds a name or password; what is sent is signed instead')
+  const host = bareHost(url)
+  const allowed = hosts.some((one) => [host, `${host}:${url.port}`].includes(one))
+  if (allowed) return { url, allowed }
+  if (url.protocol === 'http:') throw refused(`is not https; only hosts named in alertHosts may be called without`)
+  if (isIP(host) !== 0 && !isPublic(host))
+    throw refused(`is ${host}, a private address; only hosts named in alertHosts may be at one`)
+  return { url, allowed }
+}
+
+/** Hosts by name, with a port where only that one is meant. */
+export function readHosts(hosts: readonly string[] = []): readonly string[] {
+  if (Array.isArray(hosts) && hosts.every((one) => typeof one === 'string' && /^[\w.:-]{1,260}$/.test(one))) {
+    return hosts.map((one) => one.toLowerCase())
+  }
+  const problem =
+    'alertHosts must be a list of hosts, such as ["alerts.internal", "localhost:9000"]; without https:// and without paths'
+  throw new HoldfastError('invalid_configuration', problem, { field: 'alertHosts' })
+}
+
+/** Without the brackets of an IPv6 address. The parser of addresses has written it in its one way: no octal, no hexadecimal. */
+export function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
+}
+
+function refused(problem: string): HoldfastError {
+  return new HoldfastError('invalid_option', `url ${problem}`, { field: 'url' })
+}

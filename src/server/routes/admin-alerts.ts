@@ -1,0 +1,115 @@
+import type { FastifyInstance } from 'fastify'
+import type { AlertRule, RuleFields } from '../../alerts/alerts.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor } from '../auth.js'
+import {
+  alertsAnswer,
+  newTargetAnswer,
+  type RuleBody,
+  ruleBody,
+  ruleParams,
+  ruleAnswer as ruleSchema,
+  type TargetBody,
+  targetBody,
+  targetParams,
+  targetsAnswer,
+  testAnswer,
+} from '../schemas/alerts.js'
+import { whyBody } from '../schemas/common.js'
+import { whyQuery } from '../schemas/jobs.js'
+import { inOurWords, theirs } from './job-request.js'
+
+interface Why {
+  Querystring: { why?: string }
+}
+
+/** Trouble, the rules about it, and who is called. */
+export function adminAlertRoutes(app: FastifyInstance, { alerts }: Holdfast): void {
+  app.get(
+    '/admin/alerts',
+    { schema: { summary: 'The trouble there is, and the rules that say what that is', response: { 200: alertsAnswer } } },
+    async (_request, reply) => {
+      const [firing, rules, callers] = await Promise.all([alerts.firing(), alerts.rules(), alerts.callers()])
+      const shown = firing.map((alert) => ({ ...alert, since: alert.since.toISOString() }))
+      return reply.header('cache-control', 'no-store').send({ firing: shown, rules: rules.map(ruleAnswer), callers })
+    },
+  )
+
+  app.put<{ Params: { name: string }; Body: RuleBody }>(
+    '/admin/alerts/rules/:name',
+    { schema: { summary: 'Make a rule, or change it', params: ruleParams, body: ruleBody, response: { 200: ruleSchema } } },
+    async (request) => {
+      const { why, ...fields } = request.body
+      return ruleAnswer(
+        await alerts.setRule(request.params.name, theirs(fields) as RuleFields, actor(request, why)).catch((error) => {
+          throw inOurWords(error)
+        }),
+      )
+    },
+  )
+
+  app.delete<Why & { Params: { name: string } }>(
+    '/admin/alerts/rules/:name',
+    { schema: { summary: 'Remove a rule', params: ruleParams, querystring: whyQuery } },
+    async (request, reply) => {
+      await alerts.dropRule(request.params.name, actor(request, request.query.why))
+      return reply.status(204).send()
+    },
+  )
+
+  app.get(
+    '/admin/alerts/targets',
+    { schema: { summary: 'Who is called about trouble, without what is secret', response: { 200: targetsAnswer } } },
+    async (_request, reply) => {
+      const targets = (await alerts.targets()).map(({ id, url, rules, createdAt, createdBy }) => {
+        return { id, url, rules, created_at: createdAt.toISOString(), created_by: createdBy }
+      })
+      return reply.header('cache-control', 'no-store').send({ targets })
+    },
+  )
+
+  app.post<{ Body: TargetBody }>(
+    '/admin/alerts/targets',
+    {
+      schema: {
+        summary: 'Call an address about trouble; its secret is shown in this answer and never again',
+        body: targetBody,
+        response: { 201: newTargetAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { why, ...fields } = request.body
+      return reply
+        .status(201)
+        .header('cache-control', 'no-store')
+        .send(await alerts.addTarget(fields, actor(request, why)))
+    },
+  )
+
+  app.delete<Why & { Params: { id: string } }>(
+    '/admin/alerts/targets/:id',
+    { schema: { summary: 'Call an address no more', params: targetParams, querystring: whyQuery } },
+    async (request, reply) => {
+      await alerts.removeTarget(Number(request.params.id), actor(request, request.query.why))
+      return reply.status(204).send()
+    },
+  )
+
+  app.post<{ Params: { id: string }; Body: { why?: string } }>(
+    '/admin/alerts/targets/:id/test',
+    {
+      schema: {
+        summary: 'Call an address as if there were trouble; answers with the job that does so',
+        params: targetParams,
+        body: whyBody,
+        response: { 202: testAnswer },
+      },
+    },
+    async (request, reply) =>
+      reply.status(202).send(await alerts.testTarget(Number(request.params.id), actor(request, request.body.why))),
+  )
+}
+
+function ruleAnswer({ minPriority, holdMs, ...rule }: AlertRule) {
+  return { ...rule, min_priority: minPriority, hold_ms: holdMs }
+}

@@ -1,0 +1,59 @@
+import { alertKinds } from '../../alerts/alerts.js'
+import { duration, jobId, number, text, textOrNull, time, why, yesOrNo } from './common.js'
+import { answer, list, type Of, object } from './schema.js'
+
+const kind = { type: 'string', enum: alertKinds } as const
+const rule = answer({
+  name: text,
+  kind,
+  threshold: number,
+  type: textOrNull,
+  min_priority: number,
+  hold_ms: number,
+  enabled: yesOrNo,
+})
+export const ruleAnswer = rule
+export const alertsAnswer = answer({
+  firing: list(answer({ rule: text, kind, subject: text, value: number, threshold: number, since: time })),
+  rules: list(rule),
+  callers: number,
+})
+
+export const ruleParams = object({ name: { type: 'string', minLength: 1, maxLength: 63, description: 'the name of a rule' } }, [
+  'name',
+])
+export const ruleBody = object({
+  kind,
+  threshold: { type: 'number', minimum: 0, maximum: 1e15 },
+  type: { type: ['string', 'null'], minLength: 1, maxLength: 200, description: 'the name of a job type, or null for all' },
+  min_priority: { type: 'integer', minimum: 0, maximum: 9 },
+  hold: duration,
+  enabled: yesOrNo,
+  why,
+})
+export type RuleBody = Of<typeof ruleBody>
+
+const rules = { type: ['array', 'null'], items: text } as const
+export const targetsAnswer = answer({
+  targets: list(answer({ id: number, url: text, rules, created_at: time, created_by: text })),
+})
+export const targetBody = object(
+  {
+    url: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 2_000,
+      description: 'an address, such as https://hooks.example.com/holdfast',
+    },
+    rules: { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1, maxLength: 63 } },
+    why,
+  },
+  ['url'],
+)
+export type TargetBody = Of<typeof targetBody>
+export const newTargetAnswer = answer({ id: number, url: text, secret: text })
+export const targetParams = object(
+  { id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a target' } },
+  ['id'],
+)
+export const testAnswer = answer({ job: jobId })

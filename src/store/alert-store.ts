@@ -1,0 +1,99 @@
+import type { Database } from './database.js'
+import type { Named } from './operator-store.js'
+import { statement } from './queries.js'
+
+export interface TroubleRow {
+  state: 'firing' | 'resolved'
+  rule: string
+  subject: string
+  value: number
+}
+
+export interface AlertRow {
+  rule: string
+  kind: string
+  subject: string
+  value: number
+  threshold: number
+  since: number
+}
+
+export interface AlertRuleRow {
+  name: string
+  kind: string
+  threshold: number
+  type: string | null
+  minpriority: number
+  hold: number
+  enabled: boolean
+}
+
+export interface AlertTargetRow {
+  id: number
+  url: string
+  rules: string[] | null
+  created: number
+  by: string
+}
+
+/** Rules about trouble, the trouble there is, and where to call. */
+export class AlertStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** What began and what is over since somebody looked, unless that was just now. The calls about it are enqueued with it. */
+  async look(everyMs: number): Promise<TroubleRow[]> {
+    return this.#database.query(statement('lookForTrouble'), [everyMs])
+  }
+
+  async alerts(): Promise<AlertRow[]> {
+    return this.#database.query(statement('readAlerts'), [])
+  }
+
+  async rules(name: string | null = null): Promise<AlertRuleRow[]> {
+    return this.#database.query(statement('readAlertRules'), [name])
+  }
+
+  async setRule(name: string, fields: object, who: Named): Promise<void> {
+    await this.#database.query(statement('setAlertRule'), [name, JSON.stringify(fields), who.by, who.why, who.from])
+  }
+
+  /** False: there is no such rule. */
+  async dropRule(name: string, who: Named): Promise<boolean> {
+    const rows = await this.#database.query<{ known: boolean }>(statement('dropAlertRule'), [name, who.by, who.why, who.from])
+    return rows[0]?.known === true
+  }
+
+  async targets(): Promise<AlertTargetRow[]> {
+    return this.#database.query(statement('readAlertTargets'), [])
+  }
+
+  /** Undefined: it was removed. */
+  async target(id: number): Promise<{ url: string; secret: string } | undefined> {
+    return (await this.#database.query<{ url: string; secret: string }>(statement('alertTarget'), [id]))[0]
+  }
+
+  async addTarget(target: { url: string; secret: string; rules: readonly string[] | null }, who: Named): Promise<number> {
+    const values = [target.url, target.secret, target.rules, who.by, who.why, who.from]
+    return ((await this.#database.query<{ id: number }>(statement('addAlertTarget'), values))[0] as { id: number }).id
+  }
+
+  /** False: there is no such target. */
+  async dropTarget(id: number, who: Named): Promise<boolean> {
+    const rows = await this.#database.query<{ known: boolean }>(statement('dropAlertTarget'), [id, who.by, who.why, who.from])
+    return rows[0]?.known === true
+  }
+
+  /** The job of the call; null: there is no such target. */
+  async testTarget(id: number, who: Named): Promise<string | null> {
+    const values = [id, who.by, who.why, who.from]
+    return (await this.#database.query<{ id: string | null }>(statement('testAlertTarget'), values))[0]?.id ?? null
+  }
+
+  async callers(): Promise<number> {
+    return (await this.#database.query<{ workers: number }>(statement('callersOfTargets'), []))[0]?.workers ?? 0
+  }
+}
