@@ -70,7 +70,7 @@ export class MetricsStore {
   }
 
   async read(): Promise<MetricsRow> {
-    const rows = await this.#database.query<{ metrics: MetricsRow }>(statement('readMetrics'), [])
-    return (rows[0] as { metrics: MetricsRow }).metrics
+    const rows = await this.#database.query<{ metrics: string }>(statement('readMetrics'), [])
+    return JSON.parse((rows[0] as { metrics: string }).metrics)
   }
 }

@@ -31,6 +31,26 @@ test.each(['without statistics', 'with statistics'])(
   },
 )
 
+test('what many workers counted is put together where that is crowded, and nothing is lost or counted twice', async () => {
+  await queue.client.query(`
+    insert into holdfast.tallies (type_id, at, worker_id, good, bad, lost)
+    select t.id, holdfast.tally_step(now()) - s * interval '10 seconds', w, 3, 1, case when w = 7 then 1 end
+    from holdfast.types as t, generate_series(1, 30) as s, generate_series(2, 251) as w`)
+  const counted = async () =>
+    (await queue.client.query('select completed::int, failed::int, lost::int from holdfast.counters')).rows
+  const before = await counted()
+  expect(before).toMatchObject([{ failed: 7_500, lost: 30 }])
+  await Promise.all([1, 2].map(() => queue.client.query(statement('keepTotals').text)))
+  expect(await counted()).toEqual(before)
+  const { rows } = await queue.client.query(
+    `select count(*)::int as rows, count(lost)::int as deaths from holdfast.tallies where at < now() - interval '1 minute'`,
+  )
+  // Of each step one row, and one for the worker that died in it.
+  expect(rows[0].deaths).toBeGreaterThanOrEqual(23)
+  expect(rows[0].rows).toBe(rows[0].deaths * 2)
+  await queue.client.query('delete from holdfast.tallies where worker_id <> 1')
+})
+
 test('adding up reads no jobs and no history either, and of the dead letters no more than how many there are', async () => {
   await queue.client.query(`update holdfast.tallies set at = at - interval '1 hour'`)
   const read = await tablesReadBy(queue.client, 'keepTotals')
