@@ -11,7 +11,7 @@ import { migration } from './migration.mjs'
 import { pgbouncer } from './pgbouncer.mjs'
 import { promotion, promotionAsynchronous } from './promotion.mjs'
 
-const longestMs = 600_000
+const longestMs = 1_800_000
 
 /** So many campaigns of so many faults each; a short plan holds every kind once. */
 const mixed = (number) => ({

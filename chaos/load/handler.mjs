@@ -35,7 +35,8 @@ export function makeWork({ note, sink, gates = new Map(), definition = { type: '
       note({ kind: 'threw', ...execution })
       throw error
     }
-    if (payload.snoozeMs && !snoozed.has(job.id)) {
+    // Later attempts may each run in a process of their own, which remembers nothing.
+    if (payload.snoozeMs && job.attempt === 1 && !snoozed.has(job.id)) {
       snoozed.add(job.id)
       note({ kind: 'finish', ...execution })
       return context.snooze(payload.snoozeMs)
