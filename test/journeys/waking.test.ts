@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AnyJobType, Holdfast } from 'holdfast'
 import { startWorker, type WorkerOptions } from 'holdfast/worker'
@@ -103,8 +104,9 @@ test('whenever a producer comes while workers lie down, its job does not wait fo
       const { holdfast, worker } = await makeWorker(database, [work(undefined, { type: lane, lane })], { concurrency: 100 })
       const lies = async () => (await database.sql('select from holdfast.sleepers where worker_id = $1', [worker.id])).length > 0
       for (let round = 0; round < 8; round++) {
-        // Called more than fifty times a second it gets up, and lies down again a second after its last work.
-        do await Promise.all(Array.from({ length: 100 }, () => holdfast.enqueue(lane, {})))
+        // Called more than fifty times a second it gets up, and lies down again a second after its last work. Jobs with a key
+        // go one by one; others would go together and call a few times only.
+        do await Promise.all(Array.from({ length: 100 }, () => holdfast.enqueue(lane, {}, { idempotencyKey: randomUUID() })))
         while (await lies())
         await pause(850 + Math.random() * 300)
         const { id } = await holdfast.enqueue(lane, {}, { priority: 7 })
