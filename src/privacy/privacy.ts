@@ -40,6 +40,11 @@ export class Privacy {
     throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
   }
 
+  /** Whether anything has to be done before a stored payload can be handled as it is. */
+  concerns(text: string, own: readonly string[]): boolean {
+    return own.length > 0 || this.redactsAll || isSealed(text)
+  }
+
   /** The plain text of what is stored. Throws an UnreadableError. */
   open(job: string, text: string, what: Sealed = 'payload'): string {
     if (!isSealed(text)) return text

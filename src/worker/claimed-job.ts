@@ -5,7 +5,7 @@ import type { ClaimedRow } from '../store/rows.js'
 
 /** A claimed row as the worker handles it: its payload decrypted, or with the reason why it cannot be. */
 export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, claimedAtMs: number, privacy: Privacy): ClaimedJob {
-  return {
+  const job: ClaimedJob = {
     id: row.id,
     lease: row.lease,
     lane,
@@ -14,20 +14,23 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     attempt: row.attempt,
     maxAttempts: row.max ?? row.attempt,
     createdAtMs: row.created ?? 0,
+    payload: row.payload,
     traceparent: row.trace,
     gated: row.gated === true,
     claimedAtMs,
-    ...readable(row.id, row.payload, type, privacy),
   }
+  // Most payloads are kept from nobody, and a copy of each job would be felt.
+  return row.payload !== null && privacy.concerns(row.payload, type.redact)
+    ? { ...job, ...readable(row.id, row.payload, type, privacy) }
+    : job
 }
 
 function readable(
   id: string,
-  stored: string | null,
+  stored: string,
   { redact }: AnyJobType,
   privacy: Privacy,
 ): Pick<ClaimedJob, 'payload' | 'unreadable' | 'secrets'> {
-  if (stored === null) return { payload: null }
   try {
     const payload = privacy.open(id, stored)
     const secrets = privacy.secrets(payload, redact)

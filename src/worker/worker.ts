@@ -261,7 +261,7 @@ export class Worker {
     const unheard = lost.size === 0 && !this.#report.hears('job.completed')
     for (const settling of batch) {
       const { job, settlement, startedAtMs, endedAtMs } = settling
-      if (!lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
+      if (lost.size === 0 || !lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
       if (unheard && settlement.move === 'complete') continue
       this.#report.attemptEnded(settling, lost.get(job.id))
       dueInMs = Math.min(dueInMs, settlement.delayMs ?? dueInMs)
