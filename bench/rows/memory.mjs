@@ -4,6 +4,8 @@ import { drain, fill } from '../draining.mjs'
 import { onStage } from '../stage.mjs'
 
 const megabyte = 1024 * 1024
+/** At run time: given on the command line, V8 passes over it. */
+const asTheCommandDoes = `import v8 from 'node:v8'; v8.setFlagsFromString('${leanHeapFlag}')`
 
 const emptying =
   (system, execArgv = []) =>
@@ -26,7 +28,7 @@ export default {
   },
   contestants: {
     // As `holdfast work` does; a worker inside of another program leaves that program's heap alone.
-    holdfast: emptying('holdfast', [leanHeapFlag]),
+    holdfast: emptying('holdfast', ['--import', `data:text/javascript,${encodeURIComponent(asTheCommandDoes)}`]),
     'holdfast in another program': emptying('holdfast'),
     'graphile-worker': emptying('graphile-worker'),
   },
