@@ -8,7 +8,7 @@ import { wholeNumber } from '../job/type.js'
 import type { KeyRow } from '../store/access-rows.js'
 import type { AccessStore } from '../store/access-store.js'
 import type { SessionStore } from '../store/session-store.js'
-import { explained } from '../store/sqlstate.js'
+import { told } from '../store/sqlstate.js'
 import { type CertificateNames, subjectOf } from './certificate.js'
 import { freshKey, hashOf } from './key.js'
 import { type Caller, callerOf, type Permission, permissions } from './permissions.js'
@@ -192,12 +192,4 @@ function unknownKey(id: number): HoldfastError {
 
 function refused(field: string, problem: string): HoldfastError {
   return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
-}
-
-async function told<Result>(answer: Promise<Result>): Promise<Result> {
-  try {
-    return await answer
-  } catch (error) {
-    throw explained(error)
-  }
 }

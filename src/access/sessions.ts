@@ -1,6 +1,6 @@
 import { type By, named } from '../flow/by.js'
 import type { SessionStore } from '../store/session-store.js'
-import { explained } from '../store/sqlstate.js'
+import { told } from '../store/sqlstate.js'
 import { freshSession, hashOf } from './key.js'
 import { type Caller, callerOf } from './permissions.js'
 
@@ -47,12 +47,4 @@ export class Sessions {
  */
 function installationHash(token: string, installation: string): string {
   return hashOf(`${token}.${installation}`)
-}
-
-async function told<Result>(answer: Promise<Result>): Promise<Result> {
-  try {
-    return await answer
-  } catch (error) {
-    throw explained(error)
-  }
 }

@@ -4,7 +4,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
 import { wholeNumber } from '../job/type.js'
 import type { AlertStore, TroubleRow } from '../store/alert-store.js'
-import { explained } from '../store/sqlstate.js'
+import { told } from '../store/sqlstate.js'
 import { readPlace } from './place.js'
 import { freshSecret } from './signature.js'
 
@@ -168,12 +168,4 @@ function unknownTarget(id: number): HoldfastError {
 
 function refused(field: string, problem: string): HoldfastError {
   return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
-}
-
-async function told<Result>(answer: Promise<Result>): Promise<Result> {
-  try {
-    return await answer
-  } catch (error) {
-    throw explained(error)
-  }
 }

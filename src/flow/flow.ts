@@ -2,7 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
 import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
-import { explained } from '../store/sqlstate.js'
+import { told } from '../store/sqlstate.js'
 import { type By, named, namedOrNobody } from './by.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
@@ -122,13 +122,5 @@ export class Flow {
 
   async breaker(type: string, action: BreakerAction, who: By): Promise<void> {
     await told(this.#store.operateBreaker(type, action, named(who)))
-  }
-}
-
-async function told<Result>(answer: Promise<Result>): Promise<Result> {
-  try {
-    return await answer
-  } catch (error) {
-    throw explained(error)
   }
 }

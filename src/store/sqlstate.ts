@@ -82,6 +82,15 @@ const rightsNeeded =
   'Migrating needs the right to create in the database and to own the schema holdfast; a program that only enqueues and works ' +
   'needs usage of that schema, and to select, insert, update and delete in its tables'
 
+/** What the store answers, or the error its caller is to see. */
+export async function told<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer
+  } catch (error) {
+    throw explained(error)
+  }
+}
+
 /** The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. */
 export function explained(error: unknown): unknown {
   if (error instanceof HoldfastError || error === null || typeof error !== 'object') return error

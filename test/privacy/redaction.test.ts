@@ -163,7 +163,9 @@ test('no answer of any GET route has it, whatever is asked', async () => {
   let redactions = 0
   for (const route of routes) {
     const some = route.endsWith('/wait') ? ['?timeout=1ms'] : route.endsWith('/stream') ? [''] : queries
-    const asks = (route.includes(':') ? ids : ['']).flatMap((id) => some.map((query) => route.replace(':id', id).replace(':type', 'leaky') + query))
+    const asks = (route.includes(':') ? ids : ['']).flatMap((id) =>
+      some.map((query) => route.replace(':id', id).replace(':type', 'leaky') + query),
+    )
     const read = async (path: string) => {
       const headers = { authorization: `Bearer ${adminKey}` }
       const answer = await serving.ask(path, { signal: AbortSignal.timeout(5_000), headers })
