@@ -6,7 +6,7 @@ const callsPerSecond = 50
 const lookOftenMs = 10
 const quietAfterMs = 1_000
 /** Whoever cleans up after dead workers may have taken a frozen one for dead; so a sleeper says again that it sleeps. */
-const sayAgainMs = 10_000
+const sayAgainMs = 20_000
 
 /**
  * Decides whether producers should call this worker. A call serialises commits in the whole database, so a worker under

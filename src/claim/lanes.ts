@@ -59,6 +59,11 @@ export class Lanes {
     return Math.min(60_000, ...this.#enabled.map((lane) => lane.pollMs))
   }
 
+  /** How soon to look again although the last looks found nothing; infinity where all of them began at the head. */
+  get lookAgainInMs(): number {
+    return Math.min(...this.#enabled.map((lane) => lane.reader.lookAgainInMs))
+  }
+
   /** The types that are asked about. */
   get types(): readonly number[] {
     return this.#groups.flatMap((group) => group.types)

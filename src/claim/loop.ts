@@ -18,6 +18,8 @@ export interface ClaimLoopEvents {
   listening(): boolean
   /** The loop goes on when the jobs are where they run. */
   claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
+  /** Whether any lease has run out, where the database was asked. */
+  heardOfLeases(expired: boolean): unknown
   /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
   unheard(): Promise<unknown>
   /** The database is about to be asked. */
@@ -30,7 +32,7 @@ export interface ClaimLoopEvents {
 const mostPerClaim = 500
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
-/** Reading the waiting jobs from the start may cost this share of the time, no more. */
+/** Reading the waiting jobs or the queue from the start may cost this share of the time, no more. */
 const rereadShare = 1 / 20
 const soonestMs = 10
 /**
@@ -40,6 +42,8 @@ const soonestMs = 10
 const lookForDueMs = { awake: 100, asleep: 2_000 }
 /** Full for this long: calls could not be answered, so they are not asked for. */
 const fullForMs = 1_000
+const nothingAsked = { promoted: 0, noneFree: false }
+const nothingClaimed = { claimed: 0, more: false }
 const pauseMs = { first: 100, most: 5_000 }
 
 /** Stop 2 of a job's way: promote what is due, claim what there is room for, rest when there is nothing. Never gives up. */
@@ -56,7 +60,10 @@ export class ClaimLoop {
   #nextDueAt = 0
   #promotedTo = distantPast
   #rereadAt = 0
+  #thoroughAt = 0
   #lookAt = 0
+  #called = false
+  #wantsRoom = false
   #fullSince: number | undefined
   #unheard = false
 
@@ -82,9 +89,13 @@ export class ClaimLoop {
   /** A producer called, or a connection came back. */
   called(): void {
     this.#doze.called()
-    // A job that is due in a moment calls too, so the next due time is no longer what it was.
-    this.#nextDueAt = 0
+    this.#called = true
     this.wake.signal()
+  }
+
+  /** A handler ended. News only where room was what was missing; and awake, a good moment to see what came meanwhile. */
+  roomAgain(): void {
+    if (this.#wantsRoom || !this.#doze.asleep) this.wake.signal()
   }
 
   /** This worker put off a job itself and need not be told when it is due. */
@@ -122,49 +133,72 @@ export class ClaimLoop {
       await this.#events.unheard()
       this.#unheard = false
     }
-    // Lying down, it has to look at both: what is due soon may also be of somebody who did not see that it sleeps.
-    if (this.#doze.asleep && monotonicMs() >= this.#lookAt) this.#nextDueAt = 0
-    const promoted = await this.#promoteWhatIsDue()
-    if (promoted > 0 || monotonicMs() >= this.#lookAt) {
-      const claimed = await this.#claimRound()
+    // Almost every call is for a job that can start now, so that comes first; but not twice before what is due.
+    const claimFirst = this.#called && monotonicMs() < this.#nextDueAt
+    // A job due in a moment calls too. And lying down, it has to look at both: what is due soon may also be of somebody who
+    // did not see that it sleeps.
+    if (this.#called || (this.#doze.asleep && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
+    this.#called = false
+    const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
+    if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
+      const { claimed, more } = noneFree ? nothingClaimed : await this.#claimRound()
       if (claimed > 0) this.#doze.worked()
       await this.#doze.review()
-      const restMs = await this.#untilNextLook(claimed)
+      const lookAgainInMs = noneFree ? Number.POSITIVE_INFINITY : this.#lanes.lookAgainInMs
+      // Awake, whatever came meanwhile is found by looking; asleep, somebody calls for it.
+      const atOnce = this.#doze.asleep && this.#events.listening() ? more : claimed > 0
+      const restMs = await this.#untilNextLook(atOnce, lookAgainInMs)
       this.#lookAt = monotonicMs() + restMs
       if (restMs === 0) return 0
     }
     return Math.max(0, Math.min(this.#lookAt, this.#nextDueAt) - monotonicMs())
   }
 
-  async #promoteWhatIsDue(): Promise<number> {
+  async #promoteWhatIsDue(): Promise<{ promoted: number; noneFree: boolean }> {
     const now = monotonicMs()
-    if (now < this.#nextDueAt) return 0
+    if (now < this.#nextDueAt) return nothingAsked
     // Whoever says that something is due sooner while the statement runs says it about a job the statement may not have seen.
     this.#nextDueAt = Number.POSITIVE_INFINITY
     // A job committed late may be due behind the mark; reading from the start finds it.
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
-    const { promoted, readTo, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, this.#promotedTo, this.#lanes.types)
+    const thorough = this.#doze.asleep && now >= this.#thoroughAt
+    const { promoted, readTo, nextInMs, lanes, free, expired } = await this.#store.promoteDue(
+      promoteAtOnce,
+      this.#promotedTo,
+      this.#lanes.types,
+      thorough,
+    )
+    if (expired !== null) this.#events.heardOfLeases(expired)
     // Producers call only for the lanes this worker was said to sleep in.
     if (this.#lanes.update(lanes)) this.#doze.forget()
     if (readTo !== null) this.#promotedTo = readTo
     const answeredAt = monotonicMs()
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
+    if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / rereadShare
     const inNoHurry = (this.#doze.asleep && this.#events.listening()) || !this.#hasRoom()
     const inMs = Math.min(nextInMs ?? Number.POSITIVE_INFINITY, inNoHurry ? lookForDueMs.asleep : lookForDueMs.awake)
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
-    return promoted
+    return { promoted, noneFree: promoted === 0 && free === false }
   }
 
-  /** Asks each lane in turn, a different one first each time, until there is no room. A full lane is passed over. */
-  async #claimRound(): Promise<number> {
+  /**
+   * Asks each lane in turn, a different one first each time, until there is no room. A full lane is passed over. There may be
+   * more where a lane gave as many as were asked for.
+   */
+  async #claimRound(): Promise<{ claimed: number; more: boolean }> {
     const lanes = this.#lanes.enabled
     let claimed = 0
+    let more = false
+    this.#wantsRoom = false
     for (let i = 0; i < lanes.length && !this.#stop.signal.aborted; i++) {
       const lane = lanes[(this.#turn + i) % lanes.length] as Lane
       const limit = Math.min(mostPerClaim, this.#events.room(lane))
-      if (limit === 0) continue
+      if (limit === 0) {
+        this.#wantsRoom = true
+        continue
+      }
       this.#unheard = true
       // One even where every slot is taken: those are of handlers so short that it starts in a moment.
       const gated = Math.max(1, lane.group.startable())
@@ -172,23 +206,25 @@ export class ClaimLoop {
       this.#unheard = false
       if (rows.length > 0) await this.#events.claimed(rows, lane)
       claimed += rows.length
+      more ||= rows.length >= Math.min(limit, gated)
     }
     this.#turn += 1
-    return claimed
+    this.#wantsRoom ||= more
+    return { claimed, more }
   }
 
   #hasRoom(): boolean {
     return this.#lanes.enabled.some((lane) => this.#events.room(lane) > 0)
   }
 
-  async #untilNextLook(claimed: number): Promise<number> {
+  async #untilNextLook(atOnce: boolean, lookAgainInMs: number): Promise<number> {
     const { deaf, listening } = this.#settings.pollMs
     if (this.#hasRoom()) {
       this.#fullSince = undefined
-      if (claimed > 0) return 0
+      if (atOnce) return 0
       const pollMs = Math.min(listening, this.#lanes.pollMs)
       const restMs = this.#events.listening() ? await this.#doze.rest(pollMs) : this.#doze.restDeaf(deaf)
-      return Math.min(restMs, ...this.#lanes.enabled.map((lane) => lane.reader.lookAgainInMs))
+      return Math.min(restMs, lookAgainInMs)
     }
     this.#fullSince ??= monotonicMs()
     const patienceMs = this.#fullSince + fullForMs - monotonicMs()

@@ -126,7 +126,7 @@ export class RemoteClaims {
 
   /** Who does not wait is not told that there is nothing by a look that began behind a job that was handed back. */
   async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
-    const again = Math.min(...reading.lanes.enabled.map(({ reader }) => reader.lookAgainInMs))
+    const again = reading.lanes.lookAgainInMs
     if (again > pollMs.deaf) return []
     await sleep(again)
     return this.#look(worker, reading, limit)
@@ -151,8 +151,7 @@ export class RemoteClaims {
     const now = monotonicMs()
     const poll = this.#room.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.deaf
     const asLongAgain = Math.max(pollMs.soonest, now - liesSince)
-    const again = lanes.enabled.map(({ reader }) => reader.lookAgainInMs)
-    return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, ...again))
+    return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, lanes.lookAgainInMs))
   }
 
   #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {

@@ -115,9 +115,11 @@ export interface WorkerLaneRow {
 
 export interface PromotedRow {
   promoted: number
-  readto: string | null
-  nextin: number | null
+  readTo: string | null
+  nextInMs: number | null
   lanes: WorkerLaneRow[]
+  free: boolean | null
+  expired: boolean | null
 }
 
 /** One limit on what may wait, and how much does. */

@@ -14,7 +14,7 @@ import { OperatorStore } from './operator-store.js'
 import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
@@ -165,16 +165,11 @@ export class Store {
 
   /**
    * Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time; `lanes` are those these
-   * types run in now.
+   * types run in now. With `thorough` it also says whether any job of theirs is free and whether a lease has run out.
    */
-  async promoteDue(
-    limit: number,
-    after: string,
-    types: readonly number[] = [],
-  ): Promise<{ promoted: number; readTo: string | null; nextInMs: number | null; lanes: WorkerLaneRow[] }> {
-    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), [limit, after, types])
-    const { promoted, readto, nextin, lanes } = rows[0] as PromotedRow
-    return { promoted, readTo: readto, nextInMs: nextin, lanes }
+  async promoteDue(limit: number, after: string, types: readonly number[] = [], thorough = false): Promise<PromotedRow> {
+    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), [limit, after, types, thorough])
+    return rows[0] as PromotedRow
   }
 
   /** Frees the jobs of claims whose answer never came, without spending an attempt. Answers with how many. */

@@ -1,7 +1,7 @@
 import type { OperatorStore } from '../store/operator-store.js'
 import type { Chore } from './upkeep.js'
 
-const everyMs = 15_000
+const everyMs = 60_000
 const atOnce = 5_000
 
 /**

@@ -4,7 +4,7 @@ import type { Meter } from '../metrics/meter.js'
 import type { Store } from '../store/store.js'
 import { daysChore } from '../upkeep/days.js'
 import { depthsChore } from '../upkeep/depths.js'
-import { rescueChore } from '../upkeep/rescue.js'
+import { type LeaseNews, rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
 import { straysChore } from '../upkeep/strays.js'
 import type { Chore } from '../upkeep/upkeep.js'
@@ -14,14 +14,19 @@ import type { Report } from './report.js'
 const rescueEveryMs = 3_000
 
 /** What every worker does beside its jobs. */
-export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, report: Report): Chore[] {
+export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, report: Report, news: LeaseNews): Chore[] {
   const { leaseMs, quarantineAfter: crashes } = settings
   return [
-    rescueChore(store, { everyMs: Math.min(rescueEveryMs, leaseMs), leaseMs, crashes }, (rows) => {
-      for (const { id: job, type, attempt, worker, dead } of rows) {
-        report.tell('lease.rescued', { job, type, attempt, worker, dead })
-      }
-    }),
+    rescueChore(
+      store,
+      { everyMs: Math.min(rescueEveryMs, leaseMs), leaseMs, crashes },
+      (rows) => {
+        for (const { id: job, type, attempt, worker, dead } of rows) {
+          report.tell('lease.rescued', { job, type, attempt, worker, dead })
+        }
+      },
+      news,
+    ),
     sleepersChore(store),
     depthsChore(store.operate),
     metricsChore(store.metrics, meter),

@@ -17,6 +17,7 @@ import { Settler, type Settling } from '../settle/settler.js'
 import { Listener } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
+import { LeaseNews } from '../upkeep/rescue.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import { Checkpoints } from './checkpoints.js'
 import { choresOf } from './chores.js'
@@ -103,7 +104,7 @@ export class Worker {
       said: (job, saying) => this.#scribe.note(job, saying),
       saveCheckpoint: (job, json) => checkpoints.save(job, json),
       readCheckpoint: (job) => checkpoints.read(job),
-      room: () => this.#loop.wake.signal(),
+      room: () => this.#loop.roomAgain(),
     })
     const { leaseMs } = settings
     const lanes = new Lanes(store, groupsOf(this.#types, this.#places), leaseMs, (ids) => this.#listener?.listenTo(ids))
@@ -126,6 +127,7 @@ export class Worker {
         this.#report.resultRefused(settling.job.id, error)
       },
     })
+    const news = new LeaseNews()
     this.#loop = new ClaimLoop(
       store,
       lanes,
@@ -134,6 +136,7 @@ export class Worker {
         room: (lane) => this.#room(lane),
         listening: () => this.#listener?.listening ?? false,
         claimed: (rows, lane) => this.#take(rows, lane),
+        heardOfLeases: (expired) => news.heard(expired),
         unheard: () => store.handBackUnheard(id, this.#leases.known),
         asking: () => this.#pulse.asking('claims'),
         answered: () => this.#report.answered('claims'),
@@ -147,7 +150,7 @@ export class Worker {
           deaf: () => this.#loop.wake.signal(),
         })
       : undefined
-    this.#upkeep = new Upkeep(choresOf(store, settings, this.#meter, this.#report), (chore, error) =>
+    this.#upkeep = new Upkeep(choresOf(store, settings, this.#meter, this.#report, news), (chore, error) =>
       this.#report.choreFailed(chore, error),
     )
 

@@ -47,7 +47,7 @@ const steps: Step[] = [
       return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], []]
     },
   },
-  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', []] },
+  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', [], true] },
   {
     statement: 'renewLeases',
     index: 'leases_pkey',

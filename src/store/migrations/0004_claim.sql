@@ -188,6 +188,30 @@ begin
   );
 end $$;
 
+-- Whether a claim of these types would find a job, in any lane that is enabled. Reads from the head, as a claim does that has
+-- read nothing before. The settings pin the plan to queue_claim, whatever the statistics say.
+create function holdfast.any_free(p_types integer[]) returns boolean
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return exists (
+    select from holdfast.lanes as l
+    cross join lateral (
+      select from holdfast.queue as q where q.lane_id = l.id and q.lease_id is null and q.type_id = any (p_types) limit 1
+    ) as free
+    where l.enabled
+      and exists (select from holdfast.types as t where t.id = any (p_types) and l.id = any (t.left_lanes || t.lane_id)));
+end $$;
+
+-- Whether there is anything to rescue.
+-- Asks for the first lease to end rather than for one that has ended: the planner would expect to find one of those soon, and
+-- read the whole table to find none.
+create function holdfast.any_lease_expired() returns boolean language plpgsql as $$
+begin
+  return coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false);
+end $$;
+
 -- Moves jobs whose time has come from waiting into the queue, at most p_limit, and wakes their lanes. Jobs of gated types
 -- go to their gate, and every gate is looked at, since some open by the clock.
 -- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.

@@ -865,6 +865,25 @@ begin
   order by t.id;
 end 
 
+function holdfast.any_free(p_types integer[])
+  returns boolean, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, jit=off, plan_cache_mode=force_generic_plan
+begin
+  return exists (
+    select from holdfast.lanes as l
+    cross join lateral (
+      select from holdfast.queue as q where q.lane_id = l.id and q.lease_id is null and q.type_id = any (p_types) limit 1
+    ) as free
+    where l.enabled
+      and exists (select from holdfast.types as t where t.id = any (p_types) and l.id = any (t.left_lanes || t.lane_id)));
+end 
+
+function holdfast.any_lease_expired()
+  returns boolean, plpgsql, volatile, parallel unsafe
+begin
+  return coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false);
+end 
+
 function holdfast.apply_deadlines(p_jobs uuid[])
   returns void, plpgsql, volatile, parallel unsafe
 declare

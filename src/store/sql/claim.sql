@@ -12,12 +12,16 @@ from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $
 -- Moves jobs whose time has come into the queue. Answers with how many, how far it read, and when the next is due; and, for
 -- the price of no statement more, with the lanes that the types of this worker run in now, so that a change takes effect
 -- within one look. The lanes they left are among them: jobs of theirs may still turn up there.
-select p.promoted, p.read_to::text as readto, p.next_in_ms as nextin, (
+-- With $4, for a worker that sleeps and has nothing else to ask, also whether any job of its types is free and whether a lease
+-- has run out; null otherwise. A worker that is awake asks too often for that: under a long transaction both read what is dead.
+select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", (
          select coalesce(jsonb_agg(lane order by lane.id), '[]') from (
            select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, array_agg(t.id) as types
            from holdfast.lanes as l join holdfast.types as t on l.id = any (t.left_lanes || t.lane_id)
            where t.id = any ($3::integer[]) group by l.id
-         ) as lane) as lanes
+         ) as lane) as lanes,
+       case when $4::text::boolean then holdfast.any_free($3::integer[]) end as free,
+       case when $4::text::boolean then holdfast.any_lease_expired() end as expired
 from holdfast.promote_due($1::text::integer, $2::text::timestamptz) as p
 
 -- name: fallAsleep

@@ -28,9 +28,7 @@ from holdfast.rescue_leases($1::text::integer, $2::text::integer, $3::text::inte
 
 -- name: anyLeaseExpired
 -- Whether there is anything to rescue. Reads one index entry and writes nothing, so that asking often is cheap.
--- Asks for the first lease to end rather than for one that has ended: the planner would expect to find one of those soon, and
--- read the whole table to find none.
-select coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false) as expired
+select holdfast.any_lease_expired() as expired
 
 -- name: handBackUnheard
 -- Frees the jobs of leases this worker was given and never heard of. $2: those it did hear of.
