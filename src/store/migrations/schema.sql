@@ -1793,29 +1793,30 @@ begin
 end 
 
 function holdfast.enqueue_job(p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean, p_owner text, p_trace text)
-  returns TABLE(place integer, job_id uuid, what text), plpgsql, volatile, parallel unsafe
+  returns text, plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
-  v_type holdfast.types;
+  v_type record;
 begin
-  select * into v_type from holdfast.types as t where t.name = p_type;
-  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
-    return query select * from holdfast.enqueue_jobs(
+  select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
+         not t.gated and t.uniqueness is null and t.approval is null as plain, t.encrypted
+  into v_type from holdfast.types as t where t.name = p_type;
+  if not found or not v_type.plain then
+    return (select e.what || ' ' || e.job_id from holdfast.enqueue_jobs(
       holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
-      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end);
-    return;
+      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end) as e);
   end if;
   if v_type.encrypted then
     perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload, owner)
-  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_trace, p_payload::json, p_owner);
+  values (p_id, v_type.id, v_type.priority, v_type.max_attempts, v_now, p_concurrency_key, p_trace, p_payload::json, p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
+  values (v_now, p_id, v_type.id, v_type.lane_id, v_type.priority, 1);
   if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
     perform holdfast.wake_lanes(array[v_type.lane_id], true);
   end if;
+  return null;
 end 
 
 function holdfast.enqueue_jobs(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] DEFAULT NULL::jsonb[], p_uniques text[] DEFAULT NULL::text[], p_traces text[] DEFAULT NULL::text[])

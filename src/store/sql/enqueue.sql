@@ -7,10 +7,9 @@ from holdfast.enqueue_jobs(holdfast.owned($1::uuid[], $15::text), $2::text[], st
        $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[], $16::text[])
 
 -- name: enqueueJob
--- The same for one new job that is due at once and has no key.
-select place, job_id::text as id, what
-from holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5::text::smallint, $6::text, $7::text::boolean,
-                          $8::text, $9::text)
+-- The same for one new job that is due at once and has no key. Answers with null, or what happened instead and the id that stands.
+select holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5::text::smallint, $6::text, $7::text::boolean,
+                            $8::text, $9::text) as stands
 
 -- name: takeKeys
 -- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
