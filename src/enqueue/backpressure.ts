@@ -41,8 +41,7 @@ export class Backpressure {
    * connection: there may be no other, and a pool whose every connection waits for another one would wait for ever.
    */
   async admit(jobs: readonly NewJob[], tx?: Queryable): Promise<AdmissionEnd> {
-    const types = [...new Set(jobs.map((job) => job.type))].sort()
-    const lowest = jobs.reduce((least, job) => Math.min(least, job.priority ?? defaultPriority), 9)
+    const { types, lowest } = summed(jobs)
     let snapshot = await this.#snapshot(types, tx)
     if (refusal(withAdded(snapshot), lowest, jobs.length)) {
       // What was counted a moment ago may have drained since.
@@ -95,6 +94,19 @@ export class Backpressure {
     this.#snapshots.set(key, snapshot)
     return snapshot
   }
+}
+
+/** Their types in order, and the lowest priority among them. */
+function summed(jobs: readonly NewJob[]): { types: string[]; lowest: number } {
+  const types = new Set<string>()
+  let lowest = 9
+  let last: string | undefined
+  for (const { type, priority } of jobs) {
+    if (type !== last) types.add(type)
+    last = type
+    lowest = Math.min(lowest, priority ?? defaultPriority)
+  }
+  return { types: [...types].sort(), lowest }
 }
 
 /** Adds within a moment of each other are one entry: there are at most fifty a second, however fast jobs come. */

@@ -8,7 +8,7 @@ import { telemetry } from '../tracing/telemetry.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { type Gatherer, waitsForNobody } from './gatherer.js'
 import { paced } from './pace.js'
-import { prepare } from './prepare.js'
+import { prepareAll } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
 import type { Sealing } from './sealing.js'
 
@@ -54,19 +54,28 @@ export async function enqueue(
   options: EnqueueOptions = {},
 ): Promise<Enqueued[]> {
   const { tx } = options
-  const jobs = await Promise.all((options.pace === undefined ? requests : paced(requests, options.pace)).map(prepare))
+  const prepared = prepareAll(options.pace === undefined ? requests : paced(requests, options.pace))
+  const jobs = Array.isArray(prepared) ? prepared : await prepared
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
   const sealed = counter.sealing.seal(requests, jobs, tx)
   if (sealed) await sealed
-  const types = requests.map((request) => request.type).filter((type) => typeof type !== 'string') as AnyJobType[]
+  const types = definitionsIn(requests)
   const store = () =>
     tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
+  if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
   return jobs.map((job, place) => {
     const stands = standing.get(place)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
   })
+}
+
+/** Each once, however many jobs have it. */
+function definitionsIn(requests: readonly JobRequest[]): AnyJobType[] {
+  const found = new Set<AnyJobType>()
+  for (const { type } of requests) if (typeof type !== 'string') found.add(type)
+  return [...found]
 }
 
 async function storeIn(
@@ -187,9 +196,10 @@ function forgetOwn(standing: Map<number, Stands>, jobs: readonly NewJob[]): void
 function refuseRepeatedIds(jobs: readonly NewJob[]): void {
   const seen = new Set<string>()
   for (const job of jobs) {
-    if (job.brought && seen.has(job.id)) {
+    if (!job.brought) continue
+    if (seen.has(job.id)) {
       throw new HoldfastError('invalid_option', `id ${job.id} is given twice in one call`, { field: 'id' })
     }
-    if (job.brought) seen.add(job.id)
+    seen.add(job.id)
   }
 }

@@ -27,18 +27,43 @@ const known = [
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
 
-/** Checks one request whole and brings it into the form it is stored in. Throws before anything is written. */
-export async function prepare(request: JobRequest): Promise<NewJob> {
-  const unknown = Object.keys(request).find((key) => !known.includes(key))
-  if (unknown) throw refused(unknown, `is not an option of a job${didYouMean(unknown, known)}`)
-  const { type } = request
-  const definition = typeof type === 'string' ? undefined : type
+/** Checks requests whole and brings them into the form they are stored in. Throws before anything is written. */
+export function prepareAll(requests: readonly JobRequest[]): NewJob[] | Promise<NewJob[]> {
+  // Only a schema may take its time. Without one a thousand jobs need not wait for a thousand promises.
+  return requests.some((request) => definitionOf(request)?.schema)
+    ? Promise.all(requests.map(prepareBySchema))
+    : requests.map(prepare)
+}
+
+async function prepareBySchema(request: JobRequest): Promise<NewJob> {
+  checkOptions(request)
   const payload = encodePayload(request.payload)
+  const definition = definitionOf(request)
   if (definition?.schema) await checkAgainstSchema(definition, request.payload)
-  return {
+  return described(request, payload)
+}
+
+function prepare(request: JobRequest): NewJob {
+  checkOptions(request)
+  return described(request, encodePayload(request.payload))
+}
+
+function checkOptions(request: JobRequest): void {
+  for (const key of Object.keys(request)) {
+    if (!known.includes(key)) throw refused(key, `is not an option of a job${didYouMean(key, known)}`)
+  }
+}
+
+function definitionOf({ type }: JobRequest): AnyJobType | undefined {
+  return typeof type === 'string' ? undefined : type
+}
+
+function described(request: JobRequest, payload: string): NewJob {
+  const definition = definitionOf(request)
+  const job: NewJob = {
     id: brought(request.id) ?? newJobId(),
     brought: request.id !== undefined,
-    type: definition?.type ?? String(type),
+    type: definition?.type ?? String(request.type),
     payload,
     priority: request.priority === undefined ? (definition?.priority ?? null) : wholeNumber(request.priority, 'priority', 0, 9),
     maxAttempts:
@@ -50,8 +75,11 @@ export async function prepare(request: JobRequest): Promise<NewJob> {
     approval: encodeApproval(readApproval(request.approval) ?? definition?.approval),
     unique: unique(request, definition, payload),
     traceparent: trace(request.traceparent),
-    ...dueTime(request),
+    delayMs: null,
+    runAt: null,
   }
+  if (request.delay !== undefined || request.runAt !== undefined) Object.assign(job, dueTime(request))
+  return job
 }
 
 function brought(id: string | undefined): string | undefined {
@@ -90,7 +118,6 @@ function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt:
     if (year < 2000 || year > 2199) throw refused('runAt', `lies in the year ${year}; from 2000 to 2199 is taken`)
     return { delayMs: null, runAt: runAt.toISOString() }
   }
-  if (delay === undefined) return { delayMs: null, runAt: null }
   const delayMs = toMilliseconds(delay, 'delay')
   if (delayMs > longestDelayMs) throw refused('delay', `is ${Math.round(delayMs / msToday)} days; at most five years are taken`)
   return { delayMs, runAt: null }

@@ -67,14 +67,8 @@ export class Database {
   }
 
   async query<Row>(statement: Statement, values: readonly unknown[], timeoutMs = this.#timeoutMs): Promise<Row[]> {
-    const { name, text } = statement
-    return this.withClient((client) =>
-      this.#run<Row>(
-        client,
-        { text, values: asText(values), ...(this.#prepared ? { name: `holdfast ${name}` } : {}) },
-        timeoutMs,
-      ),
-    )
+    const name = this.#prepared ? `holdfast ${statement.name}` : undefined
+    return this.withClient((client) => this.#run<Row>(client, statement.text, asText(values), timeoutMs, name))
   }
 
   /** For what takes milliseconds and is asked again anyway: a worker cut off without a word should notice soon. */
@@ -87,8 +81,7 @@ export class Database {
     let open = true
     const perform = async (client: pg.PoolClient): Promise<Result> => {
       const tx: Queryable = {
-        query: <Row>(text: string, values: readonly unknown[]) =>
-          this.#run<Row>(client, { text, values: asText(values) }, timeoutMs),
+        query: <Row>(text: string, values: readonly unknown[]) => this.#run<Row>(client, text, asText(values), timeoutMs),
       }
       await tx.query('begin', [])
       try {
@@ -175,12 +168,15 @@ export class Database {
 
   async #run<Row>(
     client: pg.PoolClient,
-    query: { text: string; values: (string | null)[]; name?: string },
+    text: string,
+    values: (string | null)[],
     timeoutMs: number,
+    name?: string,
   ): Promise<Row[]> {
     const begun = monotonicMs()
     try {
-      const { rows } = await client.query({ ...query, query_timeout: timeoutMs, types: resultTypes } as pg.QueryConfig)
+      const query = { text, values, name, query_timeout: timeoutMs, types: resultTypes }
+      const { rows } = await client.query(query as pg.QueryConfig)
       this.#provenAt.set(client, monotonicMs())
       return rows as Row[]
     } catch (error) {

@@ -1,4 +1,3 @@
-import { unlessAllNull } from './array-literal.js'
 import type { NewJob } from './new-job.js'
 
 export interface EnqueueOptions {
@@ -21,25 +20,60 @@ export function enqueueJobValues(job: NewJob, { wakeAlways, owner }: EnqueueOpti
   return [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent]
 }
 
+/** Stands between payloads. No JSON text can hold it: inside of strings it is escaped, and elsewhere it is no blank. */
+const separator = '\u001f'
+
 /** The values of enqueueJobs: the jobs side by side. What is the same in almost every call is left out. */
 export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptions): unknown[] {
+  const has = optionsIn(jobs)
   return [
-    jobs.map((job) => job.id),
-    jobs.map((job) => job.type),
-    jobs.map((job) => job.payload),
-    unlessAllNull(jobs.map((job) => job.priority)),
-    unlessAllNull(jobs.map((job) => job.maxAttempts)),
-    unlessAllNull(jobs.map((job) => job.delayMs)),
-    unlessAllNull(jobs.map((job) => job.runAt)),
-    unlessAllNull(jobs.map((job) => job.idempotencyKey)),
-    unlessAllNull(jobs.map((job) => job.concurrencyKey)),
+    // An id is one word; nothing in it wants quotes.
+    `{${jobs.map((job) => job.id).join(',')}}`,
+    has.types ? jobs.map((job) => job.type) : [(jobs[0] as NewJob).type],
+    jobs.map((job) => job.payload).join(separator),
+    has.priority ? jobs.map((job) => job.priority) : [],
+    has.maxAttempts ? jobs.map((job) => job.maxAttempts) : [],
+    has.delayMs ? jobs.map((job) => job.delayMs) : [],
+    has.runAt ? jobs.map((job) => job.runAt) : [],
+    has.idempotencyKey ? jobs.map((job) => job.idempotencyKey) : [],
+    has.concurrencyKey ? jobs.map((job) => job.concurrencyKey) : [],
     options.fresh,
     options.keysTaken,
     options.wakeAlways,
     // One null for all says at once that there is nothing to look at.
-    jobs.some((job) => job.approval !== null) ? jobs.map((job) => job.approval) : null,
-    jobs.some((job) => job.unique !== null) ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique))) : null,
+    has.approval ? jobs.map((job) => job.approval) : null,
+    has.unique ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique))) : null,
     options.owner ?? null,
-    jobs.some((job) => job.traceparent !== null) ? jobs.map((job) => job.traceparent) : null,
+    has.traceparent ? jobs.map((job) => job.traceparent) : null,
   ]
+}
+
+/** What any of the jobs says, in one look at each; `types`: they have more than one. */
+function optionsIn(jobs: readonly NewJob[]) {
+  const first = jobs[0]?.type
+  const has = {
+    types: false,
+    priority: false,
+    maxAttempts: false,
+    delayMs: false,
+    runAt: false,
+    idempotencyKey: false,
+    concurrencyKey: false,
+    approval: false,
+    unique: false,
+    traceparent: false,
+  }
+  for (const job of jobs) {
+    if (job.type !== first) has.types = true
+    if (job.priority !== null) has.priority = true
+    if (job.maxAttempts !== null) has.maxAttempts = true
+    if (job.delayMs !== null) has.delayMs = true
+    if (job.runAt !== null) has.runAt = true
+    if (job.idempotencyKey !== null) has.idempotencyKey = true
+    if (job.concurrencyKey !== null) has.concurrencyKey = true
+    if (job.approval !== null) has.approval = true
+    if (job.unique !== null) has.unique = true
+    if (job.traceparent !== null) has.traceparent = true
+  }
+  return has
 }

@@ -113,7 +113,9 @@ export class Store {
   async enqueue(jobs: readonly NewJob[], options: EnqueueOptions & { tx?: Queryable }): Promise<Map<number, Stands>> {
     const [only] = jobs
     if (only && jobs.length === 1 && options.fresh && isPlain(only)) {
-      return standing(await this.#query(statement('enqueueJob'), enqueueJobValues(only, options), options.tx))
+      const values = enqueueJobValues(only, options)
+      const [answer] = await this.#query<{ stands: string | null }>(statement('enqueueJob'), values, options.tx)
+      return standingForOne(answer?.stands ?? null)
     }
     return standing(await this.#query(statement('enqueueJobs'), enqueueJobsValues(jobs, options), options.tx))
   }
@@ -265,4 +267,11 @@ export class Store {
 
 function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {
   return new Map(rows.map(({ place, id, what }) => [Number(place) - 1, { id, what }]))
+}
+
+/** `existing 0190…`: what happened, and to which job. */
+function standingForOne(stands: string | null): Map<number, Stands> {
+  if (stands === null) return new Map()
+  const [what, id] = stands.split(' ') as [Stands['what'], string]
+  return new Map([[0, { id, what }]])
 }

@@ -43,11 +43,10 @@ begin
   end if;
 end $$;
 
--- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default.
--- p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists answers as existing; one
--- whose first transaction is still open is waited for.
--- p_keys_taken: take_keys has been asked for these jobs, in this transaction.
--- p_traces: the trace each job belongs to; null where none has one.
+-- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default. One
+-- type alone is that of all jobs. p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists
+-- answers as existing; one whose first transaction is still open is waited for.
+-- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one.
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
 -- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
@@ -60,8 +59,7 @@ create function holdfast.enqueue_jobs(
   p_traces text[] default null
 ) returns table (place integer, job_id uuid, what text)
 language plpgsql
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -78,6 +76,9 @@ begin
     and p_approvals is null and p_uniques is null;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
   from holdfast.check_types(p_types) as c;
+  if cardinality(p_types) = 1 and (v_encrypted or not v_plain) then
+    p_types := array_fill(p_types[1], array[cardinality(p_ids)]);
+  end if;
   if v_encrypted then
     perform holdfast.refuse_plaintext(p_types, p_payloads);
   end if;
@@ -196,76 +197,83 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end $$;
 
--- What most enqueues are: one new job, due at once, without a key. Where its type asks for nothing either, that is two inserts
--- and a look for somebody to call, at a third of what the general way costs; where it does, the general way. Answers like it.
+-- What most enqueues are: one new job, due at once, without a key. Where its type asks for nothing either, that is two inserts and
+-- a look for somebody to call, at a third of what the general way costs. Null: simply created; else what happened and which job stands.
 create function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
-  p_owner text, p_trace text
-) returns table (place integer, job_id uuid, what text)
-language plpgsql as $$
+  p_owner text, p_trace text) returns text language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_type holdfast.types;
+  v_type record;
 begin
-  select * into v_type from holdfast.types as t where t.name = p_type;
-  if not found or v_type.gated or v_type.uniqueness is not null or v_type.approval is not null then
-    return query select * from holdfast.enqueue_jobs(
+  select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
+         not t.gated and t.uniqueness is null and t.approval is null as plain, t.encrypted
+  into v_type from holdfast.types as t where t.name = p_type;
+  if not found or not v_type.plain then
+    return (select e.what || ' ' || e.job_id from holdfast.enqueue_jobs(
       holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
-      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end);
-    return;
+      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end) as e);
   end if;
   if v_type.encrypted then
     perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload, owner)
-  values (p_id, v_type.id, coalesce(p_priority, v_type.priority), coalesce(p_max_attempts, v_type.max_attempts), v_now,
-          p_concurrency_key, p_trace, p_payload::json, p_owner);
+  values (p_id, v_type.id, v_type.priority, v_type.max_attempts, v_now, p_concurrency_key, p_trace, p_payload::json, p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-  values (v_now, p_id, v_type.id, v_type.lane_id, coalesce(p_priority, v_type.priority), 1);
+  values (v_now, p_id, v_type.id, v_type.lane_id, v_type.priority, 1);
   if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
     perform holdfast.wake_lanes(array[v_type.lane_id], true);
   end if;
+  return null;
 end $$;
 
--- The same for many. Runs under the plan settings of enqueue_jobs.
+-- The same for many. Runs under the plan settings of enqueue_jobs. Two plain inserts, because sharing rows between them costs
+-- more than reading the arrays twice, and arrays in the select list, because in the from clause their rows are copied first.
 create function holdfast.enqueue_all_plain(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[],
   p_wake_always boolean, p_traces text[]
-) returns void
-language plpgsql as $$
+) returns void language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_lanes smallint[];
+  v_type holdfast.types;
+  v_type_ids integer[];
+  v_lane_ids smallint[];
   v_stored integer;
+  v_queued integer;
 begin
-  with asked as materialized (
-    select a.place, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.concurrency_key, a.traceparent, a.payload
-    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_traces)
-         with ordinality as a (id, type, payload, priority, max_attempts, concurrency_key, traceparent, place)
-    join holdfast.types as t on t.name = a.type
-  ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, concurrency_key, traceparent, payload::json from asked
-  ), queued as (
-    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from asked order by asked.place
-  )
-  select array_agg(distinct lane_id), count(*) into v_lanes, v_stored from asked;
-  if v_stored <> cardinality(p_ids) then
-    raise exception 'only % of % jobs could be stored', v_stored, cardinality(p_ids) using errcode = 'XX000';
+  if cardinality(p_types) = 1 then
+    select * into v_type from holdfast.types as t where t.name = p_types[1];
+    v_lane_ids := array[v_type.lane_id];
+  else
+    select array_agg(t.id order by a.place), array_agg(t.lane_id order by a.place),
+           array_agg(coalesce(a.priority, t.priority) order by a.place), array_agg(coalesce(a.max_attempts, t.max_attempts) order by a.place)
+    into v_type_ids, v_lane_ids, p_priorities, p_max_attempts
+    from unnest(p_types, p_priorities, p_max_attempts) with ordinality as a (type, priority, max_attempts, place)
+    left join holdfast.types as t on t.name = a.type;
   end if;
-  perform holdfast.wake_lanes(v_lanes, p_wake_always);
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
+  select a.id, coalesce(a.type_id, v_type.id), coalesce(a.priority, v_type.priority), coalesce(a.max_attempts, v_type.max_attempts),
+         v_now, a.concurrency_key, a.traceparent, a.payload::json
+  from (select unnest(p_ids) as id, unnest(v_type_ids) as type_id, unnest(p_priorities) as priority,
+               unnest(p_max_attempts) as max_attempts, unnest(p_concurrency_keys) as concurrency_key,
+               unnest(p_traces) as traceparent, unnest(p_payloads) as payload) as a;
+  get diagnostics v_stored = row_count;
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  select v_now, a.id, coalesce(a.type_id, v_type.id), coalesce(a.lane_id, v_type.lane_id), coalesce(a.priority, v_type.priority), 1
+  from (select unnest(p_ids) as id, unnest(v_type_ids) as type_id, unnest(v_lane_ids) as lane_id, unnest(p_priorities) as priority) as a;
+  get diagnostics v_queued = row_count;
+  if v_stored <> cardinality(p_ids) or v_queued <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', least(v_stored, v_queued), cardinality(p_ids) using errcode = 'XX000';
+  end if;
+  perform holdfast.wake_lanes(array(select distinct unnest(v_lane_ids)), p_wake_always);
 end $$;
 
 -- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them.
 -- Goes in key order. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.
 -- Row by row: only jobs with a key pay for it.
 create function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[])
-returns table (place integer, job_id uuid)
-language plpgsql
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan
+returns table (place integer, job_id uuid) language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job record;
