@@ -1,8 +1,8 @@
 import { monotonicMs, sleep } from '../clock.js'
-import type { ClaimedRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
+import { Claims, type ClaimsEvents } from './claims.js'
 import { Doze } from './doze.js'
-import type { Lane, Lanes } from './lanes.js'
+import type { Lanes } from './lanes.js'
 import { Wake } from './wake.js'
 
 export interface ClaimLoopSettings {
@@ -11,16 +11,12 @@ export interface ClaimLoopSettings {
   pollMs: { deaf: number; listening: number }
 }
 
-export interface ClaimLoopEvents {
-  /** How many jobs can be taken now from one lane. */
-  room(lane: Lane): number
+export interface ClaimLoopEvents extends ClaimsEvents {
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
-  /** The loop goes on when the jobs are where they run. */
-  claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
   /** Whether any lease has run out, where the database was asked. */
   heardOfLeases(expired: boolean): unknown
-  /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
+  /** Jobs may be held in this worker's name that it does not know of. */
   unheard(): Promise<unknown>
   /** The database is about to be asked. */
   asking(): void
@@ -29,7 +25,6 @@ export interface ClaimLoopEvents {
   trouble(error: unknown): void
 }
 
-const mostPerClaim = 500
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
 /** Reading the waiting jobs or the queue from the start may cost this share of the time, no more. */
@@ -54,18 +49,16 @@ export class ClaimLoop {
   readonly #settings: ClaimLoopSettings
   readonly #events: ClaimLoopEvents
   readonly #doze: Doze
+  readonly #claims: Claims
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
-  #turn = 0
   #nextDueAt = 0
   #promotedTo = distantPast
   #rereadAt = 0
   #thoroughAt = 0
   #lookAt = 0
   #called = false
-  #wantsRoom = false
   #fullSince: number | undefined
-  #unheard = false
 
   constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, events: ClaimLoopEvents) {
     this.#store = store
@@ -73,6 +66,7 @@ export class ClaimLoop {
     this.#settings = settings
     this.#events = events
     this.#doze = new Doze(store, settings.worker, () => lanes.ids)
+    this.#claims = new Claims(settings.worker, lanes, events)
   }
 
   start(): void {
@@ -95,7 +89,7 @@ export class ClaimLoop {
 
   /** A handler ended. News only where room was what was missing; and awake, a good moment to see what came meanwhile. */
   roomAgain(): void {
-    if (this.#wantsRoom || !this.#doze.asleep) this.wake.signal()
+    if (this.#claims.wantsRoom || !this.#doze.asleep) this.wake.signal()
   }
 
   /** This worker put off a job itself and need not be told when it is due. */
@@ -129,9 +123,9 @@ export class ClaimLoop {
 
   /** Does what there is to do now. Returns how long there is nothing more, unless somebody signals. */
   async #round(): Promise<number> {
-    if (this.#unheard) {
+    if (this.#claims.unheard) {
       await this.#events.unheard()
-      this.#unheard = false
+      this.#claims.heard()
     }
     // Almost every call is for a job that can start now, so that comes first; but not twice before what is due.
     const claimFirst = this.#called && monotonicMs() < this.#nextDueAt
@@ -141,7 +135,7 @@ export class ClaimLoop {
     this.#called = false
     const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
     if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
-      const { claimed, more } = noneFree ? nothingClaimed : await this.#claimRound()
+      const { claimed, more } = noneFree ? nothingClaimed : await this.#claims.round(lookForDueMs.awake, this.#stop.signal)
       if (claimed > 0) this.#doze.worked()
       await this.#doze.review()
       const lookAgainInMs = noneFree ? Number.POSITIVE_INFINITY : this.#lanes.lookAgainInMs
@@ -176,50 +170,16 @@ export class ClaimLoop {
     const answeredAt = monotonicMs()
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
     if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / rereadShare
-    const inNoHurry = (this.#doze.asleep && this.#events.listening()) || !this.#hasRoom()
+    const inNoHurry = (this.#doze.asleep && this.#events.listening()) || !this.#claims.hasRoom
     const inMs = Math.min(nextInMs ?? Number.POSITIVE_INFINITY, inNoHurry ? lookForDueMs.asleep : lookForDueMs.awake)
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
     return { promoted, noneFree: promoted === 0 && free === false }
   }
 
-  /**
-   * Asks each lane in turn, a different one first each time, until there is no room. A full lane is passed over. There may be
-   * more where a lane gave as many as were asked for.
-   */
-  async #claimRound(): Promise<{ claimed: number; more: boolean }> {
-    const lanes = this.#lanes.enabled
-    let claimed = 0
-    let more = false
-    this.#wantsRoom = false
-    for (let i = 0; i < lanes.length && !this.#stop.signal.aborted; i++) {
-      const lane = lanes[(this.#turn + i) % lanes.length] as Lane
-      const limit = Math.min(mostPerClaim, this.#events.room(lane))
-      if (limit === 0) {
-        this.#wantsRoom = true
-        continue
-      }
-      this.#unheard = true
-      // One even where every slot is taken: those are of handlers so short that it starts in a moment.
-      const gated = Math.max(1, lane.group.startable())
-      const rows = await lane.reader.claim(this.#settings.worker, { limit, gated }, lane.leaseMs)
-      this.#unheard = false
-      if (rows.length > 0) await this.#events.claimed(rows, lane)
-      claimed += rows.length
-      more ||= rows.length >= Math.min(limit, gated)
-    }
-    this.#turn += 1
-    this.#wantsRoom ||= more
-    return { claimed, more }
-  }
-
-  #hasRoom(): boolean {
-    return this.#lanes.enabled.some((lane) => this.#events.room(lane) > 0)
-  }
-
   async #untilNextLook(atOnce: boolean, lookAgainInMs: number): Promise<number> {
     const { deaf, listening } = this.#settings.pollMs
-    if (this.#hasRoom()) {
+    if (this.#claims.hasRoom) {
       this.#fullSince = undefined
       if (atOnce) return 0
       const pollMs = Math.min(listening, this.#lanes.pollMs)
