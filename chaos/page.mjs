@@ -12,7 +12,8 @@ const sum = (values) => Object.values(values).reduce((total, value) => total + v
 const long = read('long')
 /** The longer one first: it says more. */
 const runs = [long, read('short')].filter(Boolean)
-const sections = [...runs.map(describeRun), describeSoak(long?.soak ?? read('soak')?.soak)].filter(Boolean)
+const soaks = [long?.soak, read('soak')?.soak].filter(Boolean).sort((a, b) => b.minutes - a.minutes)
+const sections = [...runs.map(describeRun), describeSoak(soaks[0])].filter(Boolean)
 
 const [before, rest] = readFileSync(page, 'utf8').split(/(?<=<!-- report: made by node chaos\/page\.mjs -->\n)/)
 writeFileSync(page, `${before}\n${sections.join('\n\n')}\n\n${rest.slice(rest.indexOf('<!-- end of report -->'))}`)

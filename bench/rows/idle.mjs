@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { onStage } from '../stage.mjs'
 
 const workers = 10
-/** After this they have fallen asleep, and everything that comes once a minute has come once: plans are made at the first time. */
-const settledAfterMs = 70_000
+/** After this they have fallen asleep, and what comes every fifteen seconds has come twice: the first time costs the most. */
+const settledAfterMs = 45_000
 
 const resting = (system) => [
   system,
