@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { defineType, Holdfast } from '../dist/index.js'
 import { createServer } from '../dist/server/index.js'
+import { answerCalls } from './answering.mjs'
 import { percentile } from './figures.mjs'
 import { makePayload } from './systems/payload.mjs'
 
@@ -62,14 +63,4 @@ const calls = {
   close: () => closing(),
 }
 
-process.on('message', async ({ id, call, args }) => {
-  try {
-    process.send({ id, result: await calls[call](args) })
-  } catch (error) {
-    process.send({ id, error: error.stack ?? String(error) })
-  }
-  if (call === 'close') process.disconnect()
-})
-process.on('SIGINT', () => {})
-process.on('disconnect', () => process.exit())
-process.send({ ready: true })
+answerCalls(calls)

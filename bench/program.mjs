@@ -1,4 +1,6 @@
 // A process of its own for one system: producer, worker or both, as the parent asks. Ends when the parent does.
+import { setTimeout as pause } from 'node:timers/promises'
+import { answerCalls } from './answering.mjs'
 import { makePayload, makePayloads } from './systems/payload.mjs'
 
 const { system: name, url } = JSON.parse(process.argv[2])
@@ -110,19 +112,4 @@ function cpuMs() {
   return (user + kernel) / 1000
 }
 
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-process.on('message', async ({ id, call, args }) => {
-  try {
-    process.send({ id, result: await calls[call](args) })
-  } catch (error) {
-    process.send({ id, error: error.stack ?? String(error) })
-  }
-  if (call === 'close') process.disconnect()
-})
-// Ctrl-C reaches every process of the terminal; who goes when is the parent's to say.
-process.on('SIGINT', () => {})
-process.on('disconnect', () => process.exit())
-process.send({ ready: true })
+answerCalls(calls)
