@@ -130,7 +130,7 @@ export default {
   sizes: {
     quick: { jobs: 10_000, claims: 50, rounds: 2 },
     short: { jobs: 100_000, claims: 400, rounds: 5 },
-    full: { jobs: 1_000_000, claims: 1_000, rounds: 5 },
+    full: { jobs: 100_000, claims: 1_000, rounds: 5 },
   },
   open,
   contestants: Object.fromEntries(Object.keys(ways).map((name) => [name, claiming(name)])),

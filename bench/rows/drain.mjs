@@ -19,7 +19,7 @@ export default {
   sizes: {
     quick: { jobs: 10_000, rounds: 1 },
     short: { jobs: 200_000, rounds: 3 },
-    full: { jobs: 200_000, rounds: 5 },
+    full: { jobs: 200_000, rounds: 4 },
   },
   contestants: Object.fromEntries([
     emptying('holdfast'),

@@ -72,7 +72,7 @@ export default {
   sizes: {
     quick: { jobs: 10_000, times: 20, rounds: 2 },
     short: { jobs: 100_000, times: 50, rounds: 3 },
-    full: { jobs: 1_000_000, times: 200, rounds: 5 },
+    full: { jobs: 1_000_000, times: 200, rounds: 3 },
   },
   open,
   contestants: Object.fromEntries(Object.keys(ways).map((name) => [name, explaining(name)])),

@@ -27,7 +27,7 @@ export default {
   sizes: {
     quick: { rate: 100, batch: 100, seconds: 3, rounds: 1 },
     short: { rate: 500, batch: 100, seconds: 10, rounds: 3 },
-    full: { rate: 500, batch: 100, seconds: 30, rounds: 5 },
+    full: { rate: 500, batch: 100, seconds: 30, rounds: 3 },
   },
   contestants: { holdfast: asking },
   rows: [

@@ -34,7 +34,7 @@ export default {
   sizes: {
     quick: { seconds: 5, rounds: 1 },
     short: { seconds: 30, rounds: 1 },
-    full: { seconds: 60, rounds: 3 },
+    full: { seconds: 60, rounds: 2 },
   },
   contestants: Object.fromEntries(['holdfast', 'graphile-worker'].map(resting)),
   rows: [

@@ -22,6 +22,10 @@ export const systems = [
       'bare SQL through the same driver, no worker: jobs appended to a log, a claim moves a mark by 500, finished jobs appended, two connections. Not a queue: no retries, leases, types or priorities',
   },
   {
+    name: 'two-commits',
+    settings: 'for the time to start: one row committed with a NOTIFY, deleted by whoever hears it. No lease, no history',
+  },
+  {
     name: 'holdfast-sql',
     settings: "Holdfast's own statements from two bare loops, to tell the worker's share from the database's",
   },

@@ -7,6 +7,12 @@ const lookOftenMs = 10
 const quietAfterMs = 1_000
 /** Whoever cleans up after dead workers may have taken a frozen one for dead; so a sleeper says again that it sleeps. */
 const sayAgainMs = 20_000
+/**
+ * Of so many that sleep in the same lanes each looks that much more rarely, so that a fleet at rest costs little more than a
+ * worker at rest. Not more, and not beyond that time: where no call is heard, a job that only one of them can run waits for it.
+ */
+const mostSharing = 4
+const sharedPollMs = 8_000
 
 /**
  * Decides whether producers should call this worker. A call serialises commits in the whole database, so a worker under
@@ -17,13 +23,14 @@ const sayAgainMs = 20_000
  * become visible after our last look. How long its commit takes is unknown, but it began before we lay down; so we rest for
  * as long as we have been lying, from 10 ms to the poll, and its job is found after at most as long again.
  *
- * With that, a committed job of an idle fleet waits for the poll only
+ * With that, a committed job of an idle fleet waits for such a look only
  * - while the connection that hears calls is down (then every 200 ms) or half-open and not yet found to be (15 s at most),
  * - where calls are swallowed: a LISTEN through a pooler in transaction mode.
  * It waits less than that, but longer than for a call,
  * - when it was committed out of turn while reading from the head is expensive (LaneReader): 20 × that cost,
- * - when it was due later than three seconds after it was enqueued, and is committed after that: two seconds,
+ * - when it was due later than twelve seconds after it was enqueued, and is committed after that: two seconds,
  * - when it is to be retried within two seconds and everybody else looked just before its worker died: two seconds.
+ * Those two seconds are shared by sleepers in the same way.
  */
 export class Doze {
   readonly #store: Store
@@ -34,6 +41,7 @@ export class Doze {
   #saidAt = 0
   #calls: number[] = []
   #workedAt = Number.NEGATIVE_INFINITY
+  #others = 0
 
   constructor(store: Store, worker: number, lanes: () => readonly number[]) {
     this.#store = store
@@ -44,6 +52,11 @@ export class Doze {
   /** Whether producers have been asked to call. */
   get asleep(): boolean {
     return this.#asleep
+  }
+
+  /** How many times more rarely than alone this worker may look, because others look too. */
+  get sharing(): number {
+    return this.#asleep ? Math.min(mostSharing, 1 + this.#others) : 1
   }
 
   called(): void {
@@ -66,12 +79,16 @@ export class Doze {
    */
   async rest(pollMs: number): Promise<number> {
     const now = monotonicMs()
-    const asLongAgainMs = Math.min(pollMs, Math.max(lookOftenMs, now - this.#liesSince))
+    // The spread is for fleets that started together. Only downwards: jobs that are due later are counted on to be seen in time.
+    const sharedMs = Math.min(sharedPollMs, pollMs * this.sharing) * (0.75 + Math.random() / 4)
+    const longestMs = Math.max(pollMs, sharedMs)
+    const asLongAgainMs = Math.min(longestMs, Math.max(lookOftenMs, now - this.#liesSince))
     if (this.#asleep && now - this.#saidAt < sayAgainMs) return asLongAgainMs
     if (!this.#asleep && (this.#calledOften() || this.#workedLately())) return Math.min(lookOftenMs, pollMs)
-    const isNews = await this.#store.fallAsleep(this.#worker, this.#lanes())
+    const { news, others } = await this.#store.fallAsleep(this.#worker, this.#lanes())
     this.#saidAt = now
-    if (this.#asleep && !isNews) return asLongAgainMs
+    this.#others = others
+    if (this.#asleep && !news) return asLongAgainMs
     this.#asleep = true
     this.#liesSince = monotonicMs()
     return 0

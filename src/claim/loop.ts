@@ -14,8 +14,8 @@ export interface ClaimLoopSettings {
 export interface ClaimLoopEvents extends ClaimsEvents {
   /** Whether wake-up calls can be heard right now. */
   listening(): boolean
-  /** Whether any lease has run out, where the database was asked. */
-  heardOfLeases(expired: boolean): unknown
+  /** Whether any lease has run out, where the database was asked; so many workers share the asking. */
+  heardOfLeases(expired: boolean, sharing: number): unknown
   /** Jobs may be held in this worker's name that it does not know of. */
   unheard(): Promise<unknown>
   /** The database is about to be asked. */
@@ -32,7 +32,8 @@ const rereadShare = 1 / 20
 const soonestMs = 10
 /**
  * How often to look for jobs that become due. Nobody calls a worker that is awake; one that sleeps is called for jobs due
- * within three seconds, so it has to see those that are further away before that. One that is full could do nothing about it.
+ * within twelve seconds, so it has to see those that are further away before that, also where four share the looking. One that is
+ * full could do nothing about it.
  */
 const lookForDueMs = { awake: 100, asleep: 2_000 }
 /** Full for this long: calls could not be answered, so they are not asked for. */
@@ -163,7 +164,7 @@ export class ClaimLoop {
       this.#lanes.types,
       thorough,
     )
-    if (expired !== null) this.#events.heardOfLeases(expired)
+    if (expired !== null) this.#events.heardOfLeases(expired, this.#doze.sharing)
     // Producers call only for the lanes this worker was said to sleep in.
     if (this.#lanes.update(lanes)) this.#doze.forget()
     if (readTo !== null) this.#promotedTo = readTo
@@ -171,7 +172,10 @@ export class ClaimLoop {
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
     if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / rereadShare
     const inNoHurry = (this.#doze.asleep && this.#events.listening()) || !this.#claims.hasRoom
-    const inMs = Math.min(nextInMs ?? Number.POSITIVE_INFINITY, inNoHurry ? lookForDueMs.asleep : lookForDueMs.awake)
+    const inMs = Math.min(
+      nextInMs ?? Number.POSITIVE_INFINITY,
+      inNoHurry ? lookForDueMs.asleep * this.#doze.sharing : lookForDueMs.awake,
+    )
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
     return { promoted, noneFree: promoted === 0 && free === false }

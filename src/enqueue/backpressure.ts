@@ -25,7 +25,8 @@ export type AdmissionEnd = (stored: boolean) => void
  * Refuses jobs when too many wait. Depths are read at most once a second for each set of types, in the background, and what
  * this process adds in between is counted here: one producer never gets past its limit, several may by what they add in a
  * second, and a transaction of the caller's by what it commits late. What is stored while a count is made may be counted
- * twice until the next one. Only a refusal waits for a fresh count.
+ * twice until the next one. Only a refusal waits for a fresh count. Reading begins when the jobs have been stored: before them, it
+ * would have the connection that is open, and the first job after a rest would wait until another one is.
  */
 export class Backpressure {
   readonly #store: OperatorStore
@@ -57,15 +58,15 @@ export class Backpressure {
     adding.jobs += jobs.length
     return (stored) => {
       adding.jobs -= jobs.length
-      if (stored) note(this.#snapshots.get(types.join('\n'))?.added ?? added, jobs.length)
+      const latest = this.#snapshots.get(types.join('\n'))
+      if (stored) note(latest?.added ?? added, jobs.length)
+      if (!tx && isStale(latest)) this.#refresh(types).catch(keepTheOldOne)
     }
   }
 
   async #snapshot(types: string[], tx: Queryable | undefined): Promise<Snapshot> {
     const known = this.#snapshots.get(types.join('\n'))
-    const stale = !known || monotonicMs() - known.takenAt > freshForMs
-    if (!known || (stale && tx)) return this.#read(types, Number.POSITIVE_INFINITY, tx)
-    if (stale) this.#refresh(types).catch(keepTheOldOne)
+    if (!known || (tx && isStale(known))) return this.#read(types, Number.POSITIVE_INFINITY, tx)
     return known
   }
 
@@ -94,6 +95,10 @@ export class Backpressure {
     this.#snapshots.set(key, snapshot)
     return snapshot
   }
+}
+
+function isStale(snapshot: Snapshot | undefined): boolean {
+  return !snapshot || monotonicMs() - snapshot.takenAt > freshForMs
 }
 
 /** Their types in order, and the lowest priority among them. */

@@ -63,7 +63,7 @@ export class RemoteClaims {
     let liesSince = monotonicMs()
     try {
       for (;;) {
-        if (await this.#store.fallAsleep(worker.id, lanes.ids)) liesSince = monotonicMs()
+        if ((await this.#store.fallAsleep(worker.id, lanes.ids)).news) liesSince = monotonicMs()
         else await waiter.wake.wait(this.#restMs(lanes, deadline, liesSince))
         if (ask.gone.aborted || this.closing) return []
         const rows = await this.#look(worker.id, reading, ask.limit)

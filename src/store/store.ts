@@ -180,9 +180,10 @@ export class Store {
     return rows[0]?.jobs ?? 0
   }
 
-  /** Asks producers to call this worker. False: they had been asked in all these lanes. */
-  async fallAsleep(worker: number, lanes: readonly number[]): Promise<boolean> {
-    return (await this.database.queryShort(statement('fallAsleep'), [lanes, worker])).length > 0
+  /** Asks producers to call this worker. No news: they had been asked in all these lanes. */
+  async fallAsleep(worker: number, lanes: readonly number[]): Promise<{ news: boolean; others: number }> {
+    const rows = await this.database.queryShort<{ news: boolean; others: number }>(statement('fallAsleep'), [lanes, worker])
+    return rows[0] as { news: boolean; others: number }
   }
 
   async stayAwake(worker: number): Promise<void> {

@@ -12,16 +12,19 @@ const longestGraceMs = 10_000
 export class LeaseNews {
   #expired = false
   #heardAt = Number.NEGATIVE_INFINITY
+  #sharing = 1
 
-  heard(expired: boolean): boolean {
+  /** Where several workers share the asking, each hears it more rarely. */
+  heard(expired: boolean, sharing = 1): boolean {
     this.#expired = expired
+    this.#sharing = sharing
     this.#heardAt = monotonicMs()
     return expired
   }
 
-  /** Undefined where it is older than that. */
+  /** Undefined where it is older than that, or than as many times that as there are who ask. */
   within(ms: number): boolean | undefined {
-    return monotonicMs() - this.#heardAt < ms ? this.#expired : undefined
+    return monotonicMs() - this.#heardAt < ms * this.#sharing ? this.#expired : undefined
   }
 
   forget(): void {

@@ -136,7 +136,7 @@ export class Worker {
         room: (lane) => this.#room(lane),
         listening: () => this.#listener?.listening ?? false,
         claimed: (rows, lane) => this.#take(rows, lane),
-        heardOfLeases: (expired) => news.heard(expired),
+        heardOfLeases: (expired, sharing) => news.heard(expired, sharing),
         unheard: () => store.handBackUnheard(id, this.#leases.known),
         asking: () => this.#pulse.asking('claims'),
         answered: () => this.#report.answered('claims'),

@@ -103,7 +103,7 @@ test('a retry that is due within moments calls those who sleep, one that is due 
   const claimed = await queue.sql(
     'select job_id, lease_id from holdfast.claim_jobs(1, 1::smallint, null, 2, 60000, array_fill(0, array[10])::bigint[])',
   )
-  for (const [at, delay] of [10_000, 1_000].entries()) {
+  for (const [at, delay] of [60_000, 9_000].entries()) {
     await queue.sql(
       `select holdfast.settle_jobs(array[$1::uuid], array[$2::bigint], '{retry}', '{failed}', '{null}', '{0}', '{0}', array[$3::float], 1, '{}')`,
       [claimed[at]?.job_id, claimed[at]?.lease_id, delay],

@@ -174,8 +174,8 @@ begin
     select id, (approval ->> 'quorum')::smallint, decide_by, approval ->> 'on_deadline', run_at
     from judged where is_new and approval is not null
   )
-  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two seconds.
-  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '3 seconds')),
+  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two to eight seconds.
+  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '12 seconds')),
          array_agg(judged.place) filter (where not is_new), count(*)
   into v_lanes, v_known, v_asked from judged;
 

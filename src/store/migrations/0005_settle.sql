@@ -115,7 +115,7 @@ begin
          array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
   into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types from (
     select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
-           coalesce(e.delay < 3000, false) as soon,
+           coalesce(e.delay < 12000, false) as soon,
            e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
     from gone as e
     union all

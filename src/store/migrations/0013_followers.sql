@@ -84,7 +84,7 @@ begin
     update holdfast.waiting as w
     set priority = p_priority, due_at = case when w.status = 'awaiting_approval' then w.due_at else coalesce(p_due, w.due_at) end
     where w.job_id = p_job
-    returning case when w.due_at < v_now + interval '3 seconds' then w.lane_id end into v_lane;
+    returning case when w.due_at < v_now + interval '12 seconds' then w.lane_id end into v_lane;
     perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
   elsif p_due > v_now then
     with from_queue as (

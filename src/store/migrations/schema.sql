@@ -1680,7 +1680,7 @@ begin
          array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
   into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types from (
     select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
-           coalesce(e.delay < 3000, false) as soon,
+           coalesce(e.delay < 12000, false) as soon,
            e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
     from gone as e
     union all
@@ -1954,8 +1954,8 @@ begin
     select id, (approval ->> 'quorum')::smallint, decide_by, approval ->> 'on_deadline', run_at
     from judged where is_new and approval is not null
   )
-  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two seconds.
-  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '3 seconds')),
+  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two to eight seconds.
+  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '12 seconds')),
          array_agg(judged.place) filter (where not is_new), count(*)
   into v_lanes, v_known, v_asked from judged;
 
@@ -3324,7 +3324,7 @@ begin
     update holdfast.waiting as w
     set priority = p_priority, due_at = case when w.status = 'awaiting_approval' then w.due_at else coalesce(p_due, w.due_at) end
     where w.job_id = p_job
-    returning case when w.due_at < v_now + interval '3 seconds' then w.lane_id end into v_lane;
+    returning case when w.due_at < v_now + interval '12 seconds' then w.lane_id end into v_lane;
     perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
   elsif p_due > v_now then
     with from_queue as (

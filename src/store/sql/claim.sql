@@ -25,10 +25,18 @@ select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", (
 from holdfast.promote_due($1::text::integer, $2::text::timestamptz) as p
 
 -- name: fallAsleep
--- Asks producers to wake this worker in these lanes. No row, and nothing written: they had been asked before.
-insert into holdfast.sleepers (lane_id, worker_id) select lane_id, $2::text::integer from unnest($1::smallint[]) as l (lane_id)
-on conflict do nothing
-returning lane_id as lane
+-- Asks producers to wake this worker in these lanes. Answers whether that is news, and how many others sleep in the lane where the
+-- fewest do, counted up to ten. Writes nothing where it is no news.
+with said as (
+  insert into holdfast.sleepers (lane_id, worker_id) select lane_id, $2::text::integer from unnest($1::smallint[]) as l (lane_id)
+  on conflict do nothing
+  returning lane_id
+)
+select exists (select from said) as news, coalesce(min(beside.sleepers), 0)::integer as others
+from unnest($1::smallint[]) as l (lane_id), lateral (
+  select count(*) as sleepers
+  from (select from holdfast.sleepers as s where s.lane_id = l.lane_id and s.worker_id <> $2::text::integer limit 10) as counted
+) as beside
 
 -- name: stayAwake
 -- Tells producers that this worker needs no waking.

@@ -1,0 +1,60 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Holdfast } from 'holdfast'
+import { expect, onTestFinished, test } from 'vitest'
+import { Doze } from '../../src/claim/doze.js'
+import { eventually } from '../support/facts.js'
+import { makeObservedDatabase } from '../support/observed-database.js'
+import { work } from '../support/small-worker.js'
+
+const pollMs = 40
+const lanes = [1, 2]
+const me = 1
+
+async function lieDown() {
+  const database = await makeObservedDatabase()
+  const holdfast = new Holdfast({ connectionString: database.url })
+  onTestFinished(() => holdfast.close())
+  const others = (lane: number, count: number) =>
+    database.sql('insert into holdfast.sleepers select $1, 100 + n from generate_series(1, $2::integer) as n', [lane, count])
+  /** How long a worker rests that has been lying for so long that only the poll can wake it. */
+  const restOf = async () => {
+    const doze = new Doze(holdfast.store, me, () => lanes)
+    expect(await doze.rest(pollMs)).toBe(0)
+    await pause(4 * pollMs + 1)
+    return doze.rest(pollMs)
+  }
+  return { database, holdfast, others, restOf }
+}
+
+test('a worker that sleeps alone in one of its lanes looks at every poll', async () => {
+  const { others, restOf } = await lieDown()
+  await others(1, 9)
+  expect(await restOf()).toBe(pollMs)
+})
+
+test.each([
+  { asleep: 'three', beside: 2, polls: 3 },
+  { asleep: 'a hundred', beside: 99, polls: 4 },
+])('of $asleep that sleep in the same lanes each looks once in $polls polls, or a little sooner', async ({ beside, polls }) => {
+  const { others, restOf } = await lieDown()
+  for (const lane of lanes) await others(lane, beside)
+  const restMs = await restOf()
+  expect(restMs).toBeGreaterThanOrEqual(polls * pollMs * 0.75)
+  expect(restMs).toBeLessThanOrEqual(polls * pollMs)
+})
+
+test('workers asleep are called for a job that is due before the next look of any of them, and not for a later one', async () => {
+  const { database, holdfast } = await lieDown()
+  await holdfast.types.ensure([work()])
+  const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
+  await database.sql('insert into holdfast.sleepers values ($1, $2)', [lane.id, me])
+  const hears = await database.connect()
+  let calls = 0
+  hears.on('notification', () => calls++)
+  await hears.query(`listen holdfast_lane_${lane.id}`)
+  await holdfast.enqueue('work', {}, { delay: '1h' })
+  await holdfast.enqueue('work', {}, { delay: '9s' })
+  // Calls come in the order of commits.
+  await eventually(async () => calls > 0)
+  expect(calls).toBe(1)
+})
