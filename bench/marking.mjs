@@ -2,9 +2,12 @@
 // heard and when an attempt starts, and writes it all down at the end.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import pg from 'pg'
+
+/** Holdfast's own; the bench has another one. */
+const pg = createRequire(new URL('../dist/index.js', import.meta.url))('pg')
 
 /** The monotonic clock that all processes of a machine share. */
 const now = () => Number(process.hrtime.bigint()) / 1e6
