@@ -1,7 +1,7 @@
 // One run: the server, the groups one after the other, the report.
 
 import { judge } from './judge.mjs'
-import { describeMachine, describeVersions, readCommit } from './machine.mjs'
+import { describeMachine, describeVersions, readCommit, untilQuiet } from './machine.mjs'
 import { measure } from './measure.mjs'
 import { dismissGuard } from './processes.mjs'
 import { redisVersion } from './redis.mjs'
@@ -22,6 +22,7 @@ export async function runBench({ names, sizeName, rounds, verbose }) {
     console.error(`there is nothing named ${unknown.join(', ')}; there are ${[...new Set(known)].join(', ')}`)
     return 1
   }
+  if (chosen === groups && sizeName !== 'quick') await untilQuiet()
   const machine = describeMachine()
   const begun = performance.now()
   const server = await startServer()

@@ -1,9 +1,10 @@
 // A process of its own for the HTTP row: the server, or the load on it, as the parent asks. Ends when the parent does.
 import { randomBytes } from 'node:crypto'
-import { defineType, Holdfast } from '../dist/index.js'
+import { Holdfast } from '../dist/index.js'
 import { createServer } from '../dist/server/index.js'
 import { answerCalls } from './answering.mjs'
 import { percentile } from './figures.mjs'
+import { prepare } from './systems/holdfast.mjs'
 import { makePayload } from './systems/payload.mjs'
 
 const { url } = JSON.parse(process.argv[2])
@@ -11,12 +12,7 @@ const silent = { info() {}, warn() {}, error: console.error }
 let closing = async () => {}
 
 const calls = {
-  async prepare() {
-    const holdfast = new Holdfast({ connectionString: url })
-    await holdfast.migrate()
-    await holdfast.types.ensure([defineType({ type: 'bench' })])
-    await holdfast.close()
-  },
+  prepare: () => prepare(url),
 
   /** The server as `holdfast start` has it, with the key of a service: its jobs have an owner and its requests are counted. */
   async serve() {

@@ -2,7 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
 import { nodeVersion, versionOf } from './install.mjs'
+
+/** What ended a moment ago still stands in the load of the last minute. Whoever goes on using the machine is not waited for. */
+export async function untilQuiet() {
+  const until = performance.now() + 120_000
+  while (loadavg()[0] > 0.5 && performance.now() < until) await pause(1_000)
+}
 
 export function describeMachine() {
   const processors = cpus()

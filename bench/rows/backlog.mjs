@@ -31,8 +31,6 @@ async function open(bench, { depths }) {
         version: '0',
         types: [],
       })
-      // The largest backlog is past what is taken by default.
-      await stage.client.query('delete from holdfast.depth_limits')
       place.after = Array(10).fill(0n)
       await claims(place, 50)
     }

@@ -1,4 +1,5 @@
-// Holdfast as its users get it: every default, except how many handlers run at once.
+// Holdfast as its users get it: every default, except how many handlers run at once, and how many jobs may wait before new ones
+// are refused: the bench stores millions.
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineType, Holdfast } from '../../dist/index.js'
 import { startWorker as start } from '../../dist/worker/index.js'
@@ -9,6 +10,7 @@ export async function prepare(url) {
   const holdfast = new Holdfast({ connectionString: url })
   await holdfast.migrate()
   await holdfast.types.ensure([defineType({ type: 'bench' })])
+  await holdfast.flow.limitDepth('queue', { soft: 100_000_000, hard: 200_000_000 })
   await holdfast.close()
 }
 

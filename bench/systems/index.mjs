@@ -1,6 +1,9 @@
 // What each system is and how it is set up, for the report. The modules themselves are loaded in processes of their own.
 export const systems = [
-  { name: 'Holdfast', settings: 'defaults, history and every guarantee on; concurrency 24' },
+  {
+    name: 'Holdfast',
+    settings: 'defaults, history and every guarantee on; concurrency 24, and more jobs may wait than by default',
+  },
   {
     name: 'graphile-worker',
     settings:
