@@ -55,12 +55,13 @@ export class Backpressure {
       }
     }
     const { added, adding } = snapshot
+    const wasStale = isStale(snapshot)
     adding.jobs += jobs.length
     return (stored) => {
       adding.jobs -= jobs.length
       const latest = this.#snapshots.get(types.join('\n'))
       if (stored) note(latest?.added ?? added, jobs.length)
-      if (!tx && isStale(latest)) this.#refresh(types).catch(keepTheOldOne)
+      if (!tx && wasStale && isStale(latest)) this.#refresh(types).catch(keepTheOldOne)
     }
   }
 
