@@ -10,7 +10,7 @@ export interface ClaimsEvents {
   claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
 }
 
-const mostPerClaim = 1_000
+const mostPerClaim = 500
 /** Ahead of jobs that have not begun yet, less than this is not worth a statement. */
 const leastAhead = mostPerClaim / 2
 

@@ -37,7 +37,7 @@ export interface SlotsSettings {
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
 const longestWaitMs = 1_000
-const mostAhead = 2_000
+const mostAhead = 1_000
 const watchEveryMs = 50
 
 /**
