@@ -79,7 +79,7 @@ export default {
   name: 'backlog',
   sizes: {
     quick: { depths: [10_000, 20_000, 50_000], claims: 50, rounds: 2 },
-    short: { depths: [10_000, 200_000, 1_000_000], claims: 400, rounds: 5 },
+    short: { depths: [10_000, 200_000, 1_000_000], claims: 400, rounds: 3 },
     full: { depths: [10_000, 1_000_000, 5_000_000], claims: 1_000, rounds: 5 },
   },
   open,

@@ -26,7 +26,7 @@ export default {
   name: 'http',
   sizes: {
     quick: { rate: 100, batch: 100, seconds: 3, rounds: 1 },
-    short: { rate: 500, batch: 100, seconds: 10, rounds: 3 },
+    short: { rate: 500, batch: 100, seconds: 8, rounds: 2 },
     full: { rate: 500, batch: 100, seconds: 30, rounds: 3 },
   },
   contestants: { holdfast: asking },

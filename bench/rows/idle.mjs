@@ -4,7 +4,7 @@ import { onStage } from '../stage.mjs'
 
 const workers = 10
 /** After this they have fallen asleep, and what comes every fifteen seconds has come twice: the first time costs the most. */
-const settledAfterMs = 45_000
+const settledAfterMs = 35_000
 
 const resting = (system) => [
   system,
@@ -33,7 +33,7 @@ export default {
   name: 'idle',
   sizes: {
     quick: { seconds: 5, rounds: 1 },
-    short: { seconds: 30, rounds: 1 },
+    short: { seconds: 20, rounds: 1 },
     full: { seconds: 60, rounds: 2 },
   },
   contestants: Object.fromEntries(['holdfast', 'graphile-worker'].map(resting)),

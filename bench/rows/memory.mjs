@@ -1,11 +1,11 @@
 // What a worker process holds in memory over a long drain.
-import { leanHeapFlag } from '../../dist/worker/lean-heap.js'
+import { leanHeapFlags } from '../../dist/worker/lean-heap.js'
 import { drain, fill } from '../draining.mjs'
 import { onStage } from '../stage.mjs'
 
 const megabyte = 1024 * 1024
 /** At run time: given on the command line, V8 passes over it. */
-const asTheCommandDoes = `import v8 from 'node:v8'; v8.setFlagsFromString('${leanHeapFlag}')`
+const asTheCommandDoes = `import v8 from 'node:v8'; v8.setFlagsFromString('${leanHeapFlags}')`
 
 const emptying =
   (system, execArgv = []) =>

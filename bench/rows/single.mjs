@@ -60,7 +60,7 @@ export default {
   name: 'single',
   sizes: {
     quick: { alone: 50, together: 300, rounds: 2 },
-    short: { alone: 150, together: 1_500, rounds: 7 },
+    short: { alone: 150, together: 1_500, rounds: 5 },
     full: { alone: 500, together: 5_000, rounds: 15 },
   },
   open,

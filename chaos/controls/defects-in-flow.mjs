@@ -31,7 +31,7 @@ export const defectsInFlow = [
     name: 'lane-slots-not-counted',
     caughtBy: 'I11',
     story: narrowLane,
-    put: inSql('claim_jobs', 'v_left := least(v_left, v_lane.slots', 'v_left := least(v_left, 10 + v_lane.slots'),
+    put: inSql('claim_jobs', 'v_left := least(v_left, v_slots', 'v_left := least(v_left, 10 + v_slots'),
   },
   {
     name: 'rate-counted-at-the-end',

@@ -13,18 +13,25 @@ export interface ClaimsEvents {
 const mostPerClaim = 500
 /** Ahead of jobs that have not begun yet, less than this is not worth a statement. */
 const leastAhead = mostPerClaim / 2
+const mostUnderWay = 2
 
-interface Asked {
+/** Jobs of one lane that are claimed or asked for and have not begun. */
+interface Expected {
   readonly lane: Lane
+  readonly jobs: number
+}
+
+interface Asked extends Expected {
   /** With as many as this there may be more. */
   readonly enough: number
   readonly rows: Promise<readonly ClaimedRow[]>
 }
 
 /**
- * Claims from the lanes in turn. Never two claims at once: a second one would read past the rows of the first. But the next
- * one is sent before the jobs of the last begin, so that the database works while they do. Handlers that do nothing end one
- * after the other without once returning to the event loop, and what is to be sent after them is sent after them all.
+ * Claims from the lanes in turn. Where there is much to do and little to do about each job, the next claim is sent before the
+ * jobs of the last begin, so that the database works while they do, and another one behind it, so that it works while one
+ * waits for the disk. Handlers that do nothing end one after the other without once returning to the event loop, and what is
+ * to be sent after them is sent after them all. The price: the second claim reads past the rows of the first.
  */
 export class Claims {
   readonly #worker: number
@@ -68,44 +75,70 @@ export class Claims {
     const lanes = this.#lanes.enabled
     let [claimed, left, more] = [0, lanes.length, false]
     this.#wantsRoom = false
-    const ask = (begun?: { lane: Lane; rows: number }): Asked | undefined => {
+    const underWay: Asked[] = []
+    const ask = (begun: readonly Expected[]): Asked | undefined => {
       const goesOn = !stop.aborted && (claimed === 0 || monotonicMs() < until)
       for (; goesOn && left > 0; left--) {
         const lane = lanes[this.#turn++ % lanes.length] as Lane
-        const asked = this.#ask(lane, begun)
+        const asked = this.#ask(lane, [...begun, ...underWay])
         if (asked) return asked
       }
       return undefined
     }
-    for (let asked = ask(); asked; ) {
+    const askAhead = async (begun: readonly Expected[]): Promise<void> => {
+      if (underWay.length === mostUnderWay) return
+      const ahead = ask(begun)
+      if (!ahead) return
+      underWay.push(ahead)
+      await this.#sent(ahead)
+    }
+    for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
       const { lane, enough } = asked
-      const rows = await asked.rows
-      this.#unheard = false
+      const rows = await this.#answerOf(asked, underWay)
       claimed += rows.length
       more = rows.length >= enough
       left = more ? lanes.length : left - 1
-      const ahead = rows.length >= leastAhead ? ask({ lane, rows: rows.length }) : undefined
-      if (ahead) await this.#sent(ahead)
+      const isMuch = rows.length >= leastAhead
+      if (isMuch) await askAhead([{ lane, jobs: rows.length }])
       if (rows.length > 0) await this.#events.claimed(rows, lane)
-      asked = ahead ?? ask()
+      // Where one runs at a time, somebody may count on their order, and two claims under way may pass each other.
+      if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
     }
     this.#wantsRoom ||= more
     return { claimed, more: more || left > 0 }
   }
 
-  /** Nothing where there is no room, counting what has been claimed and has not begun. */
-  #ask(lane: Lane, begun?: { lane: Lane; rows: number }): Asked | undefined {
-    const shared = begun && (begun.lane.group === lane.group || begun.lane.reader.lane === lane.reader.lane)
-    const room = this.#events.room(lane) - (shared ? begun.rows : 0)
-    if (room < (begun ? leastAhead : 1)) {
+  /** Where one fails, the others are heard first: what they hold is known then, and only what nobody heard of is handed back. */
+  async #answerOf(asked: Asked, others: readonly Asked[]): Promise<readonly ClaimedRow[]> {
+    try {
+      return await asked.rows
+    } catch (error) {
+      this.#unheard = true
+      for (const { rows, lane } of others) {
+        const heard = await rows.catch(() => [])
+        if (heard.length > 0) await this.#events.claimed(heard, lane)
+      }
+      throw error
+    }
+  }
+
+  /** Nothing where there is no room, counting what is expected already. */
+  #ask(lane: Lane, expected: readonly Expected[]): Asked | undefined {
+    const shared = expected.filter((other) => other.lane.group === lane.group || other.lane.reader.lane === lane.reader.lane)
+    const room = this.#events.room(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
+    if (room < (expected.length > 0 ? leastAhead : 1)) {
       this.#wantsRoom = true
       return undefined
     }
-    const limit = Math.min(mostPerClaim, room)
+    const jobs = Math.min(mostPerClaim, room)
     // One even where every slot is taken: those are of handlers so short that it starts in a moment.
-    const gated = shared ? 1 : Math.max(1, lane.group.startable())
-    this.#unheard = true
-    return { lane, enough: Math.min(limit, gated), rows: lane.reader.claim(this.#worker, { limit, gated }, lane.leaseMs) }
+    const gated = shared.length > 0 ? 1 : Math.max(1, lane.group.startable())
+    return {
+      lane,
+      jobs,
+      enough: Math.min(jobs, gated),
+      rows: lane.reader.claim(this.#worker, { limit: jobs, gated }, lane.leaseMs),
+    }
   }
 
   /** What goes wrong with it is heard when its turn comes. */

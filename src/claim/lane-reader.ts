@@ -30,7 +30,13 @@ export class LaneReader {
     const begun = monotonicMs()
     const fromHead = begun >= this.#headReadAllowedAt
     const after = fromHead ? head : this.#after
-    const rows = await this.#store.claim({ worker, lane: this.lane, types: this.types, ...room, leaseMs, after })
+    // One that is sent behind it goes on from the mark.
+    if (fromHead) this.#headReadAllowedAt = Number.POSITIVE_INFINITY
+    const ask = { worker, lane: this.lane, types: this.types, ...room, leaseMs, after }
+    const rows = await this.#store.claim(ask).catch((error: unknown) => {
+      if (fromHead) this.#headReadAllowedAt = 0
+      throw error
+    })
     this.#readFromHead = fromHead
     for (const { priority, seq } of rows) {
       const place = BigInt(seq)

@@ -5,6 +5,8 @@ import { LaneReader } from './lane-reader.js'
 /** Types that run in the same places of this worker, and how many jobs those can take now. */
 export interface TypeGroup {
   readonly types: readonly number[]
+  /** How many of them run at once, at most. */
+  readonly atOnce: number
   room(): number
   /** How many of them could start at once. */
   startable(): number

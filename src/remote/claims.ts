@@ -156,7 +156,7 @@ export class RemoteClaims {
 
   #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {
     const known = this.#readings.get(group)
-    const ofTypes = { types, room: asMany, startable: asMany }
+    const ofTypes = { types, atOnce: asMany(), room: asMany, startable: asMany }
     const reading = known ?? { lanes: new Lanes(this.#store, [ofTypes], leaseMs, () => {}), staleAt: 0 }
     this.#readings.delete(group)
     this.#readings.set(group, reading)

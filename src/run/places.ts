@@ -75,8 +75,16 @@ export class Places {
     return this.#shared.room
   }
 
+  get sharedAtOnce(): number {
+    return this.#shared.atOnce
+  }
+
   get sharedFree(): number {
     return this.#shared.free
+  }
+
+  ownAtOnce(type: string): number {
+    return this.#own.get(type)?.atOnce ?? 0
   }
 
   ownFree(type: string): number {

@@ -37,7 +37,8 @@ export interface SlotsSettings {
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
 const longestWaitMs = 1_000
-const mostAhead = 1_000
+/** Two claims under way, and the one whose jobs are about to begin. */
+const mostAhead = 1_500
 const watchEveryMs = 50
 
 /**
@@ -82,6 +83,10 @@ export class Slots {
       saveCheckpoint: (attempt, json) => events.saveCheckpoint(attempt.job, json),
       readCheckpoint: (attempt) => events.readCheckpoint(attempt.job),
     }
+  }
+
+  get atOnce(): number {
+    return this.#settings.concurrency
   }
 
   get running(): number {

@@ -19,18 +19,23 @@ export function settleValues(
   closedLeases: readonly string[],
 ): unknown[] {
   return [
-    ended.map((e) => e.job.id),
-    ended.map((e) => e.job.lease),
+    words(ended.map((e) => e.job.id)),
+    words(ended.map((e) => e.job.lease)),
     unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
     unlessAllNull(ended.map(({ settlement: { move, outcome } }) => (move === 'complete' ? null : outcome))),
     unlessAllNull(ended.map(({ settlement: { failure } }) => (failure ? encodeFailure(failure) : null))),
-    ended.map((e) => (e.startedAtMs === null ? null : toMicroseconds(nowMs - e.startedAtMs))),
-    ended.map((e) => toMicroseconds(nowMs - e.endedAtMs)),
+    words(ended.map((e) => (e.startedAtMs === null ? 'NULL' : toMicroseconds(nowMs - e.startedAtMs)))),
+    words(ended.map((e) => toMicroseconds(nowMs - e.endedAtMs))),
     unlessAllNull(ended.map((e) => e.settlement.delayMs)),
     worker,
     closedLeases,
     unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
   ]
+}
+
+/** An array of what needs no quotes: a tenth of a settle was spent on looking for them. */
+function words(elements: readonly (string | number)[]): string {
+  return `{${elements.join(',')}}`
 }
 
 /** As exact as the database's clock. The digits beyond would only have to be written, sent and read. */

@@ -3,6 +3,7 @@ import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
+import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
@@ -157,7 +158,8 @@ export class Store {
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
     const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.gated]
-    return this.database.queryShort(statement('claimJobs'), values)
+    const [claimed] = await this.database.queryShort<ClaimedColumns>(statement('claimJobs'), values)
+    return claimed ? claimedRows(claimed) : []
   }
 
   /** Every time a host died under one of these jobs, first to last. */

@@ -10,10 +10,13 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, places: Places)
   const groups = own.map(
     ([id, { type }]): TypeGroup => ({
       types: [id],
+      atOnce: places.ownAtOnce(type),
       room: () => places.ownRoom(type),
       startable: () => places.ownFree(type),
     }),
   )
-  if (shared.length > 0) groups.unshift({ types: shared, room: () => places.sharedRoom, startable: () => places.sharedFree })
+  if (shared.length === 0) return groups
+  const [room, startable] = [() => places.sharedRoom, () => places.sharedFree]
+  groups.unshift({ types: shared, atOnce: places.sharedAtOnce, room, startable })
   return groups
 }

@@ -6,7 +6,7 @@ import { makeQueue, work } from '../support/queue.js'
 import { startHere } from '../support/worker-here.js'
 
 const claim =
-  'select job_id, priority from holdfast.claim_jobs(1, 1::smallint, null, $1, 60000, array_fill(0, array[10])::bigint[])'
+  'select unnest(ids) as job_id, unnest(priorities) as priority from holdfast.claim_jobs(1, 1::smallint, null, $1, 60000, array_fill(0, array[10])::bigint[])'
 
 describe('a claim', () => {
   test('takes no job twice and never more than asked, whatever the planner believes', async () => {

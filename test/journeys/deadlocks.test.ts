@@ -114,7 +114,8 @@ test('a rescue does not undo what is just being settled, even when its lease has
   onTestFinished(() => holdfast.close())
   await holdfast.enqueue(work(), {})
   const [settler, rescuer] = [await database.connect(), await database.connect()]
-  const claim = 'select lease_id, job_id from holdfast.claim_jobs(1, 1::smallint, null, 10, 1, array_fill(0, array[10]))'
+  const claim =
+    'select lease as lease_id, unnest(ids) as job_id from holdfast.claim_jobs(1, 1::smallint, null, 10, 1, array_fill(0, array[10]))'
   const [held] = (await settler.query(claim)).rows
   await eventually(async () => (await database.sql('select from holdfast.leases where expires_at < holdfast.now()')).length === 1)
 

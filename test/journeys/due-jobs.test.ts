@@ -101,7 +101,7 @@ test('a retry that is due within moments calls those who sleep, one that is due 
   await queue.holdfast.enqueueMany([work.job({}), work.job({})])
   await queue.sql('insert into holdfast.sleepers values (1, 1)')
   const claimed = await queue.sql(
-    'select job_id, lease_id from holdfast.claim_jobs(1, 1::smallint, null, 2, 60000, array_fill(0, array[10])::bigint[])',
+    'select unnest(ids) as job_id, lease as lease_id from holdfast.claim_jobs(1, 1::smallint, null, 2, 60000, array_fill(0, array[10])::bigint[])',
   )
   for (const [at, delay] of [60_000, 9_000].entries()) {
     await queue.sql(

@@ -77,7 +77,7 @@ test('a key that was paused for a long time comes back without a claim to the tu
 /** Pages looked at to claim one job and admit the next, on average: a claim, and what a settle of it does. */
 async function pagesPerJob(client: pg.Client, jobs: number): Promise<number> {
   const claim =
-    'select lease_id, job_id from holdfast.claim_jobs(1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[], 1)'
+    'select lease, ids from holdfast.claim_jobs(1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[], 1)'
   let pages = 0
   for (let n = 0; n < jobs; n++) {
     await client.query('begin')

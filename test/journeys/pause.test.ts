@@ -77,7 +77,8 @@ test('a paused key starts nothing in any process while other keys run, and goes 
 test('100,000 paused jobs in front cost the next claim nothing, counted in pages', async () => {
   const queue = await twoTypes()
   const client = await queue.connect()
-  const claim = 'select job_id from holdfast.claim_jobs(1, 1::smallint, null, 10, 60000, array_fill(0, array[10])::bigint[])'
+  const claim =
+    'select unnest(ids) as job_id from holdfast.claim_jobs(1, 1::smallint, null, 10, 60000, array_fill(0, array[10])::bigint[])'
   const claimOthers = async () => {
     await queue.holdfast.enqueueMany(Array.from({ length: 10 }, () => other.job({})))
     return costOf(client, claim)

@@ -114,7 +114,7 @@ test('a settle under the old lease is told apart from one under the new lease of
   const [old] = await queue.sql('select id, worker_id from holdfast.leases')
   await queue.sql('select holdfast.rescue_leases(1, 1)')
   const [claimed] = await queue.sql(
-    'select lease_id from holdfast.claim_jobs($1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[])',
+    'select lease as lease_id from holdfast.claim_jobs($1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[])',
     [old?.worker_id],
   )
   const lost = await queue.sql(

@@ -3,7 +3,7 @@ import { startWorker } from 'holdfast/worker'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
-import { costOf } from '../support/plans.js'
+import { costOf, type PlanNode, plansOf } from '../support/plans.js'
 
 /** What a job costs the database, in things that can be counted: the same on every machine, however busy it is. */
 let queue: BareQueue
@@ -15,6 +15,9 @@ beforeEach(async () => {
 afterEach(() => queue.close())
 
 const claimed = 100
+const settleAll = (each: number) =>
+  `select s from holdfast.leases as l, holdfast.settle_jobs(l.jobs, array_fill(l.id, array[${each}]), '{}', '{}', '{}',
+     array_fill(1::float8, array[${each}]), array_fill(0::float8, array[${each}]), '{}', 1, array[l.id]) as s`
 const costOfClaim = (after: readonly (number | string)[] = fromTheHead) =>
   costOf(queue.client, claim(claimed), [queue.lane, after])
 
@@ -118,17 +121,31 @@ describe('what a drain writes', () => {
     expect(perJob).toBeLessThan(0.02)
   }, 240_000)
 
+  test('is one walk through each index for all jobs of a batch, and through the day they are of, not a descent for each', async () => {
+    const each = 500
+    await queue.fill(2 * each)
+    await queue.drain(each)
+    const claiming = await plansOf(queue.client, () => queue.client.query(claim(each), [queue.lane, fromTheHead]))
+    const settling = await plansOf(queue.client, () => queue.client.query(settleAll(each)))
+    const joins = (nodes: PlanNode[]) =>
+      nodes
+        .map(({ type }) => type)
+        .filter((type) => /Join|Nested Loop/.test(type))
+        .toSorted()
+    // The nested loops read the heads of the priorities, ten rows, and the one lease of this test.
+    expect(joins(claiming)).toEqual(['Hash Join', 'Nested Loop'])
+    expect(joins(settling)).toEqual(['Merge Join', 'Nested Loop'])
+    expect(claiming.map(({ table }) => table).filter((table) => table?.startsWith('bodies'))).toHaveLength(1)
+    expect(settling.map(({ index }) => index)).toContain('queue_by_job')
+  }, 240_000)
+
   test('is at most 470 bytes of WAL a job, claim and settle together', async () => {
     const each = 500
     const costs: number[] = []
     for (let round = 0; round < 100 && costs.length < 10; round++) {
       await queue.fill(each)
       const claiming = await costOf(queue.client, `${claim(each)} as c`, [queue.lane, fromTheHead])
-      const settling = await costOf(
-        queue.client,
-        `select s from holdfast.leases as l, holdfast.settle_jobs(l.jobs, array_fill(l.id, array[${each}]), '{}', '{}', '{}',
-           array_fill(1::float8, array[${each}]), array_fill(0::float8, array[${each}]), '{}', 1, array[l.id]) as s`,
-      )
+      const settling = await costOf(queue.client, settleAll(each))
       expect(claiming.rows).toBe(each)
       // A checkpoint somewhere in between makes whole pages go into the WAL; that is its cost and not the job's.
       if (claiming.pageImages + settling.pageImages === 0) costs.push((claiming.wal + settling.wal) / each)

@@ -71,8 +71,13 @@ test('jobs of a claim whose answer was lost go back before their gate, so that n
   )
   const { id } = worker.rows[0]
   const claimed = async () =>
-    (await queue.client.query('select * from holdfast.claim_jobs($1, $2, null, 100, 60000, $3)', [id, queue.lane, fromTheHead]))
-      .rows
+    (
+      await queue.client.query('select unnest(ids) from holdfast.claim_jobs($1, $2, null, 100, 60000, $3)', [
+        id,
+        queue.lane,
+        fromTheHead,
+      ])
+    ).rows
   const promote = () => queue.client.query(`select * from holdfast.promote_due(100, '-infinity')`)
   await promote()
   expect(await claimed()).toHaveLength(2)

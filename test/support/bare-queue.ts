@@ -35,7 +35,7 @@ const helpers = `
     v_done integer := 0;
   begin
     while v_done < p_jobs loop
-      select array_agg(c.job_id), max(c.lease_id), max(c.seq) into v_jobs, v_lease, v_last
+      select c.ids, c.lease, c.seqs[cardinality(c.seqs)] into v_jobs, v_lease, v_last
       from holdfast.claim_jobs(1, p_lane, null, 500, 60000, p_after) as c;
       if v_jobs is null then
         raise exception 'only % jobs were found', v_done;
@@ -50,7 +50,8 @@ const helpers = `
   end $$`
 
 export const fromTheHead = Array(10).fill(0)
-export const claim = (limit: number) => `select * from holdfast.claim_jobs(1, $1::smallint, null, ${limit}, 60000, $2::bigint[])`
+export const claim = (limit: number) =>
+  `select unnest(ids) as job_id from holdfast.claim_jobs(1, $1::smallint, null, ${limit}, 60000, $2::bigint[])`
 
 export async function makeBareQueue(serverUrl = process.env.HOLDFAST_TEST_URL as string): Promise<BareQueue> {
   const scratch = await makeScratchDatabase(serverUrl)

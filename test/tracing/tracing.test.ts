@@ -109,7 +109,8 @@ describe('a job that is enqueued under a span', () => {
     await enqueue(1, 'replace')
     expect(await enqueue(2, 'replace')).toMatchObject({ status: 'replaced' })
     expect(await stored(queue)).toEqual([name(2)])
-    const claim = 'select from holdfast.claim_jobs(1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[])'
+    const claim =
+      'select unnest(ids) from holdfast.claim_jobs(1, 1::smallint, null, 1, 60000, array_fill(0, array[10])::bigint[])'
     expect(await queue.sql(claim)).toHaveLength(1)
     expect(await enqueue(3, 'one_more')).toMatchObject({ status: 'queued_behind' })
     expect(await stored(queue)).toEqual([name(2), name(3)])

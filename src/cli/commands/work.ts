@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
-import { leanHeapFlag } from '../../worker/lean-heap.js'
+import { leanHeapFlags } from '../../worker/lean-heap.js'
 import { alertHostsFrom } from '../start/settings.js'
 
 export interface WorkOptions {
@@ -32,7 +32,7 @@ export function addWork(program: Command): void {
 }
 
 async function work(file: string, options: WorkOptions): Promise<void> {
-  setFlagsFromString(leanHeapFlag)
+  setFlagsFromString(leanHeapFlags)
   const { Holdfast } = await import('../../holdfast.js')
   const { startWorker } = await import('../../worker/start.js')
   const { databaseUrl, ...rest } = options

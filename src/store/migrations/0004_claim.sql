@@ -12,23 +12,27 @@
 -- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
 -- p_gated: at most so many of them that came through a gate; null: no matter. Their start is counted here, so a worker takes
 -- only those that it can start at once.
--- The settings pin the plan to queue_claim, whatever the statistics say.
+-- Answers with one row for all, a list a column, in the order in which they are to run: rows would be stored, sent and read one
+-- by one, at twice the cost. lease is null where none was claimed. Between payloads stands U+001F, which JSON never contains;
+-- an empty text where a body is gone. Who came through a gate and who is traced is said of those alone: most did not and are not.
+-- The settings pin the plans, whatever the statistics say: the queue is read by queue_claim, and the bodies of all that was
+-- claimed in one walk through their index, where a nested loop would descend it once a job.
 create function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
-  p_gated integer default null
-) returns table (
-  lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint,
-  max_attempts smallint, created_at timestamptz, payload json, gated boolean, traceparent text
+  p_gated integer default null,
+  out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
+  out maxes smallint[], out created double precision[], out payloads text, out gated uuid[], out traces jsonb
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
-set enable_hashjoin = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
+set enable_nestloop = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := holdfast.now();
   v_after bigint[] := p_after;
-  v_lane holdfast.lanes;
+  v_enabled boolean;
   v_step interval;
+  v_slots integer;
   v_gated integer[];
   v_aside integer := 0;
   v_ranks timestamptz[];
@@ -36,27 +40,28 @@ declare
   v_lead interval;
   v_chunk integer;
   v_rows tid[];
+  v_jobs uuid[];
   v_last bigint;
   v_found integer;
   v_look boolean;
   v_passed boolean := false;
   v_all tid[] := '{}';
+  v_all_jobs uuid[];
+  v_first uuid;
+  v_latest uuid;
   v_left integer := p_limit;
 begin
   -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
-  v_gated := array(select t.id from holdfast.types as t where t.gated);
-  select * into v_lane from holdfast.lanes as l where l.id = p_lane;
-  if v_lane.slots is not null then
+  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated)
+  into v_enabled, v_step, v_slots, v_gated from holdfast.lanes as l where l.id = p_lane;
+  if v_slots is not null then
     -- Read again: whoever had the row may have changed it.
-    select * into v_lane from holdfast.lanes as l where l.id = p_lane for update;
+    select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
+    v_left := least(v_left, v_slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
-  if not v_lane.enabled then
+  if not v_enabled then
     return;
-  end if;
-  v_step := v_lane.ageing;
-  if v_lane.slots is not null then
-    v_left := least(v_left, v_lane.slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
 
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
@@ -87,9 +92,11 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), max(free.seq), bool_or(free.pass > 0 or free.type_id = any (v_gated)) into v_rows, v_last, v_look
+    select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
+           bool_or(free.pass > 0 or free.type_id = any (v_gated))
+    into v_rows, v_jobs, v_last, v_look
     from (
-      select q.ctid, q.seq, q.pass, q.type_id from holdfast.queue as q
+      select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
       where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
         and (p_types is null or q.type_id = any (p_types))
       order by q.seq limit v_chunk
@@ -106,13 +113,13 @@ begin
       v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
-      from (
-        select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
-        from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
-      ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated;
+      select s.startable, s.gated_left into v_rows, p_gated from holdfast.startable(v_rows, p_gated) as s;
     end if;
     v_all := v_all || v_rows[1 : v_left];
+    -- Also of those that are not taken: only a list of what to read. The first and the last tell in which days.
+    v_all_jobs := v_all_jobs || v_jobs;
+    v_first := least(v_first, v_jobs[1]);
+    v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
     exit when v_left <= 0 or v_aside > 2000;
     v_ranks[v_best + 1] := case when v_found < v_chunk then null
@@ -127,34 +134,43 @@ begin
     return;
   end if;
 
-  lease_id := nextval('holdfast.lease_seq');
-  return query
-    with claimed as (
-      update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
-      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
-    ), leased as (
-      insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
-      select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
-      from claimed as c
-    )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
-           c.pass > 0, b.traceparent
-    from claimed as c left join holdfast.bodies as b on b.id = c.job_id
-    order by c.priority desc, c.seq;
+  lease := nextval('holdfast.lease_seq');
+  with claimed as (
+    update holdfast.queue as q set lease_id = lease where q.ctid = any (v_all)
+    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
+  ), leased as (
+    insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
+    select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
+    from claimed as c
+  )
+  select array_agg(j.job_id), array_agg(j.seq), array_agg(j.type_id), array_agg(j.priority), array_agg(j.attempt),
+         array_agg(j.max_attempts), array_agg(date_part('epoch', j.created_at) * 1000),
+         string_agg(coalesce(j.payload::text, ''), U&'\001F'), array_agg(j.job_id) filter (where j.pass > 0),
+         jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null)
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, gated, traces
+  from (
+    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent
+    from claimed as c left join holdfast.bodies as b
+      on b.id = c.job_id and b.id = any (v_all_jobs) and b.id >= v_first and b.id <= v_latest
+    order by c.priority desc, c.seq
+  ) as j;
 
-  if v_lane.slots is not null then
+  if v_slots is not null then
     insert into holdfast.lane_slots (job_id, lane_id)
-    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = lease
     on conflict on constraint lane_slots_pkey do nothing;
   end if;
   if v_passed then
-    perform holdfast.count_starts(claim_jobs.lease_id);
+    perform holdfast.count_starts(lease);
   end if;
 end $$;
 
--- Runs under the plan settings of claim_jobs.
 -- What came through a gate has begun: its start is counted where its type has a rate, and others may come up behind it.
-create function holdfast.count_starts(p_lease bigint) returns void language plpgsql as $$
+create function holdfast.count_starts(p_lease bigint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
+set jit = off set plan_cache_mode = force_generic_plan
+as $$
 declare
   v_types integer[];
 begin

@@ -73,7 +73,7 @@ begin
   for job_id, type, attempt, worker_id, dead, v_pass, v_type in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
-      from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
+      from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
       returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at

@@ -133,7 +133,10 @@ create table holdfast.happenings (
 -- through it, or whose gate has closed since. A probe may pass an open breaker and nothing else. Returns the rows that may be
 -- claimed.
 create function holdfast.move_aside(p_rows tid[], p_gated integer[]) returns tid[]
-language plpgsql as $$
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
+set jit = off set plan_cache_mode = force_generic_plan
+as $$
 declare
   v_shut integer[] := array(
     select g.type_id from holdfast.gates as g
@@ -164,6 +167,19 @@ begin
   end if;
   return array(select r from unnest(p_rows) as r where not r = any (v_moved));
 end $$;
+
+-- Of these rows, those that can start: all that came freely, and of those that came through a gate as many as p_gated says;
+-- null: no matter. gated_left: how many more of them may start.
+create function holdfast.startable(p_rows tid[], p_gated integer, out startable tid[], out gated_left integer)
+language sql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on set jit = off
+as $$
+  select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0)
+  from (
+    select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+    from unnest(p_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+  ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated
+$$;
 
 -- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key. Runs under the
 -- gate's lock. A claim under way may have locked more of them than it takes; only where one has, it is waited for, and the

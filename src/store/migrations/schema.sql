@@ -1052,14 +1052,15 @@ begin
   raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
 end 
 
-function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[], p_gated integer DEFAULT NULL::integer)
-  returns TABLE(lease_id bigint, job_id uuid, seq bigint, type_id integer, priority smallint, attempt smallint, max_attempts smallint, created_at timestamp with time zone, payload json, gated boolean, traceparent text), plpgsql, volatile, parallel unsafe
-  set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
+function holdfast.claim_jobs(p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[], p_gated integer DEFAULT NULL::integer, OUT lease bigint, OUT ids uuid[], OUT seqs bigint[], OUT types integer[], OUT priorities smallint[], OUT attempts smallint[], OUT maxes smallint[], OUT created double precision[], OUT payloads text, OUT gated uuid[], OUT traces jsonb)
+  returns record, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, enable_hashjoin=on, enable_nestloop=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_now timestamptz := holdfast.now();
   v_after bigint[] := p_after;
-  v_lane holdfast.lanes;
+  v_enabled boolean;
   v_step interval;
+  v_slots integer;
   v_gated integer[];
   v_aside integer := 0;
   v_ranks timestamptz[];
@@ -1067,27 +1068,28 @@ declare
   v_lead interval;
   v_chunk integer;
   v_rows tid[];
+  v_jobs uuid[];
   v_last bigint;
   v_found integer;
   v_look boolean;
   v_passed boolean := false;
   v_all tid[] := '{}';
+  v_all_jobs uuid[];
+  v_first uuid;
+  v_latest uuid;
   v_left integer := p_limit;
 begin
   -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
-  v_gated := array(select t.id from holdfast.types as t where t.gated);
-  select * into v_lane from holdfast.lanes as l where l.id = p_lane;
-  if v_lane.slots is not null then
+  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated)
+  into v_enabled, v_step, v_slots, v_gated from holdfast.lanes as l where l.id = p_lane;
+  if v_slots is not null then
     -- Read again: whoever had the row may have changed it.
-    select * into v_lane from holdfast.lanes as l where l.id = p_lane for update;
+    select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
+    v_left := least(v_left, v_slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
-  if not v_lane.enabled then
+  if not v_enabled then
     return;
-  end if;
-  v_step := v_lane.ageing;
-  if v_lane.slots is not null then
-    v_left := least(v_left, v_lane.slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
 
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
@@ -1118,9 +1120,11 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), max(free.seq), bool_or(free.pass > 0 or free.type_id = any (v_gated)) into v_rows, v_last, v_look
+    select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
+           bool_or(free.pass > 0 or free.type_id = any (v_gated))
+    into v_rows, v_jobs, v_last, v_look
     from (
-      select q.ctid, q.seq, q.pass, q.type_id from holdfast.queue as q
+      select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
       where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
         and (p_types is null or q.type_id = any (p_types))
       order by q.seq limit v_chunk
@@ -1137,13 +1141,13 @@ begin
       v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0) into v_rows, p_gated
-      from (
-        select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
-        from unnest(v_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
-      ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated;
+      select s.startable, s.gated_left into v_rows, p_gated from holdfast.startable(v_rows, p_gated) as s;
     end if;
     v_all := v_all || v_rows[1 : v_left];
+    -- Also of those that are not taken: only a list of what to read. The first and the last tell in which days.
+    v_all_jobs := v_all_jobs || v_jobs;
+    v_first := least(v_first, v_jobs[1]);
+    v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
     exit when v_left <= 0 or v_aside > 2000;
     v_ranks[v_best + 1] := case when v_found < v_chunk then null
@@ -1158,28 +1162,34 @@ begin
     return;
   end if;
 
-  lease_id := nextval('holdfast.lease_seq');
-  return query
-    with claimed as (
-      update holdfast.queue as q set lease_id = claim_jobs.lease_id where q.ctid = any (v_all)
-      returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
-    ), leased as (
-      insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
-      select claim_jobs.lease_id, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
-      from claimed as c
-    )
-    select claim_jobs.lease_id, c.job_id, c.seq, c.type_id, c.priority, c.attempt, b.max_attempts, b.created_at, b.payload,
-           c.pass > 0, b.traceparent
-    from claimed as c left join holdfast.bodies as b on b.id = c.job_id
-    order by c.priority desc, c.seq;
+  lease := nextval('holdfast.lease_seq');
+  with claimed as (
+    update holdfast.queue as q set lease_id = lease where q.ctid = any (v_all)
+    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
+  ), leased as (
+    insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
+    select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
+    from claimed as c
+  )
+  select array_agg(j.job_id), array_agg(j.seq), array_agg(j.type_id), array_agg(j.priority), array_agg(j.attempt),
+         array_agg(j.max_attempts), array_agg(date_part('epoch', j.created_at) * 1000),
+         string_agg(coalesce(j.payload::text, ''), U&'\001F'), array_agg(j.job_id) filter (where j.pass > 0),
+         jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null)
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, gated, traces
+  from (
+    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent
+    from claimed as c left join holdfast.bodies as b
+      on b.id = c.job_id and b.id = any (v_all_jobs) and b.id >= v_first and b.id <= v_latest
+    order by c.priority desc, c.seq
+  ) as j;
 
-  if v_lane.slots is not null then
+  if v_slots is not null then
     insert into holdfast.lane_slots (job_id, lane_id)
-    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = claim_jobs.lease_id
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = lease
     on conflict on constraint lane_slots_pkey do nothing;
   end if;
   if v_passed then
-    perform holdfast.count_starts(claim_jobs.lease_id);
+    perform holdfast.count_starts(lease);
   end if;
 end 
 
@@ -1225,6 +1235,7 @@ end
 
 function holdfast.count_starts(p_lease bigint)
   returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, enable_nestloop=on, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_types integer[];
 begin
@@ -1511,6 +1522,7 @@ function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[])
 
 function holdfast.end_completed(p_jobs uuid[], p_leases bigint[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_worker integer, OUT ended uuid[], OUT ended_leases bigint[], OUT passed uuid[], OUT probed integer[], OUT gate_types integer[])
   returns record, plpgsql, volatile, parallel unsafe
+  set enable_nestloop=off, enable_mergejoin=on
 declare
   v_now timestamptz := holdfast.now();
   v_ms constant interval := interval '1 millisecond';
@@ -1518,9 +1530,9 @@ begin
   with gone as (
     delete from holdfast.queue as q using (
       select * from unnest(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms) as u (job_id, lease_id, started_ago, ended_ago)
-      order by u.lease_id, u.job_id
+      order by u.job_id
     ) as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id
+    where q.job_id = any (p_jobs) and q.job_id = s.job_id and q.lease_id = s.lease_id
     returning q.job_id, q.lease_id, q.type_id, q.attempt, q.pass, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt)
@@ -1549,7 +1561,7 @@ begin
   for job_id, type, attempt, worker_id, dead, v_pass, v_type in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
-      from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by l.id, h.job_id
+      from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
       returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
@@ -1625,7 +1637,7 @@ begin
            s.delay, s.stop
     from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
       as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
-    order by s.lease_id, s.job_id
+    order by s.job_id
   ), gone as (
     delete from holdfast.queue as q using settled as s
     where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
@@ -2771,6 +2783,7 @@ function holdfast.missing_days(p_ahead integer DEFAULT 3)
 
 function holdfast.move_aside(p_rows tid[], p_gated integer[])
   returns tid[], plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, enable_nestloop=on, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_shut integer[] := array(
     select g.type_id from holdfast.gates as g
@@ -3909,6 +3922,15 @@ begin
   select array_agg(distinct f.lane_id) into v_lanes from freed as f;
   perform holdfast.wake_lanes(v_lanes, true);
 end 
+
+function holdfast.startable(p_rows tid[], p_gated integer, OUT startable tid[], OUT gated_left integer)
+  returns record, sql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off, enable_nestloop=on, jit=off
+  select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0)
+  from (
+    select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
+    from unnest(p_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
+  ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated
 
 function holdfast.status_of(p_job uuid)
   returns text, sql, stable, parallel unsafe

@@ -1,12 +1,10 @@
 -- name: claimJobs
 -- At most $4 free jobs of one lane under one new lease, $7 of them through a gate; never one that another worker is claiming.
--- No row: none is free.
--- The time leaves as a number, because drivers spend longer on reading a timestamp than on all the rest of the row; whether it
--- came through a gate as true or null, because a null is not read at all.
-select lease_id as lease, job_id as id, seq, type_id as type, priority, attempt, max_attempts as max,
-       date_part('epoch', created_at) * 1000 as created, payload, nullif(gated, false) as gated, traceparent as trace
+-- No row: none is free. Otherwise one row for all, as claim_jobs describes it.
+select lease, ids, seqs, types, priorities, attempts, maxes, created, payloads, to_jsonb(gated) as gated, traces
 from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $4::text::integer, $5::text::integer, $6::bigint[],
                          $7::text::integer)
+where lease is not null
 
 -- name: promoteDue
 -- Moves jobs whose time has come into the queue. Answers with how many, how far it read, and when the next is due; and, for
