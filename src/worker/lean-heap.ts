@@ -4,4 +4,4 @@
  * 100 MB where 4 would do, and lets what they leave behind grow to several times of what is alive. Both are for programs that keep
  * what they make. The price is more collections; what they cost and save is in bench/NOTES.md.
  */
-export const leanHeapFlags = '--semi-space-growth-factor=1 --heap-growing-percent=200'
+export const leanHeapFlags = '--semi-space-growth-factor=1 --heap-growing-percent=100'
