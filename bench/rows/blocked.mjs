@@ -129,7 +129,7 @@ export default {
   name: 'blocked',
   sizes: {
     quick: { jobs: 10_000, claims: 50, rounds: 2 },
-    short: { jobs: 100_000, claims: 400, rounds: 3 },
+    short: { jobs: 100_000, claims: 300, rounds: 3 },
     full: { jobs: 100_000, claims: 1_000, rounds: 5 },
   },
   open,

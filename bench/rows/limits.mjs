@@ -29,7 +29,7 @@ export default {
   name: 'limits',
   sizes: {
     quick: { jobs: 10_000, backlog: 5_000, rounds: 1 },
-    short: { jobs: 120_000, backlog: 50_000, rounds: 2 },
+    short: { jobs: 80_000, backlog: 50_000, rounds: 3 },
     full: { jobs: 200_000, backlog: 200_000, rounds: 5 },
   },
   contestants: {
