@@ -92,33 +92,33 @@ export class Claims {
       underWay.push(ahead)
       await this.#sent(ahead)
     }
-    for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
-      const { lane, enough } = asked
-      const rows = await this.#answerOf(asked, underWay)
-      claimed += rows.length
-      more = rows.length >= enough
-      left = more ? lanes.length : left - 1
-      const isMuch = rows.length >= leastAhead
-      if (isMuch) await askAhead([{ lane, jobs: rows.length }])
-      if (rows.length > 0) await this.#events.claimed(rows, lane)
-      // Where one runs at a time, somebody may count on their order, and two claims under way may pass each other.
-      if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
+    try {
+      for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
+        const { lane, enough } = asked
+        const rows = await asked.rows
+        claimed += rows.length
+        more = rows.length >= enough
+        left = more ? lanes.length : left - 1
+        const isMuch = rows.length >= leastAhead
+        if (isMuch) await askAhead([{ lane, jobs: rows.length }])
+        if (rows.length > 0) await this.#events.claimed(rows, lane)
+        // Where one runs at a time, somebody may count on their order, and two claims under way may pass each other.
+        if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
+      }
+    } catch (error) {
+      this.#unheard = true
+      await this.#hearOut(underWay)
+      throw error
     }
     this.#wantsRoom ||= more
     return { claimed, more: more || left > 0 }
   }
 
-  /** Where one fails, the others are heard first: what they hold is known then, and only what nobody heard of is handed back. */
-  async #answerOf(asked: Asked, others: readonly Asked[]): Promise<readonly ClaimedRow[]> {
-    try {
-      return await asked.rows
-    } catch (error) {
-      this.#unheard = true
-      for (const { rows, lane } of others) {
-        const heard = await rows.catch(() => [])
-        if (heard.length > 0) await this.#events.claimed(heard, lane)
-      }
-      throw error
+  /** After a failure: what the other claims hold is known then, and only what nobody heard of is handed back. */
+  async #hearOut(underWay: readonly Asked[]): Promise<void> {
+    for (const { rows, lane } of underWay) {
+      const heard = await rows.catch(() => [])
+      if (heard.length > 0) await this.#events.claimed(heard, lane)
     }
   }
 

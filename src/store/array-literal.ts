@@ -21,6 +21,19 @@ function element(value: unknown): string {
   throw new TypeError(`an array element must be a string, number, bigint, boolean or null, not ${typeof value}`)
 }
 
+/** The same for words: ids and numbers, in which nothing wants quotes. Looking for what does was a tenth of a settle. */
+export function wordsLiteral(words: readonly (string | number)[]): string {
+  return `{${words.join(',')}}`
+}
+
+/** Back again. */
+export function wordsOf(literal: string): string[] {
+  return literal.slice(1, -1).split(',')
+}
+
+/** Stands between payloads in one text. No JSON can hold it: inside of strings it is escaped, and elsewhere it is no blank. */
+export const payloadSeparator = '\u001f'
+
 /** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */
 export function unlessAllNull<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] {
   return values.every((value) => value === null) ? [] : values

@@ -1,3 +1,4 @@
+import { payloadSeparator, wordsOf } from './array-literal.js'
 import type { ClaimedRow } from './rows.js'
 
 /** The jobs of one claim as the database answers them: a list a column. */
@@ -19,12 +20,13 @@ export interface ClaimedColumns {
 const mostToShare = 262_144
 
 export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
-  const { lease, gated, traces } = columns
-  const [seqs, types, priorities] = [elements(columns.seqs), elements(columns.types), elements(columns.priorities)]
-  const [attempts, maxes, created] = [elements(columns.attempts), elements(columns.maxes), elements(columns.created)]
-  const payloads = columns.payloads.split('\u001f')
+  const { lease, traces } = columns
+  const passed = new Set(columns.gated)
+  const [seqs, types, priorities] = [wordsOf(columns.seqs), wordsOf(columns.types), wordsOf(columns.priorities)]
+  const [attempts, maxes, created] = [wordsOf(columns.attempts), wordsOf(columns.maxes), wordsOf(columns.created)]
+  const payloads = columns.payloads.split(payloadSeparator)
   const own = columns.payloads.length > mostToShare
-  return elements(columns.ids).map((id, i) => ({
+  return wordsOf(columns.ids).map((id, i) => ({
     lease,
     id,
     seq: seqs[i] as string,
@@ -34,14 +36,9 @@ export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
     max: numberOrNull(maxes[i]),
     created: numberOrNull(created[i]),
     payload: payloadOrNull(payloads[i], own),
-    gated: gated?.includes(id) ? true : null,
+    gated: passed.has(id) ? true : null,
     trace: traces?.[id] ?? null,
   }))
-}
-
-/** Of an array of numbers or ids, as the server writes it: nothing in it is ever quoted. */
-function elements(literal: string): string[] {
-  return literal.slice(1, -1).split(',')
 }
 
 function numberOrNull(text: string | undefined): number | null {

@@ -1,3 +1,4 @@
+import { payloadSeparator, wordsLiteral } from './array-literal.js'
 import type { NewJob } from './new-job.js'
 
 export interface EnqueueOptions {
@@ -20,17 +21,13 @@ export function enqueueJobValues(job: NewJob, { wakeAlways, owner }: EnqueueOpti
   return [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent]
 }
 
-/** Stands between payloads. No JSON text can hold it: inside of strings it is escaped, and elsewhere it is no blank. */
-const separator = '\u001f'
-
 /** The values of enqueueJobs: the jobs side by side. What is the same in almost every call is left out. */
 export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptions): unknown[] {
   const has = optionsIn(jobs)
   return [
-    // An id is one word; nothing in it wants quotes.
-    `{${jobs.map((job) => job.id).join(',')}}`,
+    wordsLiteral(jobs.map((job) => job.id)),
     has.types ? jobs.map((job) => job.type) : [(jobs[0] as NewJob).type],
-    jobs.map((job) => job.payload).join(separator),
+    jobs.map((job) => job.payload).join(payloadSeparator),
     has.priority ? jobs.map((job) => job.priority) : [],
     has.maxAttempts ? jobs.map((job) => job.maxAttempts) : [],
     has.delayMs ? jobs.map((job) => job.delayMs) : [],

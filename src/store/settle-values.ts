@@ -1,6 +1,6 @@
 import { encodeFailure } from '../job/failure.js'
 import type { Settlement } from '../job/settlement.js'
-import { unlessAllNull } from './array-literal.js'
+import { unlessAllNull, wordsLiteral } from './array-literal.js'
 
 /** One ended attempt on its way to history. */
 export interface EndedAttempt {
@@ -19,23 +19,18 @@ export function settleValues(
   closedLeases: readonly string[],
 ): unknown[] {
   return [
-    words(ended.map((e) => e.job.id)),
-    words(ended.map((e) => e.job.lease)),
+    wordsLiteral(ended.map((e) => e.job.id)),
+    wordsLiteral(ended.map((e) => e.job.lease)),
     unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
     unlessAllNull(ended.map(({ settlement: { move, outcome } }) => (move === 'complete' ? null : outcome))),
     unlessAllNull(ended.map(({ settlement: { failure } }) => (failure ? encodeFailure(failure) : null))),
-    words(ended.map((e) => (e.startedAtMs === null ? 'NULL' : toMicroseconds(nowMs - e.startedAtMs)))),
-    words(ended.map((e) => toMicroseconds(nowMs - e.endedAtMs))),
+    wordsLiteral(ended.map((e) => (e.startedAtMs === null ? 'NULL' : toMicroseconds(nowMs - e.startedAtMs)))),
+    wordsLiteral(ended.map((e) => toMicroseconds(nowMs - e.endedAtMs))),
     unlessAllNull(ended.map((e) => e.settlement.delayMs)),
     worker,
     closedLeases,
     unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
   ]
-}
-
-/** An array of what needs no quotes: a tenth of a settle was spent on looking for them. */
-function words(elements: readonly (string | number)[]): string {
-  return `{${elements.join(',')}}`
 }
 
 /** As exact as the database's clock. The digits beyond would only have to be written, sent and read. */
