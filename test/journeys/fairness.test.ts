@@ -39,12 +39,14 @@ test("one key's 100,000 jobs do not starve the next key's one", async () => {
   await addJobs(client, 100_000, () => "'hot'")
   await startWorkers(queue, 3)
   await eventually(() => queue.ledger.starts().length > 100)
-  const before = queue.ledger.starts().length
   const { id } = await queue.holdfast.enqueue(work, { key: 'cold' }, { concurrencyKey: 'cold' })
+  // Leases are counted instead of starts: how many jobs two workers run while the third is kept from a processor says nothing.
+  const [mark] = await queue.sql('select last_value from holdfast.lease_seq')
   await eventually(() => queue.ledger.starts(id).length === 1)
-  const ahead = queue.ledger.starts().findIndex(({ job }) => job === id) - before
-  // What had been admitted before it came, and what three workers claim while it is enqueued.
-  expect(ahead).toBeLessThan(1_000)
+  const turn = BigInt(queue.ledger.starts(id)[0]?.fence as string)
+  const ahead = queue.ledger.starts().filter(({ fence }) => BigInt(fence) > BigInt(mark?.last_value) && BigInt(fence) < turn)
+  // What stood admitted when it was acknowledged, and what was just being admitted: 200 each at most.
+  expect(ahead.length).toBeLessThanOrEqual(400)
 })
 
 test('weights hold: a key of weight 3 starts three times as often as one of weight 1', async () => {

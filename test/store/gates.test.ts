@@ -45,7 +45,7 @@ test('a key that is stopped while a claim is under way keeps back even the jobs 
   await queue.client.query('select holdfast.admit_waiting()')
   expect(await count('queue')).toBe(50)
 
-  // In the middle of claim_jobs: it locks as many as it was asked for, and takes only those that can start at once.
+  // In the middle of a claim_jobs that takes only one of those it has locked.
   const claimer = await queue.connect()
   await claimer.query('begin')
   await claimer.query('select pg_advisory_xact_lock_shared(holdfast.claims_lock())')
@@ -59,6 +59,28 @@ test('a key that is stopped while a claim is under way keeps back even the jobs 
   await claimer.query('commit')
   await stopped
   expect([await count('queue'), await count('gated')]).toEqual([1, 49])
+})
+
+test('a claim leaves the admitted jobs that it cannot start to the next one, and free jobs between them keep their place', async () => {
+  const [limited, free] = [defineType({ type: 'limited' }), defineType({ type: 'free' })]
+  await holdfast.types.ensure([limited, free])
+  await holdfast.flow.limit('limited', { fair: true })
+  const ids: string[] = []
+  for (const type of [limited, limited, free, limited, free, limited, limited]) {
+    ids.push((await holdfast.enqueue(type, {})).id)
+    await queue.client.query('select holdfast.admit_waiting()')
+  }
+  const claim = `select unnest(ids) as id from holdfast.claim_jobs(1, $1, null, 500, 60000, $2, 2)`
+  const claimers = [await queue.connect(), await queue.connect(), await queue.connect()]
+  const claimed: string[][] = []
+  // None of them commits before the last has claimed.
+  for (const claimer of claimers) {
+    await claimer.query('begin')
+    const { rows } = await claimer.query<{ id: string }>(claim, [queue.lane, fromTheHead])
+    claimed.push(rows.map(({ id }) => id))
+  }
+  expect(claimed).toEqual([ids.slice(0, 2), ids.slice(2, 6), ids.slice(6)])
+  for (const claimer of claimers) await claimer.query('commit')
 })
 
 test('jobs of a claim whose answer was lost go back before their gate, so that no more start than a rate allows', async () => {

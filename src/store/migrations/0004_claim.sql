@@ -10,7 +10,7 @@
 -- p_types: only these types; null where the worker runs every type of the lane.
 -- A lane with a limit of slots is claimed from by one worker at a time, under its row; a lane without pays nothing.
 -- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
--- p_gated: at most so many of them that came through a gate; null: no matter. Their start is counted here, so a worker takes
+-- p_gated: after so many that came through a gate it is enough; null: no matter. Their start is counted here, so a worker takes
 -- only those that it can start at once.
 -- Answers with one row for all, a list a column, in the order in which they are to run: rows would be stored, sent and read one
 -- by one, at twice the cost. lease is null where none was claimed. Between payloads stands U+001F, which JSON never contains;
@@ -44,6 +44,7 @@ declare
   v_last bigint;
   v_found integer;
   v_look boolean;
+  v_stepwise boolean;
   v_passed boolean := false;
   v_all tid[] := '{}';
   v_all_jobs uuid[];
@@ -64,6 +65,8 @@ begin
     return;
   end if;
 
+  v_stepwise := p_gated is not null and exists (
+    select from holdfast.held as h where h.type_id = any (v_gated) and h.lease_id is null);
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
   select array_agg(head.rank order by p.priority) into v_ranks
   from generate_series(0, 9) as p (priority)
@@ -92,16 +95,21 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
-           bool_or(free.pass > 0 or free.type_id = any (v_gated))
-    into v_rows, v_jobs, v_last, v_look
-    from (
-      select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
-      where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
-        and (p_types is null or q.type_id = any (p_types))
-      order by q.seq limit v_chunk
-      for update skip locked
-    ) as free;
+    if v_stepwise then
+      select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
+      from holdfast.lock_startable(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk, p_gated) as l;
+    else
+      select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
+             bool_or(free.pass > 0 or free.type_id = any (v_gated))
+      into v_rows, v_jobs, v_last, v_look
+      from (
+        select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
+        where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
+          and (p_types is null or q.type_id = any (p_types))
+        order by q.seq limit v_chunk
+        for update skip locked
+      ) as free;
+    end if;
 
     if v_rows is null then
       v_ranks[v_best + 1] := null;
@@ -113,7 +121,6 @@ begin
       v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      select s.startable, s.gated_left into v_rows, p_gated from holdfast.startable(v_rows, p_gated) as s;
     end if;
     v_all := v_all || v_rows[1 : v_left];
     -- Also of those that are not taken: only a list of what to read. The first and the last tell in which days.
@@ -121,12 +128,12 @@ begin
     v_first := least(v_first, v_jobs[1]);
     v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
-    exit when v_left <= 0 or v_aside > 2000;
+    exit when v_left <= 0 or v_aside > 2000 or p_gated = 0;
     v_ranks[v_best + 1] := case when v_found < v_chunk then null
       else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
   end loop;
 
-  if v_aside > 2000 then
+  if v_aside > 2000 or (p_gated = 0 and v_aside > 0) then
     -- It stopped in the middle, and there may be jobs to claim behind: to be looked at again at once, not after a rest.
     perform holdfast.wake_lanes(array[p_lane], true);
   end if;

@@ -168,18 +168,38 @@ begin
   return array(select r from unnest(p_rows) as r where not r = any (v_moved));
 end $$;
 
--- Of these rows, those that can start: all that came freely, and of those that came through a gate as many as p_gated says;
--- null: no matter. gated_left: how many more of them may start.
-create function holdfast.startable(p_rows tid[], p_gated integer, out startable tid[], out gated_left integer)
-language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on set jit = off
+-- Locks free jobs of one priority in their order, at most p_limit and none behind the last of p_gated that came through a gate.
+-- One by one, and never one that is not taken: whoever claims meanwhile would pass over it and go on behind it, and it would
+-- wait for one of their rare looks from the head. The price, a fetch for each row, is paid only while admitted jobs wait.
+create function holdfast.lock_startable(
+  p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer, p_gated integer,
+  out rows tid[], out jobs uuid[], out last_seq bigint, out gated_left integer
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
-  select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0)
-  from (
-    select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
-    from unnest(p_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
-  ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated
-$$;
+declare
+  v_line cursor for
+    select q.ctid as place, q.job_id, q.seq, q.pass from holdfast.queue as q
+    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
+      and (p_types is null or q.type_id = any (p_types))
+    order by q.seq limit p_limit
+    for update skip locked;
+  v_row record;
+begin
+  gated_left := p_gated;
+  open v_line;
+  while gated_left > 0 loop
+    fetch v_line into v_row;
+    exit when not found;
+    rows := rows || v_row.place;
+    jobs := jobs || v_row.job_id;
+    last_seq := v_row.seq;
+    gated_left := gated_left - (v_row.pass > 0)::integer;
+  end loop;
+  close v_line;
+  jobs := array(select j from unnest(jobs) as j order by j);
+end $$;
 
 -- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key. Runs under the
 -- gate's lock. A claim under way may have locked more of them than it takes; only where one has, it is waited for, and the

@@ -1072,6 +1072,7 @@ declare
   v_last bigint;
   v_found integer;
   v_look boolean;
+  v_stepwise boolean;
   v_passed boolean := false;
   v_all tid[] := '{}';
   v_all_jobs uuid[];
@@ -1092,6 +1093,8 @@ begin
     return;
   end if;
 
+  v_stepwise := p_gated is not null and exists (
+    select from holdfast.held as h where h.type_id = any (v_gated) and h.lease_id is null);
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
   select array_agg(head.rank order by p.priority) into v_ranks
   from generate_series(0, 9) as p (priority)
@@ -1120,16 +1123,21 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
-           bool_or(free.pass > 0 or free.type_id = any (v_gated))
-    into v_rows, v_jobs, v_last, v_look
-    from (
-      select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
-      where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
-        and (p_types is null or q.type_id = any (p_types))
-      order by q.seq limit v_chunk
-      for update skip locked
-    ) as free;
+    if v_stepwise then
+      select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
+      from holdfast.lock_startable(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk, p_gated) as l;
+    else
+      select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
+             bool_or(free.pass > 0 or free.type_id = any (v_gated))
+      into v_rows, v_jobs, v_last, v_look
+      from (
+        select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
+        where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
+          and (p_types is null or q.type_id = any (p_types))
+        order by q.seq limit v_chunk
+        for update skip locked
+      ) as free;
+    end if;
 
     if v_rows is null then
       v_ranks[v_best + 1] := null;
@@ -1141,7 +1149,6 @@ begin
       v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
-      select s.startable, s.gated_left into v_rows, p_gated from holdfast.startable(v_rows, p_gated) as s;
     end if;
     v_all := v_all || v_rows[1 : v_left];
     -- Also of those that are not taken: only a list of what to read. The first and the last tell in which days.
@@ -1149,12 +1156,12 @@ begin
     v_first := least(v_first, v_jobs[1]);
     v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
-    exit when v_left <= 0 or v_aside > 2000;
+    exit when v_left <= 0 or v_aside > 2000 or p_gated = 0;
     v_ranks[v_best + 1] := case when v_found < v_chunk then null
       else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
   end loop;
 
-  if v_aside > 2000 then
+  if v_aside > 2000 or (p_gated = 0 and v_aside > 0) then
     -- It stopped in the middle, and there may be jobs to claim behind: to be looked at again at once, not after a rest.
     perform holdfast.wake_lanes(array[p_lane], true);
   end if;
@@ -2503,6 +2510,32 @@ begin
       return;
     end if;
   end loop;
+end 
+
+function holdfast.lock_startable(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer, p_gated integer, OUT rows tid[], OUT jobs uuid[], OUT last_seq bigint, OUT gated_left integer)
+  returns record, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, jit=off, plan_cache_mode=force_generic_plan
+declare
+  v_line cursor for
+    select q.ctid as place, q.job_id, q.seq, q.pass from holdfast.queue as q
+    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
+      and (p_types is null or q.type_id = any (p_types))
+    order by q.seq limit p_limit
+    for update skip locked;
+  v_row record;
+begin
+  gated_left := p_gated;
+  open v_line;
+  while gated_left > 0 loop
+    fetch v_line into v_row;
+    exit when not found;
+    rows := rows || v_row.place;
+    jobs := jobs || v_row.job_id;
+    last_seq := v_row.seq;
+    gated_left := gated_left - (v_row.pass > 0)::integer;
+  end loop;
+  close v_line;
+  jobs := array(select j from unnest(jobs) as j order by j);
 end 
 
 function holdfast.look_for_trouble(p_every interval)
@@ -3922,15 +3955,6 @@ begin
   select array_agg(distinct f.lane_id) into v_lanes from freed as f;
   perform holdfast.wake_lanes(v_lanes, true);
 end 
-
-function holdfast.startable(p_rows tid[], p_gated integer, OUT startable tid[], OUT gated_left integer)
-  returns record, sql, volatile, parallel unsafe
-  set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off, enable_nestloop=on, jit=off
-  select coalesce(array_agg(r.place order by r.n), '{}'), p_gated - count(*) filter (where r.pass > 0)
-  from (
-    select u.place, u.n, q.pass, count(*) filter (where q.pass > 0) over (order by u.n) as passed
-    from unnest(p_rows) with ordinality as u (place, n) join holdfast.queue as q on q.ctid = u.place
-  ) as r where r.pass = 0 or p_gated is null or r.passed <= p_gated
 
 function holdfast.status_of(p_job uuid)
   returns text, sql, stable, parallel unsafe
