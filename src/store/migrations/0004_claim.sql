@@ -54,8 +54,10 @@ declare
 begin
   -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
-  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated)
-  into v_enabled, v_step, v_slots, v_gated from holdfast.lanes as l where l.id = p_lane;
+  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
+         p_gated is not null and exists (select from holdfast.held as h where h.lease_id is null and h.type_id = any (array(
+           select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
+  into v_enabled, v_step, v_slots, v_gated, v_stepwise from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then
     -- Read again: whoever had the row may have changed it.
     select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
@@ -65,8 +67,6 @@ begin
     return;
   end if;
 
-  v_stepwise := p_gated is not null and exists (
-    select from holdfast.held as h where h.type_id = any (v_gated) and h.lease_id is null);
   -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
   select array_agg(head.rank order by p.priority) into v_ranks
   from generate_series(0, 9) as p (priority)
