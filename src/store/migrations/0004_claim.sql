@@ -44,7 +44,7 @@ declare
   v_last bigint;
   v_found integer;
   v_look boolean;
-  v_stepwise boolean;
+  v_admitted boolean;
   v_passed boolean := false;
   v_all tid[] := '{}';
   v_all_jobs uuid[];
@@ -57,7 +57,7 @@ begin
   select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
          p_gated is not null and exists (select from holdfast.held as h where h.lease_id is null and h.type_id = any (array(
            select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
-  into v_enabled, v_step, v_slots, v_gated, v_stepwise from holdfast.lanes as l where l.id = p_lane;
+  into v_enabled, v_step, v_slots, v_gated, v_admitted from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then
     -- Read again: whoever had the row may have changed it.
     select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
@@ -95,7 +95,7 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    if v_stepwise then
+    if v_admitted and holdfast.admitted_ahead(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk) then
       select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
       from holdfast.lock_startable(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk, p_gated) as l;
     else

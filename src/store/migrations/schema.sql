@@ -844,6 +844,18 @@ begin
   return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
 end 
 
+function holdfast.admitted_ahead(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer)
+  returns boolean, plpgsql, volatile, parallel unsafe
+begin
+  return exists (
+    select from (
+      select q.pass from holdfast.queue as q
+      where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
+        and (p_types is null or q.type_id = any (p_types))
+      order by q.seq limit p_limit
+    ) as near where near.pass > 0);
+end 
+
 function holdfast.admitted_not_running(p_type integer, p_key text)
   returns TABLE(job_id uuid), sql, stable, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
@@ -1072,7 +1084,7 @@ declare
   v_last bigint;
   v_found integer;
   v_look boolean;
-  v_stepwise boolean;
+  v_admitted boolean;
   v_passed boolean := false;
   v_all tid[] := '{}';
   v_all_jobs uuid[];
@@ -1085,7 +1097,7 @@ begin
   select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
          p_gated is not null and exists (select from holdfast.held as h where h.lease_id is null and h.type_id = any (array(
            select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
-  into v_enabled, v_step, v_slots, v_gated, v_stepwise from holdfast.lanes as l where l.id = p_lane;
+  into v_enabled, v_step, v_slots, v_gated, v_admitted from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then
     -- Read again: whoever had the row may have changed it.
     select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
@@ -1123,7 +1135,7 @@ begin
     -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
     -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    if v_stepwise then
+    if v_admitted and holdfast.admitted_ahead(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk) then
       select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
       from holdfast.lock_startable(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk, p_gated) as l;
     else
