@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { wallMs } from '../clock.js'
+import { monotonicMs, sleep, wallMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { Database } from '../store/database.js'
 import { migrate, readMigrations } from '../store/migrate.js'
 
 const lockKey = 7_203_115_905
+const goodbyeMs = 3_000
 
 /** A database of its own for one test, with the schema in it, made from a template in some 50 ms. */
 export interface ScratchDatabase {
@@ -23,8 +24,22 @@ export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDat
   })
   return {
     connectionString: withDatabase(serverUrl, name),
-    drop: () => onServer(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`)),
+    drop: () =>
+      onServer(serverUrl, async (client) => {
+        await untilAllHaveLeft(client, name)
+        await client.query(`drop database if exists ${name} with (force)`)
+      }),
   }
+}
+
+/**
+ * A pool says that it has ended while its connections are still taking their leave. One that is cut off then reports an error, which
+ * ends a process where nobody listens for it. Whoever stays longer than that is cut off.
+ */
+async function untilAllHaveLeft(client: pg.Client, name: string): Promise<void> {
+  const deadline = monotonicMs() + goodbyeMs
+  const there = `select from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`
+  while ((await client.query(there)).rowCount !== 0 && monotonicMs() < deadline) await sleep(10)
 }
 
 /** One migrated template per version of the schema. Of many test processes at once one makes it, the others wait. */

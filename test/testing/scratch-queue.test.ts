@@ -89,6 +89,23 @@ describe('a scratch queue', () => {
     expect(await answers(one.connectionString)).toBe(false)
   })
 
+  test('lets a connection that is just being closed take its leave before its database goes', async () => {
+    const queue = await scratchQueue()
+    const [leaving, observer] = [new pg.Client(queue.connectionString), new pg.Client(process.env.HOLDFAST_TEST_URL)]
+    const errors: Error[] = []
+    leaving.on('error', (error) => errors.push(error))
+    await Promise.all([leaving.connect(), observer.connect()])
+    const name = leaving.database
+    const closed = queue.close()
+    const asked = 'select from pg_stat_activity where query like $1'
+    await vi.waitFor(async () => expect((await observer.query(asked, [`%datname = '${name}'%`])).rowCount).toBe(1), patiently)
+    expect((await observer.query('select from pg_database where datname = $1', [name])).rowCount).toBe(1)
+    await leaving.end()
+    await closed
+    await observer.end()
+    expect(errors).toEqual([])
+  })
+
   test('closes itself at the end of its scope', async () => {
     let url: string
     {
