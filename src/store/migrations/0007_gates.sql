@@ -183,6 +183,7 @@ begin
     ) as near where near.pass > 0);
 end $$;
 
+-- Runs under the plan settings of claim_jobs.
 -- Locks free jobs of one priority in their order, at most p_limit and none behind the last of p_gated that came through a gate.
 -- One by one, and never one that is not taken: whoever claims meanwhile would pass over it and go on behind it, and it would
 -- wait for one of their rare looks from the head. The price: 4 µs of processor time more for each row.
@@ -190,9 +191,7 @@ create function holdfast.lock_startable(
   p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer, p_gated integer,
   out rows tid[], out jobs uuid[], out last_seq bigint, out gated_left integer
 )
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
-as $$
+language plpgsql as $$
 declare
   v_line cursor for
     select q.ctid as place, q.job_id, q.seq, q.pass from holdfast.queue as q

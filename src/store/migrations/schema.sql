@@ -2526,7 +2526,6 @@ end
 
 function holdfast.lock_startable(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer, p_gated integer, OUT rows tid[], OUT jobs uuid[], OUT last_seq bigint, OUT gated_left integer)
   returns record, plpgsql, volatile, parallel unsafe
-  set enable_seqscan=off, enable_bitmapscan=off, enable_sort=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_line cursor for
     select q.ctid as place, q.job_id, q.seq, q.pass from holdfast.queue as q
