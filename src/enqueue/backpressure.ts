@@ -1,19 +1,27 @@
-import { monotonicMs } from '../clock.js'
+import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import type { Depth } from '../store/rows.js'
 import type { NewJob } from '../store/store.js'
 import type { Queryable } from '../store/transaction.js'
+import { Added } from './added.js'
 import { refusal } from './pressure.js'
 
 const freshForMs = 1_000
+/** A refusal may hold the caller's transaction open for so long to count once more. */
+const patienceInTransactionMs = 1_000
+/** Where this process gets no connection to count on for so long, what it added before is left to the counts of others. */
+const countedByOthersMs = 60_000
 const defaultPriority = 5
 
 interface Snapshot {
-  takenAt: number
+  /** When this process last asked for a count; at first: when the depths were read. */
+  askedAt: number
+  /** When the depths were read, which can be later: through the caller's transaction they are read without a count. */
+  readAt: number
   depths: Depth[]
-  /** What this process has added since the count was made, and when. */
-  added: { at: number; jobs: number }[]
+  /** What this process has added since the count was made. */
+  added: Added
   /** What this process is adding right now: nobody knows whether a count sees it. */
   adding: { jobs: number }
 }
@@ -22,11 +30,12 @@ interface Snapshot {
 export type AdmissionEnd = (stored: boolean) => void
 
 /**
- * Refuses jobs when too many wait. Depths are read at most once a second for each set of types, in the background, and what
+ * Refuses jobs when too many wait. Depths are counted at most once a second for each set of types, in the background, and what
  * this process adds in between is counted here: one producer never gets past its limit, several may by what they add in a
  * second, and a transaction of the caller's by what it commits late. What is stored while a count is made may be counted
- * twice until the next one. Only a refusal waits for a fresh count. Reading begins when the jobs have been stored: before them, it
- * would have the connection that is open, and the first job after a rest would wait until another one is.
+ * twice until the next one, and so may what a transaction rolls back. Only a refusal waits for a fresh count. Counting begins
+ * when the jobs have been stored: before them, it would have the connection that is open, and the first job after a rest would
+ * wait until another one is.
  */
 export class Backpressure {
   readonly #store: OperatorStore
@@ -38,15 +47,16 @@ export class Backpressure {
   }
 
   /**
-   * Throws when one of the jobs may not be added; then none is. In the caller's transaction everything is asked on its own
-   * connection: there may be no other, and a pool whose every connection waits for another one would wait for ever.
+   * Throws when one of the jobs may not be added; then none is. Beside the caller's transaction a count is made on a connection
+   * of ours and never waited for where that could be the one the transaction holds: a pool whose every connection waits for
+   * another one would wait for ever. Then the depths are read through the transaction, and the count is there for the next try.
    */
   async admit(jobs: readonly NewJob[], tx?: Queryable): Promise<AdmissionEnd> {
     const { types, lowest } = summed(jobs)
     let snapshot = await this.#snapshot(types, tx)
     if (refusal(withAdded(snapshot), lowest, jobs.length)) {
       // What was counted a moment ago may have drained since.
-      if (!tx) snapshot = await this.#refresh(types)
+      snapshot = tx ? await this.#refreshBeside(types, tx) : await this.#refresh(types)
       const refused = refusal(withAdded(snapshot), lowest, jobs.length)
       if (refused) {
         const { why, retryAfterMs, upTo } = refused
@@ -55,20 +65,19 @@ export class Backpressure {
       }
     }
     const { added, adding } = snapshot
-    const wasStale = isStale(snapshot)
     adding.jobs += jobs.length
     return (stored) => {
       adding.jobs -= jobs.length
+      if (stored) added.add(jobs.length)
       const latest = this.#snapshots.get(types.join('\n'))
-      if (stored) note(latest?.added ?? added, jobs.length)
-      if (!tx && wasStale && isStale(latest)) this.#refresh(types).catch(keepTheOldOne)
+      if (!latest || isPast(latest.askedAt, freshForMs)) this.#refresh(types).catch(keepTheOldOne)
     }
   }
 
   async #snapshot(types: string[], tx: Queryable | undefined): Promise<Snapshot> {
     const known = this.#snapshots.get(types.join('\n'))
-    if (!known || (tx && isStale(known))) return this.#read(types, Number.POSITIVE_INFINITY, tx)
-    return known
+    if (!known) return this.#read(types, tx)
+    return tx && isPast(known.readAt, freshForMs) ? this.#read(types, tx) : known
   }
 
   /** Counts and reads. Several callers at once share one. */
@@ -76,30 +85,43 @@ export class Backpressure {
     const key = types.join('\n')
     const running = this.#refreshing.get(key)
     if (running) return running
+    const known = this.#snapshots.get(key)
+    if (known) known.askedAt = monotonicMs()
     const refresh = this.#store
       .measureDepths()
-      .then((countedAgoMs) => this.#read(types, countedAgoMs))
+      .then((countedAgoMs) => this.#read(types, undefined, monotonicMs() - countedAgoMs))
       .finally(() => this.#refreshing.delete(key))
     this.#refreshing.set(key, refresh)
     return refresh
   }
 
-  async #read(types: string[], countedAgoMs: number, tx?: Queryable): Promise<Snapshot> {
+  /** The same while the caller's transaction is open, which neither waits for long nor fails with a connection of ours. */
+  async #refreshBeside(types: string[], tx: Queryable): Promise<Snapshot> {
+    const free = this.#store.hasFreeConnection
+    const refreshed = this.#refresh(types).catch(keepTheOldOne)
+    const waited = new AbortController()
+    const patience = free ? patienceInTransactionMs : 0
+    const fresh = await Promise.race([refreshed, sleep(patience, { signal: waited.signal })])
+    waited.abort()
+    return fresh ?? this.#read(types, tx)
+  }
+
+  async #read(types: string[], tx: Queryable | undefined, countedAt?: number): Promise<Snapshot> {
     const key = types.join('\n')
-    const countedAt = monotonicMs() - countedAgoMs
     const depths = await this.#store.depthsUnderLimit(types, tx)
-    // What was added since the count is not in it.
+    const now = monotonicMs()
     const before = this.#snapshots.get(key)
-    const added = (before?.added ?? []).filter((add) => add.at >= countedAt)
-    const snapshot = { takenAt: monotonicMs(), depths, added, adding: before?.adding ?? { jobs: 0 } }
+    const added = before?.added ?? new Added()
+    added.countedAt(countedAt ?? now - countedByOthersMs)
+    const snapshot = { askedAt: before?.askedAt ?? now, readAt: now, depths, added, adding: before?.adding ?? { jobs: 0 } }
     if (this.#snapshots.size > 1_000) this.#snapshots.clear()
     this.#snapshots.set(key, snapshot)
     return snapshot
   }
 }
 
-function isStale(snapshot: Snapshot | undefined): boolean {
-  return !snapshot || monotonicMs() - snapshot.takenAt > freshForMs
+function isPast(at: number, ms: number): boolean {
+  return monotonicMs() - at > ms
 }
 
 /** Their types in order, and the lowest priority among them. */
@@ -115,18 +137,10 @@ function summed(jobs: readonly NewJob[]): { types: string[]; lowest: number } {
   return { types: [...types].sort(), lowest }
 }
 
-/** Adds within a moment of each other are one entry: there are at most fifty a second, however fast jobs come. */
-function note(added: Snapshot['added'], jobs: number): void {
-  const now = monotonicMs()
-  const last = added.at(-1)
-  if (last && now - last.at < 20) last.jobs += jobs
-  else added.push({ at: now, jobs })
-}
-
 /** The next enqueue tries again; until then what is known and what was added here is enough. */
 function keepTheOldOne(): void {}
 
 function withAdded({ depths, added, adding }: Snapshot): Depth[] {
-  const jobs = added.reduce((sum, add) => sum + add.jobs, adding.jobs)
+  const jobs = added.jobs + adding.jobs
   return depths.map((depth) => ({ ...depth, waiting: depth.waiting + jobs }))
 }

@@ -66,6 +66,13 @@ export class Database {
     return connectTimeoutMs + this.#timeoutMs
   }
 
+  /** Whether a connection can be had without waiting for one that the caller holds. Of a pool of our own they never hold any. */
+  get hasFreeConnection(): boolean {
+    if (this.#ownsPool) return true
+    const { idleCount, totalCount, waitingCount, options } = this.#pool
+    return idleCount + options.max - totalCount > waitingCount
+  }
+
   async query<Row>(statement: Statement, values: readonly unknown[], timeoutMs = this.#timeoutMs): Promise<Row[]> {
     const name = this.#prepared ? `holdfast ${statement.name}` : undefined
     return this.withClient((client) => this.#run<Row>(client, statement.text, asText(values), timeoutMs, name))

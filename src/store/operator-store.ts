@@ -25,6 +25,11 @@ export class OperatorStore {
     this.#database = database
   }
 
+  /** Whether a connection can be had without waiting for one that the caller holds. */
+  get hasFreeConnection(): boolean {
+    return this.#database.hasFreeConnection
+  }
+
   /** Counts what waits, unless that was done a moment ago. Answers how many milliseconds ago. */
   async measureDepths(): Promise<number> {
     const rows = await this.#database.query<{ ago: number | null }>(statement('measureDepths'), [])

@@ -1,6 +1,7 @@
 import { defineType, Holdfast } from 'holdfast'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const quiet = { info() {}, warn() {}, error() {} }
@@ -82,6 +83,70 @@ describe('backpressure', () => {
     expect((await fill(mail, 5, 1)).taken).toBe(1)
     await sql(`update holdfast.queue set ready_at = ready_at - interval '90 minutes'`)
     await vi.waitFor(async () => expect((await fill(mail, 9, 1)).taken).toBe(0), { timeout: 20_000, interval: 100 })
+  })
+
+  describe('of a producer that only enqueues inside its own transactions', () => {
+    let pool: pg.Pool
+
+    beforeEach(() => {
+      pool = new pg.Pool({ connectionString: scratch.connectionString, max: 4 })
+    })
+    afterEach(() => pool.end())
+
+    /** One transaction with one job; whether it was taken. Any other failure than a refusal is one of the test. */
+    async function inTransaction(by: Holdfast, ends: 'commit' | 'rollback'): Promise<boolean> {
+      const tx = await pool.connect()
+      try {
+        await tx.query('begin')
+        await by.enqueue(mail, null, { tx })
+        await tx.query(ends)
+        return true
+      } catch (error) {
+        await tx.query('rollback')
+        expect(error).toMatchObject({ code: 'too_much_waiting' })
+        return false
+      } finally {
+        tx.release()
+      }
+    }
+
+    async function untilTaken(by: Holdfast): Promise<void> {
+      await vi.waitFor(async () => expect(await inTransaction(by, 'commit')).toBe(true), { timeout: 20_000, interval: 50 })
+    }
+
+    it('takes many times its limit while a worker drains', async () => {
+      await holdfast.flow.limitDepth('queue', { soft: 100, hard: 200 })
+      const worker = await startWorker(holdfast, [mail], { logger: quiet })
+      for (let taken = 0; taken < 600; taken++) if (!(await inTransaction(holdfast, 'commit'))) await untilTaken(holdfast)
+      await worker.stop()
+    })
+
+    it('forgets jobs whose transactions were rolled back', async () => {
+      await holdfast.flow.limitDepth('queue', { hard: 20 })
+      for (let at = 0; at < 20; at++) await inTransaction(holdfast, 'rollback')
+      await untilTaken(holdfast)
+    })
+
+    it('does so on a pool whose only connection the transaction holds', async () => {
+      const one = new pg.Pool({ connectionString: scratch.connectionString, max: 1 })
+      await pool.end()
+      pool = one
+      const shared = new Holdfast({ pool: one })
+      await holdfast.flow.limitDepth('queue', { hard: 20 })
+      for (let at = 0; at < 20; at++) await inTransaction(shared, 'rollback')
+      const begun = performance.now()
+      await inTransaction(shared, 'commit')
+      // A refusal may not wait for a connection that only its own transaction can free.
+      expect(performance.now() - begun).toBeLessThan(3_000)
+      await untilTaken(shared)
+      await shared.close()
+    })
+
+    it('still refuses what is past the limit when nothing drains', async () => {
+      await holdfast.flow.limitDepth('queue', { hard: 10 })
+      for (let at = 0; at < 10; at++) expect(await inTransaction(holdfast, 'commit')).toBe(true)
+      for (let at = 0; at < 5; at++) expect(await inTransaction(holdfast, 'commit')).toBe(false)
+    })
   })
 
   it('paces a batch: so many become due each second, behind more urgent work', async () => {

@@ -38,7 +38,7 @@ create table holdfast.depth_limits (
 insert into holdfast.depth_limits (scope, name, soft, hard) values ('queue', '', 100000, 500000);
 
 -- Counts what waits, unless that was done a moment ago or is being done. Writes only what changed.
--- Returns how many milliseconds ago the last count was made.
+-- Returns how many milliseconds ago the last count was made, null where there was none.
 create function holdfast.measure_depths() returns double precision
 language plpgsql
 set jit = off set max_parallel_workers_per_gather = 0
@@ -50,7 +50,7 @@ begin
   select * into v_last from holdfast.depths_measured;
   if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
      or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
-    return extract(epoch from holdfast.now() - v_last.measured_at) * 1000;
+    return extract(epoch from holdfast.now() - nullif(v_last.measured_at, '-infinity')) * 1000;
   end if;
   with living as materialized (
     select s.type_id, s.priority, count(*) filter (where s.place = 'ready') as waiting,

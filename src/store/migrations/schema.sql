@@ -2680,7 +2680,7 @@ begin
   select * into v_last from holdfast.depths_measured;
   if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
      or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
-    return extract(epoch from holdfast.now() - v_last.measured_at) * 1000;
+    return extract(epoch from holdfast.now() - nullif(v_last.measured_at, '-infinity')) * 1000;
   end if;
   with living as materialized (
     select s.type_id, s.priority, count(*) filter (where s.place = 'ready') as waiting,

@@ -1,0 +1,45 @@
+import { monotonicMs } from '../clock.js'
+
+/** Adds this close together are one entry. */
+const togetherMs = 20
+const mostEntries = 500
+
+/**
+ * What this process has stored, and when, until a count of the database includes it. It stays small: entries of a moment are
+ * one, and where nobody has counted for long the oldest are joined. A joined entry has the time of its latest job, so it is never
+ * taken for counted too early.
+ */
+export class Added {
+  #entries: { at: number; jobs: number }[] = []
+
+  add(jobs: number, now = monotonicMs()): void {
+    const last = this.#entries.at(-1)
+    if (last && now - last.at < togetherMs) {
+      last.jobs += jobs
+      return
+    }
+    this.#entries.push({ at: now, jobs })
+    if (this.#entries.length > mostEntries) this.#join()
+  }
+
+  /** Forgets what was added before a count was made: it is part of the count, has ended since, or was rolled back. */
+  countedAt(at: number): void {
+    if ((this.#entries[0]?.at ?? at) < at) this.#entries = this.#entries.filter((entry) => entry.at >= at)
+  }
+
+  get jobs(): number {
+    return this.#entries.reduce((sum, entry) => sum + entry.jobs, 0)
+  }
+
+  get entries(): number {
+    return this.#entries.length
+  }
+
+  /** Every two neighbours become one. */
+  #join(): void {
+    this.#entries = this.#entries.flatMap((entry, place) => {
+      if (place % 2 === 0) return place === this.#entries.length - 1 ? [entry] : []
+      return [{ at: entry.at, jobs: entry.jobs + (this.#entries[place - 1]?.jobs ?? 0) }]
+    })
+  }
+}
