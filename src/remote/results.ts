@@ -31,13 +31,28 @@ export interface RemoteSaying extends RemoteAttempt {
   checkpoint?: string
 }
 
-/** `written`: an earlier call had settled it. Of the others nothing was changed. */
-export type Settled = { job: string } & ({ settled: true; written: boolean } | { settled: false; why: 'cancelled' | 'lost' })
+/** The result that stands where another one came too late. */
+export interface Standing {
+  outcome: string
+  attempt: number
+  endedAt: Date
+}
+
+/** `written`: an earlier call had settled this very attempt, with the same outcome. Of the others nothing was changed. */
+export type Settled = { job: string } & (
+  | { settled: true; written: boolean }
+  | { settled: false; why: 'cancelled' | 'lost'; stands?: Standing }
+)
 
 /** Workers say how long ago something was, and no two of them have a clock in common. */
 const now = 0
-/** Never matched: a row that is not held cannot come back under its lease. Sent so that a cancelled job is known to have stopped. */
-const nothing: Settlement = { move: 'complete', outcome: 'completed', delayMs: null, failure: null }
+/**
+ * Never matched: a row that is not held cannot come back under its lease. Sent so that a cancelled job is known to have stopped,
+ * and with its outcome, which says whether it is the one that was written before.
+ */
+function nothing({ kind: outcome }: Outcome): Settlement {
+  return { move: 'hand_back', outcome, delayMs: null, failure: null }
+}
 
 /** What workers behind HTTP report. Fenced as for every worker: what no longer holds its lease changes nothing, and is told so. */
 export class RemoteResults {
@@ -68,20 +83,29 @@ export class RemoteResults {
     const ended = results.filter(({ lease }) => own.has(lease)).map((result) => this.#ended(result, held.get(keyOf(result))))
     const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, now, []) : []
     if (own.size > 0) await this.#store.remote.closeEmpty(worker.id, [...own])
-    const foreign = results.filter(({ lease }) => !own.has(lease)).map(({ job }) => job)
-    if (foreign.length > 0) lost.push(...(await this.#store.remote.whyLost(worker.id, foreign)))
-    const why = new Map(lost.map((row) => [row.id, row.why]))
+    const foreign = results.filter(({ lease }) => !own.has(lease))
+    if (foreign.length > 0) lost.push(...(await this.#store.remote.howTheyStand(worker.id, foreign.map(asked))))
+    const why = new Map(lost.map((row) => [row.id, row]))
     for (const { job, settlement, startedAtMs, endedAtMs } of ended) {
       const type = held.get(keyOf({ job: job.id, lease: job.lease }))?.type
       if (type && !why.has(job.id)) this.#meter.ended(type, settlement.outcome, startedAtMs, endedAtMs)
     }
-    await this.#countLate(lost.filter((row) => row.why === 'lost').map(({ id }) => id))
-    return results.map(({ job }) => settledAs(job, why.get(job)))
+    const late = await this.#countLate(lost)
+    // How jobs of other types ended is none of this worker's business.
+    const known = (job: string) => worker.types.some(({ name }) => name === late.get(job))
+    return results.map(({ job }) => settledAs(job, why.get(job), known(job)))
   }
 
-  async #countLate(jobs: readonly string[]): Promise<void> {
-    if (jobs.length === 0) return
-    for (const { type } of await this.#store.remote.typesOf(jobs)) this.#meter.cameLate(type)
+  /** The types of what was not written. */
+  async #countLate(lost: readonly LostRow[]): Promise<Map<string, string>> {
+    const unwritten = lost.filter(({ why }) => why !== 'written')
+    if (unwritten.length === 0) return new Map()
+    const types = new Map((await this.#store.remote.typesOf(unwritten.map(({ id }) => id))).map(({ id, type }) => [id, type]))
+    for (const { id, why } of unwritten) {
+      const type = types.get(id)
+      if (type !== undefined && why === 'lost') this.#meter.cameLate(type)
+    }
+    return types
   }
 
   /** Keeps what handlers say. Answers with the jobs whose lease is lost, of which nothing was kept. */
@@ -146,7 +170,7 @@ function keyOf({ job, lease }: RemoteAttempt): string {
 
 function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAttemptRow | undefined): EndedAttempt {
   const attempt = { job: { id: job, lease }, endedAtMs: now }
-  if (!held) return { ...attempt, settlement: nothing, startedAtMs: null }
+  if (!held) return { ...attempt, settlement: nothing(outcome), startedAtMs: null }
   const settlement = decide(
     outcome,
     { attempt: held.attempt, maxAttempts: held.max },
@@ -158,9 +182,16 @@ function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAt
   return { ...attempt, settlement, startedAtMs: agoMs === null ? null : now - agoMs }
 }
 
-function settledAs(job: string, why: LostRow['why'] | undefined): Settled {
-  if (why === undefined || why === 'written') return { job, settled: true, written: why === 'written' }
-  return { job, settled: false, why }
+/** What was asked for, where the job is not at hand: nothing of it is going to be written. */
+function asked({ job, lease, outcome }: RemoteResult): RemoteAttempt & { outcome: string } {
+  return { job, lease, outcome: outcome.kind }
+}
+
+function settledAs(job: string, lost: LostRow | undefined, known: boolean): Settled {
+  if (lost === undefined || lost.why === 'written') return { job, settled: true, written: lost !== undefined }
+  const { why, outcome, attempt, ended } = lost
+  if (!known || outcome === null) return { job, settled: false, why }
+  return { job, settled: false, why, stands: { outcome, attempt: attempt as number, endedAt: new Date(ended as number) } }
 }
 
 type SayingRow = SaidRow & { agoMs: number }

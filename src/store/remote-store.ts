@@ -54,8 +54,9 @@ export class RemoteStore {
     return new Set(rows.map(({ lease }) => lease))
   }
 
-  async whyLost(worker: number, jobs: readonly string[]): Promise<LostRow[]> {
-    return this.#database.query(statement('whyLost'), [worker, jobs])
+  async howTheyStand(worker: number, ended: readonly { job: string; lease: string; outcome: string }[]): Promise<LostRow[]> {
+    const values = [worker, ended.map(({ job }) => job), ended.map(({ lease }) => lease), ended.map(({ outcome }) => outcome)]
+    return this.#database.query(statement('howTheyStand'), values)
   }
 
   async typesOf(jobs: readonly string[]): Promise<{ id: string; type: string }[]> {

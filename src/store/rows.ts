@@ -184,10 +184,14 @@ export interface ExplainFacts {
   keyed?: boolean
 }
 
-/** An attempt that found no lease to settle under. `written`: an earlier try of the same worker had settled it. */
+/** An attempt that found no lease to settle under. `written`: an earlier try of the same worker had settled it, with this outcome. */
 export interface LostRow {
   id: string
   why: 'cancelled' | 'written' | 'lost'
+  /** The result that stands instead; null where no attempt of the job has ended. */
+  outcome: string | null
+  attempt: number | null
+  ended: number | null
 }
 
 export interface MovedRow {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineType } from 'holdfast'
 import { describe, expect, test } from 'vitest'
+import type { Settlement } from '../../src/job/settlement.js'
 import { addOrphans } from '../support/expired-leases.js'
 import { eventually } from '../support/facts.js'
 import { makeQueue, openQueue, type Queue, work } from '../support/queue.js'
@@ -118,11 +119,11 @@ test('a settle under the old lease is told apart from one under the new lease of
     [old?.worker_id],
   )
   const lost = await queue.sql(
-    `select holdfast.settle_jobs(array[$1, $1]::uuid[], array[$2, $3]::bigint[], '{complete,complete}', '{completed,completed}', '{null,null}',
-                                 '{0,0}', '{0,0}', '{null,null}', $4, array[$2, $3]::bigint[]) as job`,
+    `select job_id as job, lease_id as lease from holdfast.settle_jobs(array[$1, $1]::uuid[], array[$2, $3]::bigint[],
+       '{complete,complete}', '{completed,completed}', '{null,null}', '{0,0}', '{0,0}', '{null,null}', $4, array[$2, $3]::bigint[])`,
     [job, old?.id, claimed?.lease_id, old?.worker_id],
   )
-  expect(lost).toEqual([{ job }])
+  expect(lost).toEqual([{ job, lease: old?.id }])
   expect((await queue.holdfast.job(job as string))?.attempts.map(({ outcome }) => outcome)).toEqual([
     'lease_expired',
     'completed',
@@ -168,3 +169,27 @@ test('the database is frozen for three leases while handlers finish: every resul
   await queue.holdfast.enqueue(work, {})
   await allCompleted(queue, 401)
 }, 120_000)
+
+test('a settle that is tried again is taken for written only where its own lease was settled, with that result', async () => {
+  const queue = await makeQueue()
+  const { store } = queue.holdfast
+  const { id } = await queue.holdfast.enqueue(work, { n: 1 })
+  const lane = (await queue.sql('select lane_id from holdfast.types'))[0]?.lane_id
+  const claim = async () => {
+    const [row] = await queue.sql(
+      `select ids[1]::text as id, lease::text from holdfast.claim_jobs(7, ${lane}::smallint, null, 1, 60000, array_fill(0::bigint, array[10]))`,
+    )
+    expect(row?.id).toBe(id)
+    return row?.lease as string
+  }
+  const settle = async (lease: string, settlement: Settlement) =>
+    (await store.settle(7, [{ job: { id, lease }, settlement, startedAtMs: 0, endedAtMs: 1 }], 2, [])).map(({ why }) => why)
+  const completed = { move: 'complete', outcome: 'completed', delayMs: null, failure: null } as const
+  const first = await claim()
+  expect(await settle(first, { ...completed, move: 'hand_back', outcome: 'handed_back' })).toEqual([])
+  const second = await claim()
+  expect(await settle(second, completed)).toEqual([])
+  expect(await settle(second, completed)).toEqual(['written'])
+  expect(await settle(first, completed)).toEqual(['lost'])
+  expect(await settle(second, { ...completed, move: 'die', outcome: 'failed' })).toEqual(['lost'])
+})

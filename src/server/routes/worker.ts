@@ -164,5 +164,6 @@ function whenGone(reply: FastifyReply): AbortSignal {
 function settledAnswer(one: Settled) {
   if (one.settled) return { job: one.job, settled: true, ...(one.written ? { already: true } : {}) }
   const code = one.why === 'cancelled' ? 'job_cancelled' : 'lease_lost'
-  return { job: one.job, settled: false, code }
+  const { outcome, attempt, endedAt } = one.stands ?? {}
+  return { job: one.job, settled: false, code, ...(one.stands && { stands: { outcome, attempt, ended_at: endedAt } }) }
 }

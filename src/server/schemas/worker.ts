@@ -112,8 +112,10 @@ export const settleBody = object(
   ['worker', 'results'],
 )
 export type SettleBody = Of<typeof settleBody>
+/** The result that stands where another one came too late. */
+const stands = answer({ outcome: text, attempt: number, ended_at: time })
 export const settleAnswer = answer({
-  results: list(object({ job: jobId, settled: yesOrNo, already: yesOrNo, code: text }, ['job', 'settled'])),
+  results: list(object({ job: jobId, settled: yesOrNo, already: yesOrNo, code: text, stands }, ['job', 'settled'])),
   ...orders,
 })
 

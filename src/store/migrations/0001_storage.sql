@@ -161,8 +161,14 @@ create table holdfast.history (
   worker_id   integer,
   outcome     holdfast.outcome not null,
   attempt     smallint not null,
+  -- Which lease the attempt ran under, as lease_mark has it. Null: under none.
+  lease_mark  integer,
   error       jsonb
 ) partition by range (ended_at);
+-- What tells the leases of one job apart: four bytes, which fit into what the row leaves empty before the next one begins.
+-- Two leases with the same mark lie two billion claims apart.
+create function holdfast.lease_mark(p_lease bigint) returns integer language sql immutable
+as $$ select (p_lease % 2147483647)::integer $$;
 create index history_by_job on holdfast.history (job_id);
 
 create table holdfast.dead_letters (

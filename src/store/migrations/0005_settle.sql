@@ -26,8 +26,10 @@ begin
     where q.job_id = any (p_jobs) and q.job_id = s.job_id and q.lease_id = s.lease_id
     returning q.job_id, q.lease_id, q.type_id, q.attempt, q.pass, s.started_ago, s.ended_ago
   ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt)
-    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt from gone as g
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark)
+    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt,
+           holdfast.lease_mark(g.lease_id)
+    from gone as g
   ), tallied as (
     insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
     select g.type_id, holdfast.tally_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
@@ -73,11 +75,13 @@ begin
     where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
     returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt,
+           holdfast.lease_mark(e.lease_id), e.error::jsonb
     from gone as e where e.started_ago is not null
     union all
-    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
+    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt,
+           holdfast.lease_mark(h.lease_id), h.error::jsonb
     from handed_back as h where h.started_ago is not null
   ), retried as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
@@ -139,12 +143,12 @@ end $$;
 -- p_closed: leases that have no open attempt left after this call.
 -- Rows are taken in the order of their ids, as a rescue takes them, so that the two wait for each other and never deadlock. A
 -- closed lease that somebody else has locked is left to run out empty: waiting for it here could be waiting for a rescue.
--- Returns the job of every attempt whose lease was lost: nothing was changed for it.
+-- Returns every attempt whose lease was lost, with the outcome it came with: nothing was changed for it.
 create function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
   p_worker integer, p_closed bigint[], p_stops text[] default null
-) returns setof uuid
+) returns table (job_id uuid, lease_id bigint, outcome holdfast.outcome)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -193,9 +197,12 @@ begin
   end if;
 
   if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
-    return query select lost.job_id from (
+    return query select asked.job_id, asked.lease_id, coalesce(asked.outcome, 'completed')
+    from (
       select * from unnest(p_jobs, p_leases) as asked (job_id, lease_id)
       except select * from unnest(v_ended, v_ended_leases) as done (job_id, lease_id)
-    ) as lost;
+    ) as lost
+    join unnest(p_jobs, p_leases, p_outcomes) as asked (job_id, lease_id, outcome)
+      on asked.job_id = lost.job_id and asked.lease_id = lost.lease_id;
   end if;
 end $$;

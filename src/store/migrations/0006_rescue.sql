@@ -76,7 +76,7 @@ begin
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
+      returning q.seq, q.ready_at, q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
       select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
@@ -84,8 +84,9 @@ begin
       ) as error
       from lost as l left join holdfast.bodies as b on b.id = l.job_id
     ), recorded as (
-      insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-      select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
+      insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+      select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, holdfast.lease_mark(j.lease_id), j.error
+      from judged as j
     ), freed as (
       insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
       select j.seq, j.ready_at, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1

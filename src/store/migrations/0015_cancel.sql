@@ -105,8 +105,8 @@ begin
   with stood as materialized (
     select s.*, e.worker_id, e.claimed_at from holdfast.where_jobs_stand(v_live) as s left join holdfast.leases as e on e.id = s.lease_id
   ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-    select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, v_error from stood as s
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+    select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, holdfast.lease_mark(s.lease_id), v_error from stood as s
   ), stopping as (
     insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
   ), counted as (
@@ -164,14 +164,20 @@ begin
   end if;
 end $$;
 
--- Why a settled attempt found nothing to settle: the job was cancelled; or its end was written before by this very worker,
--- whose connection broke before it heard so; or another worker has or had the job.
-create function holdfast.why_lost(p_job uuid, p_worker integer) returns text language plpgsql volatile as $$
+-- Why a settled attempt found nothing to settle, and which result stands instead. written: this very attempt, by its job and its
+-- lease, was ended before with this outcome by this worker, whose connection broke before it heard so. cancelled: the job was.
+-- lost: everything else; another result of the same attempt stands, or what the job's last attempt came to. Without an outcome
+-- none has ended. Volatile: whoever took the row may have committed while the settle waited for it.
+create function holdfast.how_it_stands(
+  p_job uuid, p_lease bigint, p_worker integer, p_outcome holdfast.outcome,
+  out why text, out outcome holdfast.outcome, out attempt smallint, out ended_at timestamptz
+) language plpgsql volatile as $$
 declare
-  v_last holdfast.history;
+  v_own boolean;
 begin
-  select * into v_last from holdfast.history as h where h.job_id = p_job order by h.ended_at desc limit 1;
-  return case when v_last.outcome = 'cancelled' then 'cancelled'
-              when v_last.worker_id = p_worker and v_last.outcome <> 'lease_expired' then 'written'
-              else 'lost' end;
+  select h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease), h.outcome, h.attempt, h.ended_at
+  into v_own, outcome, attempt, ended_at
+  from holdfast.history as h where h.job_id = p_job
+  order by (h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease)) is true desc, h.ended_at desc limit 1;
+  why := case when outcome = 'cancelled' then 'cancelled' when v_own and outcome = p_outcome then 'written' else 'lost' end;
 end $$;

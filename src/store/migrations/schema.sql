@@ -365,6 +365,7 @@ table holdfast.history partition by RANGE (ended_at)
   worker_id        integer
   outcome          holdfast.outcome not null
   attempt          smallint not null
+  lease_mark       integer
   error            jsonb
   INDEX history_by_job ON ONLY holdfast.history USING btree (job_id)
 
@@ -375,6 +376,7 @@ table holdfast.history_rest
   worker_id        integer
   outcome          holdfast.outcome not null
   attempt          smallint not null
+  lease_mark       integer
   error            jsonb
   INDEX history_rest_job_id_idx ON holdfast.history_rest USING btree (job_id)
 
@@ -996,8 +998,8 @@ begin
   with stood as materialized (
     select s.*, e.worker_id, e.claimed_at from holdfast.where_jobs_stand(v_live) as s left join holdfast.leases as e on e.id = s.lease_id
   ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-    select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, v_error from stood as s
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+    select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, holdfast.lease_mark(s.lease_id), v_error from stood as s
   ), stopping as (
     insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
   ), counted as (
@@ -1554,8 +1556,10 @@ begin
     where q.job_id = any (p_jobs) and q.job_id = s.job_id and q.lease_id = s.lease_id
     returning q.job_id, q.lease_id, q.type_id, q.attempt, q.pass, s.started_ago, s.ended_ago
   ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt)
-    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt from gone as g
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark)
+    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt,
+           holdfast.lease_mark(g.lease_id)
+    from gone as g
   ), tallied as (
     insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
     select g.type_id, holdfast.tally_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
@@ -1583,7 +1587,7 @@ begin
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.seq, q.ready_at, q.job_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
+      returning q.seq, q.ready_at, q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
       select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
@@ -1591,8 +1595,9 @@ begin
       ) as error
       from lost as l left join holdfast.bodies as b on b.id = l.job_id
     ), recorded as (
-      insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-      select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, j.error from judged as j
+      insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+      select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, holdfast.lease_mark(j.lease_id), j.error
+      from judged as j
     ), freed as (
       insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
       select j.seq, j.ready_at, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
@@ -1667,11 +1672,13 @@ begin
     where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
     returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
-    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, error)
-    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt, e.error::jsonb
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt,
+           holdfast.lease_mark(e.lease_id), e.error::jsonb
     from gone as e where e.started_ago is not null
     union all
-    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt, h.error::jsonb
+    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt,
+           holdfast.lease_mark(h.lease_id), h.error::jsonb
     from handed_back as h where h.started_ago is not null
   ), retried as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
@@ -2272,6 +2279,18 @@ begin
   end loop;
 end 
 
+function holdfast.how_it_stands(p_job uuid, p_lease bigint, p_worker integer, p_outcome holdfast.outcome, OUT why text, OUT outcome holdfast.outcome, OUT attempt smallint, OUT ended_at timestamp with time zone)
+  returns record, plpgsql, volatile, parallel unsafe
+declare
+  v_own boolean;
+begin
+  select h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease), h.outcome, h.attempt, h.ended_at
+  into v_own, outcome, attempt, ended_at
+  from holdfast.history as h where h.job_id = p_job
+  order by (h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease)) is true desc, h.ended_at desc limit 1;
+  why := case when outcome = 'cancelled' then 'cancelled' when v_own and outcome = p_outcome then 'written' else 'lost' end;
+end 
+
 function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamp with time zone)
   returns SETOF uuid, sql, stable, parallel unsafe
   set enable_seqscan=off, jit=off
@@ -2395,6 +2414,10 @@ end
 function holdfast.lanes_left(p_left smallint[], p_from smallint, p_to smallint)
   returns smallint[], sql, immutable, parallel safe
  select array_remove(array_remove(p_left, p_from) || p_from, p_to) 
+
+function holdfast.lease_mark(p_lease bigint)
+  returns integer, sql, immutable, parallel unsafe
+ select (p_lease % 2147483647)::integer 
 
 function holdfast.leave_queue(p_jobs uuid[])
   returns SETOF holdfast.queue, sql, volatile, parallel unsafe
@@ -3882,7 +3905,7 @@ begin
 end 
 
 function holdfast.settle_jobs(p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[], p_worker integer, p_closed bigint[], p_stops text[] DEFAULT NULL::text[])
-  returns SETOF uuid, plpgsql, volatile, parallel unsafe
+  returns TABLE(job_id uuid, lease_id bigint, outcome holdfast.outcome), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, plan_cache_mode=force_generic_plan
 declare
   v_ended uuid[];
@@ -3928,10 +3951,13 @@ begin
   end if;
 
   if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
-    return query select lost.job_id from (
+    return query select asked.job_id, asked.lease_id, coalesce(asked.outcome, 'completed')
+    from (
       select * from unnest(p_jobs, p_leases) as asked (job_id, lease_id)
       except select * from unnest(v_ended, v_ended_leases) as done (job_id, lease_id)
-    ) as lost;
+    ) as lost
+    join unnest(p_jobs, p_leases, p_outcomes) as asked (job_id, lease_id, outcome)
+      on asked.job_id = lost.job_id and asked.lease_id = lost.lease_id;
   end if;
 end 
 
@@ -4316,17 +4342,6 @@ function holdfast.whereabouts(p_job uuid)
   union all select 'following', 'pending' from holdfast.following as f where f.job_id = p_job
   -- Cancelled, but its handler may still be at work.
   union all select 'stopping', 'processing' from holdfast.cancellations as c where c.job_id = p_job
-
-function holdfast.why_lost(p_job uuid, p_worker integer)
-  returns text, plpgsql, volatile, parallel unsafe
-declare
-  v_last holdfast.history;
-begin
-  select * into v_last from holdfast.history as h where h.job_id = p_job order by h.ended_at desc limit 1;
-  return case when v_last.outcome = 'cancelled' then 'cancelled'
-              when v_last.worker_id = p_worker and v_last.outcome <> 'lease_expired' then 'written'
-              else 'lost' end;
-end 
 
 view holdfast.attempts
   job_id           uuid

@@ -37,9 +37,11 @@ left join holdfast.bodies as b on b.id = q.job_id
 -- Of these leases, those that are this worker's.
 select l.id as lease from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
 
--- name: whyLost
--- Why attempts of this worker hold no lease any more.
-select asked.id::text as id, holdfast.why_lost(asked.id, $1::text::integer) as why from unnest($2::uuid[]) as asked (id)
+-- name: howTheyStand
+-- Why attempts of this worker hold no lease any more, and what stands instead.
+select asked.id::text as id, stands.why, stands.outcome, stands.attempt, date_part('epoch', stands.ended_at) * 1000 as ended
+from unnest($2::uuid[], $3::bigint[], $4::holdfast.outcome[]) as asked (id, lease, outcome)
+cross join lateral holdfast.how_it_stands(asked.id, asked.lease, $1::text::integer, asked.outcome) as stands
 
 -- name: typesOfJobs
 -- The types of jobs that are kept.
