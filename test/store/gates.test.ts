@@ -1,7 +1,8 @@
 import { defineType, Holdfast } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type BareQueue, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
+import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
+import { blockedOrDone } from '../support/blocked.js'
 import { eventually } from '../support/facts.js'
 import { moveClock } from '../support/moving-clock.js'
 
@@ -116,4 +117,35 @@ test('jobs of a claim whose answer was lost go back before their gate, so that n
   await promote()
   expect(await claimed()).toHaveLength(2)
   expect(await count('gated')).toBe(0)
+})
+
+test('a limit counts a job that runs and is writing its checkpoint at that moment', async () => {
+  await queue.fill(2)
+  await queue.client.query(claim(2), [queue.lane, fromTheHead])
+  const saver = await queue.connect()
+  await saver.query('begin')
+  await saver.query(`select holdfast.save_checkpoint(job_id, lease_id, '1') from holdfast.queue limit 1`)
+  const limited = holdfast.flow.limit('bare', { maxRunning: 2 })
+  await blockedOrDone(queue.client, limited)
+  await saver.query('commit')
+  await limited
+  expect(await count('held')).toBe(2)
+  await queue.fill(2)
+  await queue.client.query(`select * from holdfast.promote_due(100, '-infinity')`)
+  expect((await queue.client.query(claim(2), [queue.lane, fromTheHead])).rows).toEqual([])
+})
+
+test('a limit and a settle that is under way wait for each other, and the job that ended takes no slot', async () => {
+  await queue.fill(2)
+  await queue.client.query(claim(1), [queue.lane, fromTheHead])
+  const settler = await queue.connect()
+  await settler.query('begin')
+  await settler.query(
+    `select holdfast.settle_jobs(jobs, array[id], '{}', '{}', '{}', '{1}', '{0}', '{}', 1, array[id]) from holdfast.leases`,
+  )
+  const limited = holdfast.flow.limit('bare', { maxRunning: 2 })
+  await blockedOrDone(queue.client, limited)
+  await settler.query('commit')
+  await limited
+  expect(await count('held')).toBe(0)
 })

@@ -162,6 +162,7 @@ declare
   v_failing integer[];
   v_cancelled uuid[];
 begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   if cardinality(p_moves) > 0 then
     select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types, v_failing
     from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,

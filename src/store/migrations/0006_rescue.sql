@@ -28,6 +28,7 @@ declare
   v_jobs integer := 0;
   v_lanes smallint[];
 begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   for v_lease in
     select l.* from holdfast.leases as l where l.expires_at < v_now order by l.expires_at limit p_limit for update skip locked
   loop
@@ -170,6 +171,7 @@ declare
   v_all_jobs uuid[];
   v_all_passed uuid[];
 begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   for v_lease in
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop

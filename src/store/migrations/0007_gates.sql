@@ -263,24 +263,3 @@ end $$;
 -- Held shared by every claim while it runs, and alone by whoever makes a rule that claims under way do not know of.
 create function holdfast.claims_lock() returns bigint language sql immutable parallel safe
 as $$ select hashtextextended('holdfast.claims', 0) $$;
-
--- Gives jobs of a type that run already, and came in freely, the slots they take: a limit set now counts them too. Runs
--- under the gate's lock and while no claim is under way. One that is locked is just ending.
-create function holdfast.count_running(p_type integer) returns void
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-as $$
-begin
-  with running as materialized (
-    select q.ctid as place from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
-    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
-    where q.type_id = p_type and q.pass = 0 for update of q skip locked
-  ), counted as (
-    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
-    returning q.job_id, q.lease_id
-  )
-  insert into holdfast.held (job_id, type_id, concurrency_key, lease_id)
-  select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
-  from counted as c left join holdfast.bodies as b on b.id = c.job_id
-  on conflict (job_id) do nothing;
-end $$;

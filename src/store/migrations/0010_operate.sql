@@ -58,6 +58,7 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
+  perform pg_advisory_xact_lock(holdfast.settles_lock());
   perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
@@ -193,42 +194,6 @@ begin
     perform holdfast.pull_back(p_type, p_key);
   end if;
   perform holdfast.review_gate(p_type);
-end $$;
-
--- Changes a lane, or makes it. Only the fields that are named change. Workers read it before their next look.
-create function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean) returns void
-language plpgsql as $$
-declare
-  v_made boolean;
-  v_lane smallint;
-  v_before jsonb;
-begin
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
-  v_made := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
-  if v_made then
-    insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
-  end if;
-  v_lane := holdfast.lane_named(p_lane);
-  select to_jsonb(l) into v_before from holdfast.lanes as l where l.id = v_lane for no key update;
-  update holdfast.lanes as l set
-    slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
-    worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
-    poll_ms = coalesce((p_fields ->> 'poll_ms')::integer, l.poll_ms),
-    lease_ms = case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else l.lease_ms end,
-    enabled = coalesce((p_fields ->> 'enabled')::boolean, l.enabled),
-    ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
-    changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
-  where l.id = v_lane;
-  perform holdfast.audit('set_lane', p_lane, case when not v_made then v_before - '{id,changed_by,changed_why,changed_at}'::text[] end,
-    (select to_jsonb(l) - '{id,changed_by,changed_why,changed_at}'::text[] from holdfast.lanes as l where l.id = v_lane), p_by, p_why);
-  if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
-    -- What runs already counts from now on.
-    insert into holdfast.lane_slots (job_id, lane_id)
-    select j.job_id, v_lane from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
-    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id and q.lane_id = v_lane
-    on conflict do nothing;
-  end if;
-  perform holdfast.wake_lanes(array[v_lane], true);
 end $$;
 
 -- Puts a type into another lane. Jobs enqueued from now on go there. Workers go on looking into the lane it left until

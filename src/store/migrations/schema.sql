@@ -1238,12 +1238,12 @@ function holdfast.close_empty_leases(p_worker integer, p_leases bigint[])
 
 function holdfast.count_running(p_type integer)
   returns void, plpgsql, volatile, parallel unsafe
-  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off, lock_timeout=5s
 begin
   with running as materialized (
     select q.ctid as place from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
     join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
-    where q.type_id = p_type and q.pass = 0 for update of q skip locked
+    where q.type_id = p_type and q.pass = 0 for update of q
   ), counted as (
     update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
     returning q.job_id, q.lease_id
@@ -1252,6 +1252,21 @@ begin
   select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
   from counted as c left join holdfast.bodies as b on b.id = c.job_id
   on conflict (job_id) do nothing;
+end 
+
+function holdfast.count_running_in_lane(p_lane smallint)
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off, jit=off
+begin
+  insert into holdfast.lane_slots (job_id, lane_id)
+  select q.job_id, p_lane from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+  join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id and q.lane_id = p_lane
+  on conflict do nothing;
+  with stopping as materialized (
+    select c.job_id from holdfast.cancellations as c join holdfast.bodies as b on b.id = c.job_id
+    join holdfast.types as t on t.id = b.type_id where t.lane_id = p_lane for update of c skip locked
+  )
+  insert into holdfast.lane_slots (job_id, lane_id) select s.job_id, p_lane from stopping as s on conflict do nothing;
 end 
 
 function holdfast.count_starts(p_lease bigint)
@@ -2212,6 +2227,7 @@ declare
   v_all_jobs uuid[];
   v_all_passed uuid[];
 begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   for v_lease in
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop
@@ -2409,6 +2425,18 @@ begin
       using errcode = 'HF005', detail = (select string_agg(l.name, ', ' order by l.name) from holdfast.lanes as l);
   end if;
   return v_id;
+end 
+
+function holdfast.lane_with(p_lane holdfast.lanes, p_fields jsonb)
+  returns holdfast.lanes, plpgsql, immutable, parallel unsafe
+begin
+  p_lane.slots := case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else p_lane.slots end;
+  p_lane.worker_slots := case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else p_lane.worker_slots end;
+  p_lane.poll_ms := coalesce((p_fields ->> 'poll_ms')::integer, p_lane.poll_ms);
+  p_lane.lease_ms := case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else p_lane.lease_ms end;
+  p_lane.enabled := coalesce((p_fields ->> 'enabled')::boolean, p_lane.enabled);
+  p_lane.ageing := coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', p_lane.ageing);
+  return p_lane;
 end 
 
 function holdfast.lanes_left(p_left smallint[], p_from smallint, p_to smallint)
@@ -3556,6 +3584,7 @@ declare
   v_jobs integer := 0;
   v_lanes smallint[];
 begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   for v_lease in
     select l.* from holdfast.leases as l where l.expires_at < v_now order by l.expires_at limit p_limit for update skip locked
   loop
@@ -3762,34 +3791,38 @@ end
 function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean)
   returns void, plpgsql, volatile, parallel unsafe
 declare
+  v_told constant text[] := '{id,changed_by,changed_why,changed_at}';
   v_made boolean;
   v_lane smallint;
-  v_before jsonb;
+  v_before holdfast.lanes;
+  v_after holdfast.lanes;
 begin
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  if exists (select from holdfast.lanes as l where l.name = p_lane and l is not distinct from holdfast.lane_with(l, p_fields)) then
+    return;
+  end if;
+  -- One at a time: what is read under it stays so.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.lanes', 0));
   v_made := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
   if v_made then
-    insert into holdfast.lanes (name) values (p_lane) on conflict do nothing;
+    insert into holdfast.lanes (name) values (p_lane);
   end if;
   v_lane := holdfast.lane_named(p_lane);
-  select to_jsonb(l) into v_before from holdfast.lanes as l where l.id = v_lane for no key update;
-  update holdfast.lanes as l set
-    slots = case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else l.slots end,
-    worker_slots = case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else l.worker_slots end,
-    poll_ms = coalesce((p_fields ->> 'poll_ms')::integer, l.poll_ms),
-    lease_ms = case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else l.lease_ms end,
-    enabled = coalesce((p_fields ->> 'enabled')::boolean, l.enabled),
-    ageing = coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', l.ageing),
-    changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
+  select * into v_before from holdfast.lanes as l where l.id = v_lane;
+  v_after := holdfast.lane_with(v_before, p_fields);
+  if v_after is not distinct from v_before and not v_made then
+    return;
+  end if;
+  if v_before.slots is null and v_after.slots is not null then
+    perform pg_advisory_xact_lock(holdfast.settles_lock());
+  end if;
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  update holdfast.lanes as l
+  set slots = v_after.slots, worker_slots = v_after.worker_slots, poll_ms = v_after.poll_ms, lease_ms = v_after.lease_ms,
+      enabled = v_after.enabled, ageing = v_after.ageing, changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
   where l.id = v_lane;
-  perform holdfast.audit('set_lane', p_lane, case when not v_made then v_before - '{id,changed_by,changed_why,changed_at}'::text[] end,
-    (select to_jsonb(l) - '{id,changed_by,changed_why,changed_at}'::text[] from holdfast.lanes as l where l.id = v_lane), p_by, p_why);
-  if p_fields ? 'slots' and (p_fields ->> 'slots') is not null then
-    -- What runs already counts from now on.
-    insert into holdfast.lane_slots (job_id, lane_id)
-    select j.job_id, v_lane from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
-    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id and q.lane_id = v_lane
-    on conflict do nothing;
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then to_jsonb(v_before) - v_told end, to_jsonb(v_after) - v_told, p_by, p_why);
+  if v_before.slots is null and v_after.slots is not null then
+    perform holdfast.count_running_in_lane(v_lane);
   end if;
   perform holdfast.wake_lanes(array[v_lane], true);
 end 
@@ -3800,6 +3833,7 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
+  perform pg_advisory_xact_lock(holdfast.settles_lock());
   perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
@@ -3916,6 +3950,7 @@ declare
   v_failing integer[];
   v_cancelled uuid[];
 begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   if cardinality(p_moves) > 0 then
     select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types, v_failing
     from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,
@@ -3960,6 +3995,10 @@ begin
       on asked.job_id = lost.job_id and asked.lease_id = lost.lease_id;
   end if;
 end 
+
+function holdfast.settles_lock()
+  returns bigint, sql, immutable, parallel safe
+ select hashtextextended('holdfast.settles', 0) 
 
 function holdfast.start_followers(p_leaders uuid[])
   returns void, plpgsql, volatile, parallel unsafe
