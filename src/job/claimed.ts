@@ -1,4 +1,5 @@
 import type { Crash } from './crash.js'
+import type { Secrets } from './secrets.js'
 import type { AnyJobType } from './type.js'
 
 /** A job in this worker's hands: claimed, under a lease. */
@@ -15,7 +16,7 @@ export interface ClaimedJob {
   /** Why the payload cannot be read, where it is encrypted and this process cannot decrypt it. */
   readonly unreadable?: string
   /** What must not be in errors and log lines; left out where there is nothing. */
-  readonly secrets?: readonly string[]
+  readonly secrets?: Secrets
   /** The span its attempts belong under, as a W3C traceparent; none where nobody traces. */
   readonly traceparent?: string | null
   /** It came through a gate, and its start is counted. */

@@ -1,8 +1,10 @@
 import { HoldfastError } from '../errors.js'
+import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
-import { type RedactPath, readRedactPaths, redacted, redactedMark, scrubbed, secretsIn, touches } from '../job/redaction.js'
+import { type RedactPath, readRedactPaths, redacted, redactedMark, touches } from '../job/redaction.js'
 import { logLine, progress, type Saying } from '../job/saying.js'
+import { Secrets } from '../job/secrets.js'
 import { type EncryptionOptions, isSealed, Keyring, keyOf, missing, type Sealed, UnreadableError } from './keyring.js'
 
 export interface PrivacyOptions {
@@ -59,10 +61,10 @@ export class Privacy {
   }
 
   /** What must not be in errors and logs of a job with this payload; undefined where there is nothing. */
-  secrets(text: string, own: readonly string[] | null): readonly string[] | undefined {
+  secrets(text: string, own: readonly string[] | null): Secrets | undefined {
     if ((own ?? []).length === 0 && !this.redactsAll) return undefined
-    const found = secretsIn(decodePayload(text), this.#paths(own))
-    return found.length > 0 ? found : undefined
+    const found = new Secrets(decodePayload(text), this.#paths(own))
+    return found.none ? undefined : found
   }
 
   /** Refuses a question that could be answered only by what nobody is to see. */
@@ -88,18 +90,19 @@ export class Privacy {
 }
 
 /** How an attempt went, without the secrets of its payload. */
-export function withoutSecrets(outcome: Outcome, secrets: readonly string[]): Outcome {
-  if (!('failure' in outcome)) return outcome
-  const { failure } = outcome
-  const message = scrubbed(failure.message, secrets)
-  const stack = failure.stack === undefined ? {} : { stack: scrubbed(failure.stack, secrets) }
-  const code = failure.code === undefined ? {} : { code: scrubbed(failure.code, secrets) }
-  return { ...outcome, failure: { ...failure, name: scrubbed(failure.name, secrets), message, ...stack, ...code } }
+export function withoutSecrets(outcome: Outcome, secrets: Secrets): Outcome {
+  return 'failure' in outcome ? { ...outcome, failure: failureWithoutSecrets(outcome.failure, secrets) } : outcome
 }
 
-export function sayingWithoutSecrets(saying: Saying, secrets: readonly string[]): Saying {
-  if (saying.kind === 'line') return logLine(scrubbed(saying.line, secrets), saying.level)
-  return saying.note === null ? saying : progress(saying.fraction, scrubbed(saying.note, secrets))
+export function failureWithoutSecrets(failure: Failure, secrets: Secrets): Failure {
+  const stack = failure.stack === undefined ? {} : { stack: secrets.scrub(failure.stack) }
+  const code = failure.code === undefined ? {} : { code: secrets.scrub(failure.code) }
+  return { ...failure, name: secrets.scrub(failure.name), message: secrets.scrub(failure.message), ...stack, ...code }
+}
+
+export function sayingWithoutSecrets(saying: Saying, secrets: Secrets): Saying {
+  if (saying.kind === 'line') return logLine(secrets.scrub(saying.line), saying.level)
+  return saying.note === null ? saying : progress(saying.fraction, secrets.scrub(saying.note))
 }
 
 export { UnreadableError }

@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors.js'
 import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
 import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
+import type { Secrets } from '../job/secrets.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Meter } from '../metrics/meter.js'
 import { type Privacy, sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
@@ -134,7 +135,7 @@ export class RemoteResults {
   }
 
   /** What must not be stored of what a worker says about this job. */
-  #secrets(held: HeldAttemptRow | undefined): readonly string[] | undefined {
+  #secrets(held: HeldAttemptRow | undefined): Secrets | undefined {
     if (!held?.payload) return undefined
     try {
       return this.#privacy.secrets(this.#privacy.open(held.id, held.payload), held.redact)

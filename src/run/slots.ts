@@ -2,9 +2,8 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
-import { scrubbed } from '../job/redaction.js'
 import type { Saying } from '../job/saying.js'
-import { sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
+import { failureWithoutSecrets, sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
 import { type AttemptTrace, telemetry } from '../tracing/telemetry.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
@@ -75,8 +74,7 @@ export class Slots {
         events.overran(attempt.job, leaseLost)
       },
       escaped: ({ job }, failure) => {
-        const kept = job.secrets ? { ...failure, message: scrubbed(failure.message, job.secrets) } : failure
-        events.escaped(job, kept)
+        events.escaped(job, job.secrets ? failureWithoutSecrets(failure, job.secrets) : failure)
       },
       extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
       said: ({ job }, saying) => events.said(job, job.secrets ? sayingWithoutSecrets(saying, job.secrets) : saying),
