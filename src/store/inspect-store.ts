@@ -48,6 +48,12 @@ export class InspectStore {
     return rows[0]?.facts ?? undefined
   }
 
+  /** The same of many jobs, by their ids. */
+  async explainFactsOf(ids: readonly string[]): Promise<Map<string, ExplainFacts>> {
+    const rows = await this.#database.query<{ id: string; facts: ExplainFacts | null }>(statement('explainFactsOfMany'), [ids])
+    return new Map(rows.flatMap(({ id, facts }) => (facts ? [[id, facts]] : [])))
+  }
+
   async attempts(id: string): Promise<AttemptRow[]> {
     return this.#database.query(statement('attemptsOfJob'), [id])
   }

@@ -80,14 +80,15 @@ function failure(sentence: string, all: readonly EnqueuedJob[], expected: unknow
   return new AssertionError({ message, actual: all.map((job) => job.payload), expected, operator: 'enqueued' })
 }
 
-/** One line for each job. */
-export function listJobs(jobs: readonly EnqueuedJob[]): string {
-  const lines = jobs.slice(0, mostShown).map((job) => {
+/** One line for each job, and below it what there is to add. */
+export function listJobs<Job extends EnqueuedJob>(jobs: readonly Job[], more: (job: Job) => string[] = () => []): string {
+  const lines = jobs.slice(0, mostShown).flatMap((job) => {
     const waits = job.dueAt === null ? 0 : job.dueAt.getTime() - job.createdAt.getTime()
     const due = job.status === 'scheduled' || job.status === 'failed' ? `, due ${job.dueAt?.toISOString()}` : ''
     const delay = due !== '' && waits > 0 ? ` (${formatDuration(waits)} after it was enqueued)` : ''
     const key = job.idempotencyKey === null ? '' : `, key ${show(job.idempotencyKey)}`
-    return `  ${job.type} ${job.status}${due}${delay}, priority ${job.priority}${key}: ${show(job.payload)}`
+    const line = `  ${job.type} ${job.status}${due}${delay}, priority ${job.priority}${key}: ${show(job.payload)}`
+    return [line, ...more(job).map((words) => `    ${words}`)]
   })
   if (jobs.length > mostShown) lines.push(`  and ${jobs.length - mostShown} more`)
   return lines.join('\n')

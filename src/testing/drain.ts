@@ -6,12 +6,16 @@ import { type Duration, formatDuration, toMilliseconds } from '../job/duration.j
 import type { AnyJobType } from '../job/type.js'
 import { startWorker } from '../worker/start.js'
 import type { Worker } from '../worker/worker.js'
-import { listJobs } from './assert-enqueued.js'
-import { readEnqueued } from './enqueued.js'
+import { type LeftJob, listLeft, mostLeft, readLeft } from './left.js'
 
 export interface DrainOptions {
-  /** Also moves the clock to the next due time, again and again, until nothing of these types waits any more. */
+  /**
+   * Also moves the clock to the next moment at which a job of these types may run, again and again: the time it is due, the next
+   * probe of an open breaker, the opening of a rate. Ends when none of them waits for time any more.
+   */
   throughTime?: boolean
+  /** Throws, with a list, when a job of these types has not ended. */
+  allMustEnd?: boolean
   /** How often the clock may be moved. Past that something puts itself off without end, and drain says what. */
   moves?: number
   /** How long all of it may take, by the clock on the wall. */
@@ -32,6 +36,8 @@ export interface DrainReport {
   /** Put off by their handler with ctx.snooze. */
   snoozed: DrainedJob[]
   dead: DrainedJob[]
+  /** The first thousand jobs of these types that have not ended, run or not, each with what holds it back. */
+  left: LeftJob[]
 }
 
 const lookEveryMs = 10
@@ -52,18 +58,18 @@ const workerOptions = {
 }
 
 /**
- * Runs everything of these types that is due, with a real worker in this process, until nothing of them is pending or
- * processing. What handlers throw does not come out of here: it is in the report.
+ * Runs everything of these types that is due, with a real worker in this process, until none of them runs or could run now.
+ * What handlers throw does not come out of here: it is in the report, and so is what was left and why.
  */
 export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], options: DrainOptions): Promise<DrainReport> {
-  const { throughTime = false, moves = 500, timeout = '1m', concurrency = 10 } = options
+  const { throughTime = false, allMustEnd = false, moves = 500, timeout = '1m', concurrency = 10 } = options
   const timeoutMs = toMilliseconds(timeout, 'timeout')
   const names = types.map((type) => type.type)
   const worker = await startWorker(holdfast, types, { ...workerOptions, concurrency })
   const { ids, troubles } = listenTo(worker)
   const deadline = monotonicMs() + timeoutMs
 
-  /** Resolves when nothing is pending or processing, with the time at which the next job is due. */
+  /** Resolves when nothing runs or could run now, with the next time at which something may. */
   async function untilNothingIsOpen(): Promise<string | null> {
     for (;;) {
       const { open, nextDue } = await holdfast.store.inspect.openWork(names)
@@ -73,6 +79,7 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
     }
   }
 
+  let left: LeftJob[]
   try {
     let nextDue = await untilNothingIsOpen()
     for (let moved = 0; throughTime && nextDue !== null; moved++) {
@@ -80,11 +87,17 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
       await holdfast.store.moveClock({ to: nextDue })
       nextDue = await untilNothingIsOpen()
     }
+    left = await readLeft(holdfast, names)
   } finally {
     await worker.stop()
   }
+  if (allMustEnd && left.length > 0) {
+    const jobs =
+      left.length === 1 ? '1 job that has' : `${left.length === mostLeft ? `at least ${mostLeft}` : left.length} jobs that have`
+    throw new AssertionError({ message: `drain has left ${jobs} not ended:\n${listLeft(left)}`, stackStartFn: drain })
+  }
   // What ended is told when it has been written, a moment later than the database shows it; a worker that stopped has told all.
-  return report(await readStories(holdfast.store.inspect, [...ids]))
+  return report(await readStories(holdfast.store.inspect, [...ids]), left)
 }
 
 /** The jobs whose attempts ended, in that order, and what kept the worker from working. */
@@ -98,9 +111,9 @@ function listenTo(worker: Worker): { ids: Set<string>; troubles: string[] } {
   return { ids, troubles }
 }
 
-function report(jobs: DrainedJob[]): DrainReport {
+function report(jobs: DrainedJob[], left: LeftJob[]): DrainReport {
   const of = (status: string) => jobs.filter((job) => job.status === status)
-  return { jobs, completed: of('completed'), failed: of('failed'), snoozed: of('scheduled'), dead: of('dead') }
+  return { jobs, completed: of('completed'), failed: of('failed'), snoozed: of('scheduled'), dead: of('dead'), left }
 }
 
 async function unfinished(
@@ -109,11 +122,11 @@ async function unfinished(
   when: string,
   troubles: readonly string[],
 ): Promise<AssertionError> {
-  const left = (await readEnqueued(holdfast)).filter((job) => names.includes(job.type))
+  const left = await readLeft(holdfast, names)
   const hints = troubles.slice(-3).map((trouble) => `the worker was told: ${trouble}`)
   if (left.some((job) => job.status === 'processing')) {
     hints.push('what stays in processing has a handler that does not end, or is held by a worker that is gone')
   }
-  const message = [`drain gives up ${when}; what is left:`, listJobs(left), ...hints].join('\n')
+  const message = [`drain gives up ${when}; what is left:`, listLeft(left), ...hints].join('\n')
   return new AssertionError({ message, stackStartFn: drain })
 }

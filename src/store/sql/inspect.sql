@@ -37,20 +37,39 @@ where status in ('awaiting_approval', 'scheduled', 'pending', 'processing', 'fai
 order by jobs.created_at, id limit $2::text::integer
 
 -- name: openWork
--- Whether any job of these types is running or could run now, and when the next one is due (null: none waits). What stands
--- before a gate that is paused, stopped or whose breaker is open could not.
-with asked as (select id from holdfast.types where name = any ($1::text[])), shut as (
-  select type_id, stopped_until from holdfast.gates
-  where paused_at is not null or breaker_hold = 'open' or (breaker_opened_at is not null and breaker_hold = 'auto')
-     or stopped_until > holdfast.now()
+-- Whether any job of these types is running or could run now, and when the next one is due or held back no more (null: none is
+-- but by people). What stands in the queue of a gate that has shut is moved before it by the next claim, so it counts as open.
+with asked as (select id, lane_id from holdfast.types where name = any ($1::text[])), gates as (
+  select g.*, g.breaker_opened_at is not null and g.breaker_hold = 'auto' as broken,
+         r.used >= g.rate_count as rated, r.first + holdfast.rate_window(g.rate_per) as rated_until
+  from holdfast.gates as g
+  left join lateral (
+    select count(*) as used, min(s.at) as first from holdfast.starts as s
+    where s.type_id = g.type_id and s.at > holdfast.now() - holdfast.rate_window(g.rate_per)
+  ) as r on g.rate_count is not null
+  where g.type_id in (select id from asked)
+), shut as (
+  select g.type_id, case when g.paused_at is not null or g.breaker_hold = 'open' then null
+    else greatest(case when g.stopped_until > holdfast.now() then g.stopped_until end,
+                  case when g.broken then g.breaker_probe_at end, case when g.rated then g.rated_until end) end as until
+  from gates as g
+  where g.paused_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()
+     or (g.broken and g.breaker_probe_at > holdfast.now()) or g.rated
+), before as (
+  select j.type_id, s.type_id is not null or coalesce(k.rests_until > holdfast.now(), false) as held,
+         greatest(s.until, case when k.rests_until > holdfast.now() then k.rests_until end) as until
+  from (select distinct type_id, concurrency_key from holdfast.gated where type_id in (select id from asked)) as j
+  left join shut as s on s.type_id = j.type_id
+  left join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.concurrency_key
+  where (s.type_id is null or s.until is not null) and k.paused_at is null
 )
-select exists (select from holdfast.queue where type_id in (select id from asked)
-                 and (lease_id is not null or type_id not in (select type_id from shut)))
-         or exists (select from holdfast.gated where type_id in (select id from asked) and type_id not in (select type_id from shut))
+select exists (select from holdfast.queue as q join holdfast.lanes as l on l.id = q.lane_id
+               where q.type_id in (select id from asked) and (q.lease_id is not null or l.enabled))
+         or exists (select from before as b join asked as t on t.id = b.type_id join holdfast.lanes as l on l.id = t.lane_id
+                    where not b.held and l.enabled)
          or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now()) as open,
        least((select min(due_at) from holdfast.waiting where type_id in (select id from asked) and due_at < 'infinity'),
-             (select min(s.stopped_until) from shut as s
-              where s.stopped_until > holdfast.now() and s.type_id in (select g.type_id from holdfast.gated as g)))::text as nextdue
+             (select min(b.until) from before as b where b.held))::text as nextdue
 
 -- name: countByStatus
 -- How many jobs stand where, by type. Scans what is kept: for a person's look, not for a poll every second.
@@ -126,6 +145,10 @@ order by n.id desc
 -- name: explainFacts
 -- Everything that decides when one job may run. Null: no such job is kept.
 select holdfast.explain_facts($1::text::uuid) as facts
+
+-- name: explainFactsOfMany
+-- The same of many jobs.
+select j.id::text as id, holdfast.explain_facts(j.id) as facts from unnest($1::uuid[]) as j (id)
 
 -- name: listJobs
 -- One page of jobs, newest first: their ids, and where the next page begins. Looks at no more than $9 of them.
