@@ -1,0 +1,130 @@
+import { defineType, Holdfast } from 'holdfast'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
+import { blockedOrDone } from '../support/blocked.js'
+import { by } from '../support/flow.js'
+
+/** Slots, holds and keys that disagree with the jobs they stand for are found, repaired and counted. */
+let queue: BareQueue
+let holdfast: Holdfast
+
+beforeEach(async () => {
+  queue = await makeBareQueue()
+  holdfast = new Holdfast({ connectionString: queue.url, connections: 2 })
+})
+
+afterEach(async () => {
+  await holdfast.close()
+  await queue.close()
+})
+
+const rows = async (text: string, values: unknown[] = []) => (await queue.client.query(text, values)).rows
+const drift = async () => (await rows('select what from holdfast.find_drift() order by what')).map(({ what }) => what)
+const repair = () => rows(`select * from holdfast.repair_drift(interval '0', 100) order by what`)
+const claimed = async (jobs: number) => (await rows(claim(jobs), [queue.lane, fromTheHead])).map(({ job_id }) => job_id)
+const settle = `select holdfast.settle_jobs(jobs, array_fill(id, array[cardinality(jobs)]), '{}', '{}', '{}', '{1,1,1}', '{0,0,0}', '{}', 1,
+  array[id]) from holdfast.leases`
+const promote = () => rows(`select * from holdfast.promote_due(100, '-infinity')`)
+
+/** Three jobs of a limited type with a key, in a lane with slots: two run, and one waits before its gate. */
+async function someRun(): Promise<void> {
+  await holdfast.flow.setLane('default', { slots: 5 }, by)
+  await holdfast.flow.limit('bare', { maxRunningPerKey: 2 })
+  for (let n = 0; n < 3; n++) await holdfast.enqueue('bare', {}, { concurrencyKey: 'a' })
+  await promote()
+  expect(await claimed(5)).toHaveLength(2)
+  await promote()
+}
+
+/** What is done behind everybody's back, what it is called, and how one sees that it was put right. */
+const wrongs: Record<string, [wrong: string, what: string[]]> = {
+  'a slot of a lane whose job is gone': [
+    `insert into holdfast.lane_slots select gen_random_uuid(), id from holdfast.lanes where name = 'default'`,
+    ['lane_slot_left'],
+  ],
+  'a job that runs without a slot of its lane': ['delete from holdfast.lane_slots', ['lane_slot_missing', 'lane_slot_missing']],
+  'a slot of a key whose job is gone': [
+    `insert into holdfast.held select gen_random_uuid(), id, 'b' from holdfast.types where name = 'bare'`,
+    ['held_left'],
+  ],
+  'a job that runs without a slot of its key': [
+    'delete from holdfast.held where job_id = (select min(job_id::text)::uuid from holdfast.held)',
+    ['held_missing', 'key_full'],
+  ],
+  'a slot that does not know that its job runs': ['update holdfast.held set lease_id = null', ['held_state', 'held_state']],
+  'a slot of another key': [
+    `update holdfast.held set concurrency_key = 'b' where job_id = (select min(job_id::text)::uuid from holdfast.held)`,
+    ['held_key', 'key_full'],
+  ],
+  'a lease that is gone': ['delete from holdfast.leases', ['lease_missing', 'lease_missing']],
+  'a key that is full and is not': [
+    `insert into holdfast.keys (type_id, concurrency_key, full_now) select id, 'c', true from holdfast.types where name = 'bare'`,
+    ['key_full'],
+  ],
+  'a key that nobody would look at': ['update holdfast.keys set active = false', ['key_idle']],
+}
+
+describe.each(Object.entries(wrongs))('%s', (_, [wrong, what]) => {
+  test('is found, repaired and counted, and the jobs go on', async () => {
+    await someRun()
+    expect(await drift()).toEqual([])
+    expect(await repair()).toEqual([])
+    await queue.client.query(wrong)
+    expect(await drift()).toEqual(what)
+    const repairs = await repair()
+    expect(repairs.flatMap(({ what, repaired }) => Array(repaired).fill(what))).toEqual(what)
+    expect(await drift()).toEqual([])
+    expect(await rows('select what, total::int as repaired from holdfast.drift_repairs order by what')).toEqual(repairs)
+    await rows('select from holdfast.rescue_leases(100, 1000)')
+    for (let n = 0; n < 3; n++) {
+      await queue.client.query(settle)
+      await promote()
+      await claimed(5)
+    }
+    expect(await rows('select from holdfast.queue union all select from holdfast.gated')).toEqual([])
+    expect(await rows('select job_id from holdfast.held union all select job_id from holdfast.lane_slots')).toEqual([])
+    expect(await drift()).toEqual([])
+  })
+})
+
+test('a job that waits for another which has ended is started', async () => {
+  const unique = defineType({ type: 'unique', unique: { onConflict: 'one_more' } })
+  await holdfast.types.ensure([unique])
+  await holdfast.enqueue(unique, {})
+  await claimed(1)
+  await holdfast.enqueue(unique, {})
+  expect(await rows('select from holdfast.following')).toHaveLength(1)
+  expect(await drift()).toEqual([])
+  await queue.client.query('delete from holdfast.queue')
+  expect(await drift()).toEqual(['leader_missing'])
+  expect(await repair()).toEqual([{ what: 'leader_missing', repaired: 1 }])
+  expect(await rows('select from holdfast.waiting')).toHaveLength(1)
+})
+
+test('a slot that a claim takes while the repair waits for it is not freed', async () => {
+  await holdfast.flow.setLane('default', { slots: 5 }, by)
+  await queue.fill(1)
+  await queue.client.query('insert into holdfast.lane_slots select job_id, lane_id from holdfast.queue')
+  const claimer = await queue.connect()
+  await claimer.query('begin')
+  expect((await claimer.query(claim(1), [queue.lane, fromTheHead])).rowCount).toBe(1)
+  expect(await drift()).toEqual(['lane_slot_left'])
+  const mender = await queue.connect()
+  const repairing = mender.query(`select * from holdfast.repair_drift(interval '0', 100)`)
+  await blockedOrDone(queue.client, repairing)
+  await claimer.query('commit')
+  expect((await repairing).rows).toEqual([])
+  expect(await rows('select from holdfast.lane_slots')).toHaveLength(1)
+})
+
+test('it walks through everything a piece at a time, begins again at the end, and rests in between', async () => {
+  await holdfast.flow.setLane('default', { slots: 100 }, by)
+  await queue.fill(25)
+  await claimed(25)
+  await queue.client.query('delete from holdfast.lane_slots')
+  const piece = async () => (await rows(`select * from holdfast.repair_drift(interval '0', 10)`))[0]?.repaired ?? 0
+  expect([await piece(), await piece(), await piece(), await piece()]).toEqual([10, 10, 5, 0])
+  expect(await rows(`select * from holdfast.repair_drift(interval '1 minute', 10)`)).toEqual([])
+  await queue.client.query('delete from holdfast.lane_slots')
+  expect(await rows(`select * from holdfast.repair_drift(interval '1 minute', 10)`)).toEqual([])
+})
