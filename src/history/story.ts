@@ -51,7 +51,8 @@ export interface LogLine {
 }
 
 export interface Change {
-  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
+  /** `replace` and `debounce`: a unique enqueue gave the job another body. Of these the last twenty are kept. */
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'replace' | 'debounce'
   by: string
   why: string | null
   before: Record<string, unknown>

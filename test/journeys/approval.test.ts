@@ -234,7 +234,16 @@ describe('asking for approval', () => {
       onDeadline: 'approve',
       deadline: expect.any(Date),
     })
-    for (const approval of [false, 7, { quorum: 0 }, { deadline: '-1 s' }, { on_deadline: 'x' }, { quorumm: 1 }]) {
+    for (const approval of [
+      false,
+      7,
+      { quorum: 0 },
+      { deadline: '-1 s' },
+      { deadline: 'infinity' },
+      { deadline: '6 years' },
+      { on_deadline: 'x' },
+      { quorumm: 1 },
+    ]) {
       await expect(sql.query(enqueue, [{ approval }])).rejects.toMatchObject({ code: 'HF002' })
     }
   })

@@ -95,6 +95,8 @@ create table holdfast.bodies (
   run_at           timestamptz,
   idempotency_key  text,
   concurrency_key  text,
+  -- The unique key it was created under, as in uniques; null for most. A replay takes that key again.
+  unique_key       text,
   -- The service that enqueued it over HTTP. The statement that stores the job names it (holdfast.owned); null: nobody did.
   owner            text default nullif(current_setting('holdfast.owner', true), ''),
   -- The span that asked for the job, as in the W3C header of that name. Null for most: nobody traces, and it takes no room.

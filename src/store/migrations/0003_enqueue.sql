@@ -71,6 +71,7 @@ declare
   v_plain boolean;
   v_encrypted boolean;
   v_met record;
+  v_unique_keys text[];
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
@@ -114,6 +115,7 @@ begin
                                           p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
     loop
       v_taken[v_met.place] := v_met.stored;
+      v_unique_keys[v_met.place] := v_met.key;
       p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
       if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
         update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
@@ -129,21 +131,21 @@ begin
 
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.traceparent,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals, p_traces)
+                v_taken, p_approvals, p_traces, v_unique_keys)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               traceparent, place)
+                               traceparent, unique_key, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -266,35 +268,4 @@ begin
     raise exception 'only % of % jobs could be stored', least(v_stored, v_queued), cardinality(p_ids) using errcode = 'XX000';
   end if;
   perform holdfast.wake_lanes(array(select distinct unnest(v_lane_ids)), p_wake_always);
-end $$;
-
--- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them.
--- Goes in key order. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.
--- Row by row: only jobs with a key pay for it.
-create function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[])
-returns table (place integer, job_id uuid) language plpgsql
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_job record;
-begin
-  for v_job in
-    select a.place, a.id, a.key, t.id as type_id
-    from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, place)
-    join holdfast.types as t on t.name = a.type
-    where a.key is not null
-    order by t.id, a.key collate "C", a.place
-  loop
-    place := v_job.place;
-    job_id := null;
-    while job_id is null loop
-      insert into holdfast.idempotency_keys (type_id, key, job_id) values (v_job.type_id, v_job.key, v_job.id)
-      on conflict do nothing;
-      exit when found;
-      select k.job_id into job_id from holdfast.idempotency_keys as k where k.type_id = v_job.type_id and k.key = v_job.key;
-    end loop;
-    if job_id is not null then
-      return next;
-    end if;
-  end loop;
 end $$;

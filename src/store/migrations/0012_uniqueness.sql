@@ -21,6 +21,7 @@ declare
   v_field text;
   v_value jsonb;
   v_wrong text;
+  v_longest constant interval := interval '1825 days';
 begin
   if p_given is null or p_given = 'false' then
     return v_read;
@@ -42,9 +43,16 @@ begin
     raise exception 'unique.states must be a list' using errcode = 'HF002';
   end if;
   v_read.policy := coalesce(p_given ->> 'on_conflict', 'reject');
-  v_read.period := p_given ->> 'period';
-  v_read.delay := p_given ->> 'delay';
-  v_read.max_wait := p_given ->> 'max_wait';
+  begin
+    v_wrong := 'period';
+    v_read.period := p_given ->> v_wrong;
+    v_wrong := 'delay';
+    v_read.delay := p_given ->> v_wrong;
+    v_wrong := 'max_wait';
+    v_read.max_wait := p_given ->> v_wrong;
+  exception when data_exception then
+    raise exception 'unique.% cannot be %: %', v_wrong, p_given -> v_wrong, sqlerrm using errcode = 'HF002';
+  end;
   v_read.states := case when p_given ? 'states' then array(select jsonb_array_elements_text(p_given -> 'states'))
                         when v_read.policy in ('replace', 'debounce') then v_waits else v_waits || 'processing'::text end;
   v_wrong := case
@@ -55,6 +63,11 @@ begin
     when p_given ? 'key' and p_given ? 'by' then 'key and by exclude each other'
     when p_given ? 'key' and length(p_given ->> 'key') not between 1 and 500 then 'key must have 1 to 500 characters'
     when v_read.period <= interval '0' or v_read.delay <= interval '0' then 'period and delay must be longer than nothing'
+    when v_read.period > v_longest or v_read.delay > v_longest or v_read.max_wait > v_longest
+      then 'period, delay and max_wait must be at most five years (1825 days)'
+    -- A bare number is seconds to PostgreSQL and milliseconds to the SDK, so it is nobody's.
+    when exists (select from unnest('{period,delay,max_wait}'::text[]) as k where p_given ->> k ~ '^[-+ \d.]*$')
+      then 'period, delay and max_wait must have a unit, such as "5 minutes" or "90s"'
     when v_read.period is not null and v_read.policy in ('debounce', 'one_more')
       then format('period has no meaning for %s', v_read.policy)
     when v_read.policy = 'debounce' and v_read.delay is null then 'debounce needs a delay'
@@ -87,14 +100,14 @@ begin
 end $$;
 
 -- Takes the unique keys that are free, and decides what becomes of the jobs whose key is not. The arrays are those of
--- enqueue_jobs. stored: nothing is left to be written for this job. delay_ms: it is to be created with that delay.
+-- enqueue_jobs. stored: nothing is left to be written for this job. delay_ms and key: it is to be created with them.
 -- Goes in key order, so that two calls with the same keys cannot deadlock. A key whose first transaction is still open
 -- is waited for, and taken if that transaction rolls back. Row by row: only unique jobs pay for it.
 create function holdfast.take_uniques(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[], p_approvals jsonb[],
   p_uniques text[], p_taken boolean[], p_wake_always boolean
-) returns table (place integer, job_id uuid, what text, stored boolean, delay_ms double precision)
+) returns table (place integer, job_id uuid, what text, stored boolean, delay_ms double precision, key text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
 as $$
@@ -103,7 +116,6 @@ declare
   v_ms constant interval := interval '1 millisecond';
   v_job record;
   v_taken holdfast.uniques;
-  v_new boolean;
 begin
   for v_job in
     select a.place, a.id, a.type, a.payload, a.idempotency_key, a.concurrency_key, a.priority as asked_priority,
@@ -129,19 +141,13 @@ begin
     what := 'created';
     stored := false;
     delay_ms := extract(epoch from v_job.delay) * 1000;
-    loop
-      insert into holdfast.uniques (type_id, key, job_id, taken_at, kept_until)
-      values (v_job.type_id, v_job.key, v_job.id, v_now, v_now + coalesce(v_job.period, interval '0')) on conflict do nothing;
-      v_new := found;
-      exit when v_new;
-      select * into v_taken from holdfast.uniques as u where u.type_id = v_job.type_id and u.key = v_job.key for update;
-      exit when found;
-    end loop;
-    if not v_new then
+    key := v_job.key;
+    v_taken := holdfast.take_unique(v_job.type_id, v_job.key, v_job.id, coalesce(v_job.period, interval '0'));
+    if v_taken.job_id is not null then
       select m.job_id, m.what into job_id, what from holdfast.meet_standing(
         v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
-        v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.due_at, v_job.lane_id,
-        p_wake_always) as m;
+        v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.approval, v_job.due_at,
+        v_job.lane_id, p_wake_always) as m;
     end if;
 
     if what = 'created' and v_job.repeated then
@@ -152,8 +158,8 @@ begin
         array[v_job.concurrency_key], true, true, p_wake_always, array[v_job.asked_approval], array['false']);
       stored := true;
     elsif what = 'queued_behind' then
-      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, payload)
-      values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key,
+      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, unique_key, payload)
+      values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key, v_job.key,
               v_job.payload::json);
       if v_job.approval is not null then
         -- It is asked for when the job in front has ended.
@@ -168,109 +174,68 @@ begin
       update holdfast.idempotency_keys as k set job_id = take_uniques.job_id
       where k.type_id = v_job.type_id and k.key = v_job.idempotency_key;
     end if;
-    if stored and job_id = v_job.id and v_job.idempotency_key is not null then
-      update holdfast.bodies as b set idempotency_key = v_job.idempotency_key where b.id = v_job.id;
+    if stored and job_id = v_job.id and (what = 'created' or v_job.idempotency_key is not null) then
+      update holdfast.bodies as b set idempotency_key = v_job.idempotency_key, unique_key = v_job.key where b.id = v_job.id;
     end if;
     return next;
   end loop;
 end $$;
 
--- Decides what becomes of a job whose key was taken before, and does it, except for creating the job. Runs under the lock
--- of the key's row. What it decides by is what the standing job is now; where that job must stay so until this transaction
--- ends, it is locked, and where it has moved on meanwhile, it is looked at again.
-create function holdfast.meet_standing(
-  p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint,
-  p_max_attempts smallint, p_concurrency_key text, p_due timestamptz, p_lane smallint, p_wake_always boolean
-) returns table (job_id uuid, what text)
-language plpgsql as $$
+-- Takes a unique key for a job where it is free, and answers with nothing; or locks its row and answers with that. A key whose
+-- first transaction is still open is waited for. Only a sweep removes rows, so a second try finds the row or makes it.
+create function holdfast.take_unique(p_type integer, p_key text, p_job uuid, p_period interval) returns holdfast.uniques
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_first uuid;
-  v_next uuid;
-  v_first_is text;
-  v_next_is text;
-  v_target uuid;
-  v_held record;
-  v_ended constant text[] := '{completed,cancelled,dead,discarded}';
+  v_taken holdfast.uniques;
 begin
-  loop
-    v_first := p_taken.job_id;
-    v_next := p_taken.next_job_id;
-    v_first_is := holdfast.status_of(v_first);
-    v_next_is := holdfast.status_of(v_next);
-    if v_next is not null and coalesce(v_first_is, 'completed') = any (v_ended) then
-      v_first := v_next;
-      v_first_is := v_next_is;
-      v_next := null;
-    elsif coalesce(v_next_is, 'completed') = any (v_ended) then
-      v_next := null;
-    end if;
-    if v_next is null then
-      v_next_is := null;
-    end if;
-
-    if p_unique.policy in ('reject', 'existing') then
-      job_id := case when v_first_is = any (p_unique.states) then v_first when v_next_is = any (p_unique.states) then v_next
-                     when p_taken.taken_at + p_unique.period > v_now then coalesce(v_next, v_first) end;
-      if job_id is not null and p_unique.policy = 'reject' then
-        raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = job_id::text;
-      end if;
-      what := 'existing';
-      exit;
-    elsif p_unique.policy = 'one_more' and v_next_is is null and v_first_is = 'processing' then
-      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
-      values (p_id, v_first, coalesce(p_due, v_now), p_taken.type_id, p_lane, p_priority);
-      update holdfast.uniques as u set job_id = v_first, next_job_id = p_id
-      where u.type_id = p_taken.type_id and u.key = p_taken.key;
-      job_id := p_id;
-      what := 'queued_behind';
-      return next;
-      return;
-    end if;
-
-    v_target := case when v_next_is = any (p_unique.states) then v_next when v_first_is = any (p_unique.states) then v_first end;
-    if v_target is null then
-      job_id := case when p_taken.taken_at + p_unique.period > v_now then v_first end;
-      what := 'existing';
-      exit;
-    end if;
-    if p_unique.policy = 'replace' and p_due > v_now then
-      -- It may have to give up its slot. The gate is locked before the job, as everywhere.
-      perform from holdfast.gates as g where g.type_id = p_taken.type_id for update;
-    end if;
-    select * into v_held from holdfast.hold_still(v_target);
+  for v_try in 1..100 loop
+    insert into holdfast.uniques (type_id, key, job_id, taken_at, kept_until)
+    values (p_type, p_key, p_job, v_now, v_now + p_period) on conflict do nothing;
     if found then
-      job_id := v_target;
-      if (p_unique.policy = 'one_more' and v_held.place <> 'following')
-         or (v_held.place <> 'following' and v_held.status <> 'awaiting_approval'
-             and exists (select from holdfast.approval_requests as r where r.job_id = v_target)) then
-        -- It starts after this transaction, so it is one more already; or people have approved what it is and nothing else.
-        what := 'existing';
-      else
-        what := case p_unique.policy when 'debounce' then 'debounced' else 'replaced' end;
-        perform holdfast.renew_job(
-          v_target, v_held.place, p_payload, p_priority, p_max_attempts, p_concurrency_key,
-          case when p_unique.policy <> 'debounce' then coalesce(p_due, v_now)
-               when v_held.place = 'waiting' and v_held.status = 'scheduled'
-                 then least(v_now + p_unique.delay, greatest(p_taken.taken_at + p_unique.max_wait, v_now)) end,
-          p_wake_always);
-      end if;
-      exit;
-    elsif p_unique.policy <> 'one_more' and holdfast.status_of(v_target) = any (p_unique.states)
-          and holdfast.status_of(v_target) = any (v_ended || 'processing'::text) then
-      -- It cannot be changed any more, and the caller counts it.
-      job_id := v_target;
-      what := 'existing';
-      exit;
+      return null;
+    end if;
+    select * into v_taken from holdfast.uniques as u where u.type_id = p_type and u.key = p_key for update;
+    if found then
+      return v_taken;
     end if;
   end loop;
+  raise exception 'a unique key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';
+end $$;
 
-  if job_id is null then
-    update holdfast.uniques as u
-    set job_id = p_id, next_job_id = null, taken_at = v_now, kept_until = v_now + coalesce(p_unique.period, interval '0')
-    where u.type_id = p_taken.type_id and u.key = p_taken.key;
-    job_id := p_id;
-    what := 'created';
-  end if;
-  return next;
+-- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them.
+-- Goes in key order. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.
+-- Row by row: only jobs with a key pay for it.
+create function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[])
+returns table (place integer, job_id uuid) language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_job record;
+begin
+  for v_job in
+    select a.place, a.id, a.key, t.id as type_id
+    from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, place)
+    join holdfast.types as t on t.name = a.type
+    where a.key is not null
+    order by t.id, a.key collate "C", a.place
+  loop
+    place := v_job.place;
+    job_id := null;
+    for v_try in 1..100 loop
+      insert into holdfast.idempotency_keys (type_id, key, job_id) values (v_job.type_id, v_job.key, v_job.id)
+      on conflict do nothing;
+      exit when found;
+      select k.job_id into job_id from holdfast.idempotency_keys as k where k.type_id = v_job.type_id and k.key = v_job.key;
+      exit when found;
+      if v_try = 100 then
+        raise exception 'an idempotency key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';
+      end if;
+    end loop;
+    if job_id is not null then
+      return next;
+    end if;
+  end loop;
 end $$;

@@ -1,4 +1,5 @@
--- Why: what becomes of a job that stands for a unique key: it is looked for, held still, given a new body, or followed.
+-- Why: what becomes of a job that stands for a unique key: it is looked for, held still, or followed. A new body is given to it
+-- by renew_job, with what approval asks for.
 -- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
 
 -- Where a job that has not ended stands, and its status. One statement, one snapshot: a job that is just moving from one
@@ -34,7 +35,7 @@ language plpgsql
 set enable_seqscan = off set jit = off
 as $$
 begin
-  loop
+  for v_look in 1..100 loop
     select w.place, w.status into place, status from holdfast.whereabouts(p_job) as w;
     if not found or status = 'processing' then
       return;
@@ -51,61 +52,111 @@ begin
     end if;
     -- It moved on between the two looks.
   end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_job using errcode = '40001', hint = 'Try again.';
 end $$;
 
--- Gives a job that waits, and is held still, a new body; and a new time, where p_due says one. It keeps its place in line
--- as long as it stays due: a key that is replaced again and again must run some time.
-create function holdfast.renew_job(
-  p_job uuid, p_place text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text,
-  p_due timestamptz, p_wake_always boolean
-) returns void
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
+-- Decides what becomes of a job whose key was taken before, and does it, except for creating the job. Runs under the lock
+-- of the key's row. What it decides by is what the standing job is now; where that job must stay so until this transaction
+-- ends, it is locked, and where it has moved on meanwhile, it is looked at again.
+-- Ten looks at most: the key is locked meanwhile, and a caller who tries again is better than one who holds it and looks.
+create function holdfast.meet_standing(
+  p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint,
+  p_max_attempts smallint, p_concurrency_key text, p_approval jsonb, p_due timestamptz, p_lane smallint, p_wake_always boolean
+) returns table (job_id uuid, what text)
+language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_lane smallint;
-  v_type integer;
-  v_attempt smallint;
-  v_pass smallint;
+  v_first uuid;
+  v_next uuid;
+  v_first_is text;
+  v_next_is text;
+  v_target uuid;
+  v_held record;
+  v_ended constant text[] := '{completed,cancelled,dead,discarded}';
+  -- For one_more, whether the job in front runs decides: what waits is one more already.
+  v_states constant text[] := case p_unique.policy when 'one_more' then array_remove(p_unique.states, 'processing') else p_unique.states end;
 begin
-  update holdfast.bodies as b
-  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key,
-      run_at = case when p_due > v_now then p_due when p_due is not null then null else b.run_at end
-  where b.id = p_job;
-  if p_place = 'following' then
-    update holdfast.following as f set priority = p_priority, due_at = coalesce(p_due, f.due_at) where f.job_id = p_job;
-  elsif p_place = 'waiting' then
-    -- Who has approved it so far has approved something else. The new time is for afterwards.
-    delete from holdfast.approvals as a using holdfast.waiting as w
-    where a.job_id = p_job and w.job_id = p_job and w.status = 'awaiting_approval';
-    update holdfast.approval_requests as r set run_at = p_due from holdfast.waiting as w
-    where r.job_id = p_job and w.job_id = p_job and w.status = 'awaiting_approval';
-    update holdfast.waiting as w
-    set priority = p_priority, due_at = case when w.status = 'awaiting_approval' then w.due_at else coalesce(p_due, w.due_at) end
-    where w.job_id = p_job
-    returning case when w.due_at < v_now + interval '12 seconds' then w.lane_id end into v_lane;
-    perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
-  elsif p_due > v_now then
-    with from_queue as (
-      delete from holdfast.queue as q where q.job_id = p_job returning q.type_id, q.lane_id, q.attempt, q.pass
-    ), from_gate as (
-      delete from holdfast.gated as g where g.job_id = p_job returning g.type_id, g.lane_id, g.attempt, 0::smallint
-    )
-    select * into v_type, v_lane, v_attempt, v_pass from (select * from from_queue union all select * from from_gate) as moved;
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    values (p_job, p_due, v_type, v_lane, p_priority, v_attempt, 'scheduled');
-    if v_pass > 0 then
-      perform holdfast.free_slots(array[p_job], array[p_job]);
+  for v_look in 1..10 loop
+    v_first := p_taken.job_id;
+    v_next := p_taken.next_job_id;
+    v_first_is := holdfast.status_of(v_first);
+    v_next_is := holdfast.status_of(v_next);
+    if v_next is not null and coalesce(v_first_is, 'completed') = any (v_ended) then
+      v_first := v_next;
+      v_first_is := v_next_is;
+      v_next := null;
+    elsif coalesce(v_next_is, 'completed') = any (v_ended) then
+      v_next := null;
     end if;
-  elsif p_place = 'queue' then
-    update holdfast.queue as q set priority = p_priority where q.job_id = p_job and q.priority <> p_priority;
-  else
-    update holdfast.gated as g
-    set priority = p_priority, rank = g.ready_at - p_priority * l.ageing, concurrency_key = coalesce(p_concurrency_key, '')
-    from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id returning g.type_id into v_type;
-    insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, coalesce(p_concurrency_key, ''));
+    if v_next is null then
+      v_next_is := null;
+    end if;
+
+    if p_unique.policy in ('reject', 'existing') then
+      job_id := case when v_first_is = any (v_states) then v_first when v_next_is = any (v_states) then v_next
+                     when p_taken.taken_at + p_unique.period > v_now then coalesce(v_next, v_first) end;
+      if job_id is not null and p_unique.policy = 'reject' then
+        raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = job_id::text;
+      end if;
+      what := 'existing';
+      exit;
+    end if;
+    v_target := case when v_next_is = any (v_states) then v_next when v_first_is = any (v_states) then v_first end;
+    if p_unique.policy = 'one_more' and v_target is null and (v_first_is = 'processing' or v_next_is = 'processing') then
+      -- Where both run, as after a replay, behind the one that came last.
+      v_first := case when v_next_is = 'processing' then v_next else v_first end;
+      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
+      values (p_id, v_first, coalesce(p_due, v_now), p_taken.type_id, p_lane, p_priority);
+      update holdfast.uniques as u set job_id = v_first, next_job_id = p_id
+      where u.type_id = p_taken.type_id and u.key = p_taken.key;
+      job_id := p_id;
+      what := 'queued_behind';
+      return next;
+      return;
+    end if;
+    if v_target is null then
+      job_id := case when p_taken.taken_at + p_unique.period > v_now then v_first end;
+      what := 'existing';
+      exit;
+    end if;
+    select * into v_held from holdfast.hold_still(v_target);
+    if found and v_held.status = any (v_states) then
+      job_id := v_target;
+      if p_unique.policy = 'one_more' and v_held.place <> 'following' then
+        -- It starts after this transaction, so it is one more already.
+        what := 'existing';
+      else
+        what := case p_unique.policy when 'debounce' then 'debounced' else 'replaced' end;
+        perform holdfast.renew_job(
+          v_target, case p_unique.policy when 'debounce' then 'debounce' else 'replace' end, v_held.place, p_payload, p_priority,
+          p_max_attempts, p_concurrency_key, p_approval,
+          case when p_unique.policy <> 'debounce' then coalesce(p_due, v_now)
+               when v_held.place = 'waiting' and v_held.status in ('scheduled', 'awaiting_approval')
+                 then least(v_now + p_unique.delay,
+                            case when p_unique.max_wait is not null then greatest(p_taken.taken_at + p_unique.max_wait, v_now) end) end,
+          p_wake_always);
+      end if;
+      exit;
+    elsif p_unique.policy <> 'one_more' and holdfast.status_of(v_target) = any (v_states)
+          and holdfast.status_of(v_target) = any (v_ended || 'processing'::text) then
+      -- It cannot be changed any more, and the caller counts it.
+      job_id := v_target;
+      what := 'existing';
+      exit;
+    elsif v_look = 10 then
+      raise exception 'job %, which stands for this unique key, moved on ten times while it was looked at', v_target
+        using errcode = '40001', hint = 'Try again.';
+    end if;
+  end loop;
+
+  if job_id is null then
+    update holdfast.uniques as u
+    set job_id = p_id, next_job_id = null, taken_at = v_now, kept_until = v_now + coalesce(p_unique.period, interval '0')
+    where u.type_id = p_taken.type_id and u.key = p_taken.key;
+    job_id := p_id;
+    what := 'created';
   end if;
+  return next;
 end $$;
 
 -- Makes the jobs due that wait behind these, where these have ended; a job that waits for its next attempt has not.
@@ -137,7 +188,7 @@ begin
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
     select f.job_id, case when r.job_id is null then greatest(f.due_at, v_now) else coalesce(r.deadline, 'infinity') end,
            f.type_id, f.lane_id, f.priority, 1, case when r.job_id is null then 'scheduled' else 'awaiting_approval' end
-    from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id
+    from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id and not holdfast.is_approved(f.job_id)
   )
   select array_agg(distinct f.lane_id) into v_lanes from freed as f;
   perform holdfast.wake_lanes(v_lanes, true);

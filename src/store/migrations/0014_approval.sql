@@ -43,8 +43,8 @@ begin
   if v_quorum not between 1 and 100 then
     raise exception 'approval.quorum is %; it must lie between 1 and 100', v_quorum using errcode = 'HF002';
   end if;
-  if v_deadline <= interval '0' then
-    raise exception 'approval.deadline is %; it must be positive', v_deadline using errcode = 'HF002';
+  if v_deadline <= interval '0' or v_deadline > interval '1825 days' then
+    raise exception 'approval.deadline is %; it must be positive and at most five years (1825 days)', v_deadline using errcode = 'HF002';
   end if;
   if coalesce(p_asked ->> 'on_deadline', 'cancel') not in ('cancel', 'approve') then
     raise exception 'approval.on_deadline is "%"; it is cancel or approve', p_asked ->> 'on_deadline' using errcode = 'HF002';
@@ -62,6 +62,46 @@ create function holdfast.approval_rule(p_type jsonb, p_asked jsonb) returns json
     'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
   )) end
 $$;
+
+-- Whether enough people have approved a job, or its deadline has. Also where it needs nobody's word.
+create function holdfast.is_approved(p_job uuid) returns boolean language plpgsql stable as $$
+begin
+  return not exists (
+    select from holdfast.approval_requests as r where r.job_id = p_job and r.quorum > (
+      select count(*) from holdfast.approvals as a where a.job_id = p_job and a.verdict = 'approve'))
+    or exists (select from holdfast.approvals as a where a.job_id = p_job and a.actor = 'holdfast' and a.verdict = 'approve');
+end $$;
+
+-- Asks for approval of a job that was given another payload: who has approved it so far has approved something else. What was
+-- asked for it before and what the newcomer asks for hold both, the stricter in each respect. Where the payload is the same and
+-- nothing stricter is asked, verdicts stand. Returns whether the job has to wait for people (again).
+create function holdfast.ask_again(p_job uuid, p_same boolean, p_asked jsonb, p_run_at timestamptz) returns boolean
+language plpgsql as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_old holdfast.approval_requests;
+  v_rule jsonb;
+begin
+  select * into v_old from holdfast.approval_requests as r where r.job_id = p_job;
+  v_rule := holdfast.approval_rule(
+    case when found then jsonb_build_object('quorum', v_old.quorum, 'on_deadline', v_old.on_deadline) end, p_asked);
+  if v_rule is null then
+    return false;
+  elsif p_same and v_old.quorum >= (v_rule ->> 'quorum')::smallint and v_old.on_deadline = v_rule ->> 'on_deadline' then
+    update holdfast.approval_requests as r set run_at = p_run_at where r.job_id = p_job;
+    return false;
+  end if;
+  delete from holdfast.approvals as a where a.job_id = p_job;
+  insert into holdfast.approval_requests as r (job_id, quorum, deadline, on_deadline, run_at)
+  -- Where the newcomer names no deadline, one that cancels is kept. One that approves is not: nobody has seen this payload.
+  values (p_job, (v_rule ->> 'quorum')::smallint,
+          coalesce(v_now + (p_asked ->> 'deadline_ms')::double precision * interval '1 millisecond',
+                   case when v_rule ->> 'on_deadline' = 'cancel' and v_old.deadline > v_now then v_old.deadline end),
+          v_rule ->> 'on_deadline', p_run_at)
+  on conflict (job_id) do update
+    set quorum = excluded.quorum, deadline = excluded.deadline, on_deadline = excluded.on_deadline, run_at = excluded.run_at;
+  return true;
+end $$;
 
 -- Lets jobs go that have been approved: to the time they were to run at, or where they belong now.
 create function holdfast.release_approved(p_jobs uuid[]) returns void language plpgsql as $$
@@ -121,9 +161,10 @@ declare
 begin
   job_id := p_job;
   done := false;
-  select r.* into v_request from holdfast.approval_requests as r where r.job_id = p_job;
   select w.due_at, w.status into v_due, was from holdfast.waiting as w
   where w.job_id = p_job and w.status = 'awaiting_approval' for update;
+  -- Read under the lock: whoever replaces the job may ask for more.
+  select r.* into v_request from holdfast.approval_requests as r where r.job_id = p_job;
   if v_due <= holdfast.now() then
     perform holdfast.apply_deadlines(array[p_job]);
     because := format('its deadline was %s', v_due);

@@ -20,7 +20,7 @@ begin
     return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
     return;
   end if;
-  loop
+  for v_look in 1..100 loop
     return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = p_jobs[1] for update;
     if found then return; end if;
     return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = p_jobs[1] for update;
@@ -37,6 +37,7 @@ begin
       return;
     end if;
   end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001', hint = 'Try again.';
 end $$;
 
 -- The answer for a job that is not live.

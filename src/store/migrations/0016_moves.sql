@@ -38,6 +38,109 @@ begin
   perform holdfast.wake_lanes(v_lanes, true);
 end $$;
 
+-- Writes into a job's story that a unique enqueue has replaced it: by whom, what it was, and which replacement this is. Of these
+-- the last twenty are kept: a job that is debounced a million times must not have a story of a million payloads.
+create function holdfast.tell_replaced(
+  p_was holdfast.bodies, p_move text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text,
+  p_run_at timestamptz
+) returns void
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_before jsonb;
+  v_after jsonb;
+  v_times integer := 1 + coalesce((
+    select (m.after ->> 'replacements')::integer from holdfast.moves as m
+    where m.job_id = p_was.id and m.move in ('replace', 'debounce') order by m.at desc limit 1), 0);
+begin
+  select coalesce(jsonb_object_agg(c.field, c.was), '{}'), coalesce(jsonb_object_agg(c.field, c.becomes), '{}') into v_before, v_after
+  from (values ('priority', to_jsonb(p_was.priority), to_jsonb(p_priority)),
+               ('max_attempts', to_jsonb(p_was.max_attempts), to_jsonb(p_max_attempts)),
+               ('concurrency_key', to_jsonb(p_was.concurrency_key), to_jsonb(p_concurrency_key)),
+               ('due_at', to_jsonb(p_was.run_at), to_jsonb(p_run_at))) as c (field, was, becomes)
+  where c.was is distinct from c.becomes;
+  insert into holdfast.moves (job_id, at, move, actor, before, after)
+  values (p_was.id, holdfast.now(), p_move, coalesce(nullif(current_setting('holdfast.owner', true), ''), session_user),
+          v_before || jsonb_strip_nulls(jsonb_build_object(
+            'payload', case when p_was.payload::text <> p_payload then p_was.payload::text end,
+            'approved_by', (select jsonb_agg(a.actor order by a.at) from holdfast.approvals as a
+                            where a.job_id = p_was.id and a.verdict = 'approve'))),
+          v_after || jsonb_build_object('replacements', v_times));
+  if v_times > 20 then
+    delete from holdfast.moves as m where m.job_id = p_was.id and m.move in ('replace', 'debounce')
+      and (m.after ->> 'replacements')::integer <= v_times - 20;
+  end if;
+end $$;
+
+-- Gives a job that waits, and is held still, a new body; and a new time, where p_due says one. It keeps its place in line
+-- as long as it stays due: a key that is replaced again and again must run some time. p_approval: what the newcomer asks for.
+-- Takes no gate's lock: a slot is given back by deleting its row, which can only make room, and whoever admits next sees it.
+-- With the lock a producer's open transaction would hold up every settle of the type.
+create function holdfast.renew_job(
+  p_job uuid, p_move text, p_place text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text,
+  p_approval jsonb, p_due timestamptz, p_wake_always boolean
+) returns void
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_was holdfast.bodies;
+  v_run_at timestamptz;
+  v_asks boolean;
+  v_due timestamptz := p_due;
+  v_lane smallint;
+begin
+  select * into v_was from holdfast.bodies as b where b.id = p_job;
+  v_run_at := case when p_due is null then v_was.run_at when p_due > v_now then p_due end;
+  perform holdfast.tell_replaced(v_was, p_move, p_payload, p_priority, p_max_attempts, p_concurrency_key, v_run_at);
+  v_asks := holdfast.ask_again(p_job, v_was.payload::text = p_payload, p_approval, v_run_at);
+  if v_asks then
+    v_due := coalesce((select r.deadline from holdfast.approval_requests as r where r.job_id = p_job), 'infinity');
+  end if;
+  update holdfast.bodies as b
+  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key, run_at = v_run_at
+  where b.id = p_job;
+  if p_place = 'following' then
+    update holdfast.following as f set priority = p_priority, due_at = coalesce(p_due, f.due_at) where f.job_id = p_job;
+  elsif p_place = 'waiting' then
+    update holdfast.waiting as w
+    set priority = p_priority, status = case when v_asks then 'awaiting_approval' else w.status end,
+        due_at = case when not v_asks and w.status = 'awaiting_approval' then w.due_at else coalesce(v_due, w.due_at) end
+    where w.job_id = p_job
+    returning case when w.due_at < v_now + interval '12 seconds' then w.lane_id end into v_lane;
+  elsif v_asks or p_due > v_now then
+    with ungated as (
+      delete from holdfast.gated as g where g.job_id = p_job returning g.type_id, g.lane_id, g.attempt
+    )
+    insert into holdfast.waiting as w (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select p_job, v_due, stood.type_id, stood.lane_id, p_priority, stood.attempt, case when v_asks then 'awaiting_approval' else 'scheduled' end
+    from (select q.type_id, q.lane_id, q.attempt from holdfast.leave_queue(array[p_job]) as q union all select * from ungated) as stood
+    returning w.lane_id into v_lane;
+  elsif p_place = 'gated' then
+    update holdfast.gated as g
+    set priority = p_priority, rank = g.ready_at - p_priority * l.ageing, concurrency_key = coalesce(p_concurrency_key, '')
+    from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id;
+    insert into holdfast.arrivals (type_id, concurrency_key) values (v_was.type_id, coalesce(p_concurrency_key, ''));
+  elsif v_was.concurrency_key is distinct from p_concurrency_key
+        and exists (select from holdfast.queue as q where q.job_id = p_job and q.pass > 0) then
+    -- Its slot is one of the old key. Of the new one it has none, so it goes back and is admitted like the others.
+    with back as (
+      insert into holdfast.gated as g (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select p_job, q.ready_at - p_priority * l.ageing, q.ready_at, q.type_id, q.lane_id, p_priority, q.attempt, coalesce(p_concurrency_key, '')
+      from holdfast.leave_queue(array[p_job]) as q join holdfast.lanes as l on l.id = q.lane_id
+      returning g.type_id, g.concurrency_key, g.lane_id
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key) select b.type_id, b.concurrency_key from back as b
+    )
+    select b.lane_id into v_lane from back as b;
+  else
+    update holdfast.queue as q set priority = p_priority where q.job_id = p_job and q.priority <> p_priority;
+  end if;
+  perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
+end $$;
+
 -- Gives jobs that do not run another priority. In the queue a job keeps its place in line: among those of its new priority
 -- it stands by its age. Workers that have read past that place find it with their next read from the head.
 create function holdfast.set_priority(p_jobs uuid[], p_priority smallint, p_by text, p_why text) returns setof holdfast.moved

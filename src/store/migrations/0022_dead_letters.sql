@@ -4,7 +4,7 @@
 -- Old workers: do not replay; what was replayed runs on them like any other job. Back: drop the functions and indexes.
 
 alter table holdfast.moves drop constraint move_is_known;
-alter table holdfast.moves add constraint move_is_known check (move in ('set_priority', 'reschedule', 'run_now', 'replay'));
+alter table holdfast.moves add constraint move_is_known check (move in ('set_priority', 'reschedule', 'run_now', 'replay', 'replace', 'debounce'));
 
 create index dead_letters_newest on holdfast.dead_letters (died_at, job_id);
 create index dead_letters_newest_of_type on holdfast.dead_letters (type_id, died_at, job_id);
@@ -19,7 +19,7 @@ begin
   if cardinality(p_jobs) > 1 then
     return array(select d.job_id from holdfast.dead_letters as d where d.job_id = any (p_jobs) order by d.job_id for update skip locked);
   end if;
-  loop
+  for v_look in 1..100 loop
     perform from holdfast.dead_letters as d where d.job_id = p_jobs[1] for update;
     if found then
       return p_jobs;
@@ -29,6 +29,39 @@ begin
       return '{}';
     end if;
   end loop;
+  raise exception 'the dead letter of job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001';
+end $$;
+
+-- Gives a job that is live again the unique key it was created under, and says behind which one it has to wait: the last one
+-- that lives and has that key now. Null: behind none. One that waits behind this very job is no reason to wait for it.
+create function holdfast.retake_unique(p_job uuid) returns uuid
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_body holdfast.bodies;
+  v_taken holdfast.uniques;
+  v_lead uuid;
+begin
+  select * into v_body from holdfast.bodies as b where b.id = p_job;
+  v_taken := holdfast.take_unique(v_body.type_id, v_body.unique_key, p_job, interval '0');
+  if v_taken.job_id is null then
+    return null;
+  end if;
+  v_lead := case when exists (select from holdfast.whereabouts(nullif(v_taken.next_job_id, p_job))) then v_taken.next_job_id
+                 when exists (select from holdfast.whereabouts(nullif(v_taken.job_id, p_job))) then v_taken.job_id end;
+  if exists (
+    with recursive ahead (job_id) as (
+      select f.follows from holdfast.following as f where f.job_id = v_lead
+      union
+      select f.follows from ahead as a join holdfast.following as f on f.job_id = a.job_id
+    )
+    select from ahead as a where a.job_id = p_job) then
+    return null;
+  end if;
+  update holdfast.uniques as u set job_id = coalesce(v_lead, p_job), next_job_id = case when v_lead is not null then p_job end
+  where u.type_id = v_taken.type_id and u.key = v_taken.key;
+  return v_lead;
 end $$;
 
 -- The answer for a job that is no dead letter, or no longer.
@@ -45,6 +78,7 @@ $$;
 -- job stands where a job of its type that was just enqueued would stand. The attempts that led to its death stay in history.
 -- p_payload: a new payload, for one job; what it was is kept as the exact text. A job that had to be approved was approved
 -- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint was about the old one too.
+-- A job whose unique key another one stands for now waits behind that one: two of one key do not run at once.
 -- p_confirmed: the sensitive types that are meant. Where one is not among them, nothing is moved.
 create function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text, p_confirmed text[] default '{}')
 returns setof holdfast.moved
@@ -59,6 +93,8 @@ declare
   v_moved holdfast.moved[];
   v_go uuid[];
   v_ask uuid[];
+  v_job uuid;
+  v_lead uuid;
 begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
@@ -110,6 +146,20 @@ begin
     delete from holdfast.approvals as a where a.job_id = any (v_ask);
     update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
+  -- In the order in which enqueues take keys. One by one: the first of two with one key is in front of the second.
+  for v_job in
+    select b.id from holdfast.bodies as b where b.id = any (v_dead) and b.unique_key is not null order by b.type_id, b.unique_key, b.id
+  loop
+    v_lead := holdfast.retake_unique(v_job);
+    if v_lead is not null then
+      with held_back as (
+        delete from holdfast.waiting as w where w.job_id = v_job returning w.type_id, w.lane_id, w.priority
+      )
+      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
+      select v_job, v_lead, v_now, h.type_id, h.lane_id, h.priority from held_back as h;
+      v_go := array_remove(v_go, v_job);
+    end if;
+  end loop;
   perform holdfast.make_ready(v_go);
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
     || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_by, p_why);

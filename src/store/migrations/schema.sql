@@ -140,6 +140,7 @@ table holdfast.bodies partition by RANGE (id)
   run_at           timestamp with time zone
   idempotency_key  text
   concurrency_key  text
+  unique_key       text
   owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
   traceparent      text
   payload          json not null
@@ -160,6 +161,7 @@ table holdfast.bodies_rest
   run_at           timestamp with time zone
   idempotency_key  text
   concurrency_key  text
+  unique_key       text
   owner            text default NULLIF(current_setting('holdfast.owner'::text, true), ''::text)
   traceparent      text
   payload          json not null
@@ -496,7 +498,7 @@ table holdfast.moves
   why              text
   before           jsonb not null
   after            jsonb not null
-  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text, 'replay'::text])))
+  constraint move_is_known CHECK ((move = ANY (ARRAY['set_priority'::text, 'reschedule'::text, 'run_now'::text, 'replay'::text, 'replace'::text, 'debounce'::text])))
   INDEX moves_of_job ON holdfast.moves USING btree (job_id, at)
 
 table holdfast.notes
@@ -936,6 +938,34 @@ function holdfast.approval_rule(p_type jsonb, p_asked jsonb)
     'on_deadline', case when 'cancel' in (p_type ->> 'on_deadline', p_asked ->> 'on_deadline') then 'cancel' else 'approve' end
   )) end
 
+function holdfast.ask_again(p_job uuid, p_same boolean, p_asked jsonb, p_run_at timestamp with time zone)
+  returns boolean, plpgsql, volatile, parallel unsafe
+declare
+  v_now timestamptz := holdfast.now();
+  v_old holdfast.approval_requests;
+  v_rule jsonb;
+begin
+  select * into v_old from holdfast.approval_requests as r where r.job_id = p_job;
+  v_rule := holdfast.approval_rule(
+    case when found then jsonb_build_object('quorum', v_old.quorum, 'on_deadline', v_old.on_deadline) end, p_asked);
+  if v_rule is null then
+    return false;
+  elsif p_same and v_old.quorum >= (v_rule ->> 'quorum')::smallint and v_old.on_deadline = v_rule ->> 'on_deadline' then
+    update holdfast.approval_requests as r set run_at = p_run_at where r.job_id = p_job;
+    return false;
+  end if;
+  delete from holdfast.approvals as a where a.job_id = p_job;
+  insert into holdfast.approval_requests as r (job_id, quorum, deadline, on_deadline, run_at)
+  -- Where the newcomer names no deadline, one that cancels is kept. One that approves is not: nobody has seen this payload.
+  values (p_job, (v_rule ->> 'quorum')::smallint,
+          coalesce(v_now + (p_asked ->> 'deadline_ms')::double precision * interval '1 millisecond',
+                   case when v_rule ->> 'on_deadline' = 'cancel' and v_old.deadline > v_now then v_old.deadline end),
+          v_rule ->> 'on_deadline', p_run_at)
+  on conflict (job_id) do update
+    set quorum = excluded.quorum, deadline = excluded.deadline, on_deadline = excluded.on_deadline, run_at = excluded.run_at;
+  return true;
+end 
+
 function holdfast.audit(p_action text, p_target text, p_before jsonb, p_after jsonb, p_by text, p_why text)
   returns void, plpgsql, volatile, parallel unsafe
 declare
@@ -1350,9 +1380,10 @@ declare
 begin
   job_id := p_job;
   done := false;
-  select r.* into v_request from holdfast.approval_requests as r where r.job_id = p_job;
   select w.due_at, w.status into v_due, was from holdfast.waiting as w
   where w.job_id = p_job and w.status = 'awaiting_approval' for update;
+  -- Read under the lock: whoever replaces the job may ask for more.
+  select r.* into v_request from holdfast.approval_requests as r where r.job_id = p_job;
   if v_due <= holdfast.now() then
     perform holdfast.apply_deadlines(array[p_job]);
     because := format('its deadline was %s', v_due);
@@ -1960,6 +1991,7 @@ declare
   v_plain boolean;
   v_encrypted boolean;
   v_met record;
+  v_unique_keys text[];
 begin
   v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
@@ -2003,6 +2035,7 @@ begin
                                           p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
     loop
       v_taken[v_met.place] := v_met.stored;
+      v_unique_keys[v_met.place] := v_met.key;
       p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
       if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
         update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
@@ -2018,21 +2051,21 @@ begin
 
   with asked as materialized (
     select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.traceparent,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals, p_traces)
+                v_taken, p_approvals, p_traces, v_unique_keys)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               traceparent, place)
+                               traceparent, unique_key, place)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, traceparent, payload::json
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -2344,7 +2377,7 @@ function holdfast.hold_still(p_job uuid)
   returns TABLE(place text, status text), plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, jit=off
 begin
-  loop
+  for v_look in 1..100 loop
     select w.place, w.status into place, status from holdfast.whereabouts(p_job) as w;
     if not found or status = 'processing' then
       return;
@@ -2361,6 +2394,7 @@ begin
     end if;
     -- It moved on between the two looks.
   end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_job using errcode = '40001', hint = 'Try again.';
 end 
 
 function holdfast.how_it_stands(p_job uuid, p_lease bigint, p_worker integer, p_outcome holdfast.outcome, OUT why text, OUT outcome holdfast.outcome, OUT attempt smallint, OUT ended_at timestamp with time zone)
@@ -2373,6 +2407,15 @@ begin
   from holdfast.history as h where h.job_id = p_job
   order by (h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease)) is true desc, h.ended_at desc limit 1;
   why := case when outcome = 'cancelled' then 'cancelled' when v_own and outcome = p_outcome then 'written' else 'lost' end;
+end 
+
+function holdfast.is_approved(p_job uuid)
+  returns boolean, plpgsql, stable, parallel unsafe
+begin
+  return not exists (
+    select from holdfast.approval_requests as r where r.job_id = p_job and r.quorum > (
+      select count(*) from holdfast.approvals as a where a.job_id = p_job and a.verdict = 'approve'))
+    or exists (select from holdfast.approvals as a where a.job_id = p_job and a.actor = 'holdfast' and a.verdict = 'approve');
 end 
 
 function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamp with time zone)
@@ -2594,7 +2637,7 @@ begin
   if cardinality(p_jobs) > 1 then
     return array(select d.job_id from holdfast.dead_letters as d where d.job_id = any (p_jobs) order by d.job_id for update skip locked);
   end if;
-  loop
+  for v_look in 1..100 loop
     perform from holdfast.dead_letters as d where d.job_id = p_jobs[1] for update;
     if found then
       return p_jobs;
@@ -2604,6 +2647,7 @@ begin
       return '{}';
     end if;
   end loop;
+  raise exception 'the dead letter of job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001';
 end 
 
 function holdfast.lock_gate(p_type integer)
@@ -2624,7 +2668,7 @@ begin
     return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
     return;
   end if;
-  loop
+  for v_look in 1..100 loop
     return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = p_jobs[1] for update;
     if found then return; end if;
     return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = p_jobs[1] for update;
@@ -2641,6 +2685,7 @@ begin
       return;
     end if;
   end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001', hint = 'Try again.';
 end 
 
 function holdfast.lock_startable(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer, p_gated integer, OUT rows tid[], OUT jobs uuid[], OUT last_seq bigint, OUT gated_left integer)
@@ -2841,7 +2886,7 @@ begin
   return extract(epoch from clock_timestamp() - v_begun) * 1000;
 end 
 
-function holdfast.meet_standing(p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_due timestamp with time zone, p_lane smallint, p_wake_always boolean)
+function holdfast.meet_standing(p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_approval jsonb, p_due timestamp with time zone, p_lane smallint, p_wake_always boolean)
   returns TABLE(job_id uuid, what text), plpgsql, volatile, parallel unsafe
 declare
   v_now timestamptz := holdfast.now();
@@ -2852,8 +2897,10 @@ declare
   v_target uuid;
   v_held record;
   v_ended constant text[] := '{completed,cancelled,dead,discarded}';
+  -- For one_more, whether the job in front runs decides: what waits is one more already.
+  v_states constant text[] := case p_unique.policy when 'one_more' then array_remove(p_unique.states, 'processing') else p_unique.states end;
 begin
-  loop
+  for v_look in 1..10 loop
     v_first := p_taken.job_id;
     v_next := p_taken.next_job_id;
     v_first_is := holdfast.status_of(v_first);
@@ -2870,14 +2917,18 @@ begin
     end if;
 
     if p_unique.policy in ('reject', 'existing') then
-      job_id := case when v_first_is = any (p_unique.states) then v_first when v_next_is = any (p_unique.states) then v_next
+      job_id := case when v_first_is = any (v_states) then v_first when v_next_is = any (v_states) then v_next
                      when p_taken.taken_at + p_unique.period > v_now then coalesce(v_next, v_first) end;
       if job_id is not null and p_unique.policy = 'reject' then
         raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = job_id::text;
       end if;
       what := 'existing';
       exit;
-    elsif p_unique.policy = 'one_more' and v_next_is is null and v_first_is = 'processing' then
+    end if;
+    v_target := case when v_next_is = any (v_states) then v_next when v_first_is = any (v_states) then v_first end;
+    if p_unique.policy = 'one_more' and v_target is null and (v_first_is = 'processing' or v_next_is = 'processing') then
+      -- Where both run, as after a replay, behind the one that came last.
+      v_first := case when v_next_is = 'processing' then v_next else v_first end;
       insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
       values (p_id, v_first, coalesce(p_due, v_now), p_taken.type_id, p_lane, p_priority);
       update holdfast.uniques as u set job_id = v_first, next_job_id = p_id
@@ -2887,41 +2938,38 @@ begin
       return next;
       return;
     end if;
-
-    v_target := case when v_next_is = any (p_unique.states) then v_next when v_first_is = any (p_unique.states) then v_first end;
     if v_target is null then
       job_id := case when p_taken.taken_at + p_unique.period > v_now then v_first end;
       what := 'existing';
       exit;
     end if;
-    if p_unique.policy = 'replace' and p_due > v_now then
-      -- It may have to give up its slot. The gate is locked before the job, as everywhere.
-      perform from holdfast.gates as g where g.type_id = p_taken.type_id for update;
-    end if;
     select * into v_held from holdfast.hold_still(v_target);
-    if found then
+    if found and v_held.status = any (v_states) then
       job_id := v_target;
-      if (p_unique.policy = 'one_more' and v_held.place <> 'following')
-         or (v_held.place <> 'following' and v_held.status <> 'awaiting_approval'
-             and exists (select from holdfast.approval_requests as r where r.job_id = v_target)) then
-        -- It starts after this transaction, so it is one more already; or people have approved what it is and nothing else.
+      if p_unique.policy = 'one_more' and v_held.place <> 'following' then
+        -- It starts after this transaction, so it is one more already.
         what := 'existing';
       else
         what := case p_unique.policy when 'debounce' then 'debounced' else 'replaced' end;
         perform holdfast.renew_job(
-          v_target, v_held.place, p_payload, p_priority, p_max_attempts, p_concurrency_key,
+          v_target, case p_unique.policy when 'debounce' then 'debounce' else 'replace' end, v_held.place, p_payload, p_priority,
+          p_max_attempts, p_concurrency_key, p_approval,
           case when p_unique.policy <> 'debounce' then coalesce(p_due, v_now)
-               when v_held.place = 'waiting' and v_held.status = 'scheduled'
-                 then least(v_now + p_unique.delay, greatest(p_taken.taken_at + p_unique.max_wait, v_now)) end,
+               when v_held.place = 'waiting' and v_held.status in ('scheduled', 'awaiting_approval')
+                 then least(v_now + p_unique.delay,
+                            case when p_unique.max_wait is not null then greatest(p_taken.taken_at + p_unique.max_wait, v_now) end) end,
           p_wake_always);
       end if;
       exit;
-    elsif p_unique.policy <> 'one_more' and holdfast.status_of(v_target) = any (p_unique.states)
+    elsif p_unique.policy <> 'one_more' and holdfast.status_of(v_target) = any (v_states)
           and holdfast.status_of(v_target) = any (v_ended || 'processing'::text) then
       -- It cannot be changed any more, and the caller counts it.
       job_id := v_target;
       what := 'existing';
       exit;
+    elsif v_look = 10 then
+      raise exception 'job %, which stands for this unique key, moved on ten times while it was looked at', v_target
+        using errcode = '40001', hint = 'Try again.';
     end if;
   end loop;
 
@@ -3311,8 +3359,8 @@ begin
   if v_quorum not between 1 and 100 then
     raise exception 'approval.quorum is %; it must lie between 1 and 100', v_quorum using errcode = 'HF002';
   end if;
-  if v_deadline <= interval '0' then
-    raise exception 'approval.deadline is %; it must be positive', v_deadline using errcode = 'HF002';
+  if v_deadline <= interval '0' or v_deadline > interval '1825 days' then
+    raise exception 'approval.deadline is %; it must be positive and at most five years (1825 days)', v_deadline using errcode = 'HF002';
   end if;
   if coalesce(p_asked ->> 'on_deadline', 'cancel') not in ('cancel', 'approve') then
     raise exception 'approval.on_deadline is "%"; it is cancel or approve', p_asked ->> 'on_deadline' using errcode = 'HF002';
@@ -3432,6 +3480,7 @@ declare
   v_field text;
   v_value jsonb;
   v_wrong text;
+  v_longest constant interval := interval '1825 days';
 begin
   if p_given is null or p_given = 'false' then
     return v_read;
@@ -3453,9 +3502,16 @@ begin
     raise exception 'unique.states must be a list' using errcode = 'HF002';
   end if;
   v_read.policy := coalesce(p_given ->> 'on_conflict', 'reject');
-  v_read.period := p_given ->> 'period';
-  v_read.delay := p_given ->> 'delay';
-  v_read.max_wait := p_given ->> 'max_wait';
+  begin
+    v_wrong := 'period';
+    v_read.period := p_given ->> v_wrong;
+    v_wrong := 'delay';
+    v_read.delay := p_given ->> v_wrong;
+    v_wrong := 'max_wait';
+    v_read.max_wait := p_given ->> v_wrong;
+  exception when data_exception then
+    raise exception 'unique.% cannot be %: %', v_wrong, p_given -> v_wrong, sqlerrm using errcode = 'HF002';
+  end;
   v_read.states := case when p_given ? 'states' then array(select jsonb_array_elements_text(p_given -> 'states'))
                         when v_read.policy in ('replace', 'debounce') then v_waits else v_waits || 'processing'::text end;
   v_wrong := case
@@ -3466,6 +3522,11 @@ begin
     when p_given ? 'key' and p_given ? 'by' then 'key and by exclude each other'
     when p_given ? 'key' and length(p_given ->> 'key') not between 1 and 500 then 'key must have 1 to 500 characters'
     when v_read.period <= interval '0' or v_read.delay <= interval '0' then 'period and delay must be longer than nothing'
+    when v_read.period > v_longest or v_read.delay > v_longest or v_read.max_wait > v_longest
+      then 'period, delay and max_wait must be at most five years (1825 days)'
+    -- A bare number is seconds to PostgreSQL and milliseconds to the SDK, so it is nobody's.
+    when exists (select from unnest('{period,delay,max_wait}'::text[]) as k where p_given ->> k ~ '^[-+ \d.]*$')
+      then 'period, delay and max_wait must have a unit, such as "5 minutes" or "90s"'
     when v_read.period is not null and v_read.policy in ('debounce', 'one_more')
       then format('period has no meaning for %s', v_read.policy)
     when v_read.policy = 'debounce' and v_read.delay is null then 'debounce needs a delay'
@@ -3532,53 +3593,64 @@ begin
   perform holdfast.make_ready(array(select j from unnest(p_jobs) as j where v_later is null or j <> all (v_later)));
 end 
 
-function holdfast.renew_job(p_job uuid, p_place text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_due timestamp with time zone, p_wake_always boolean)
+function holdfast.renew_job(p_job uuid, p_move text, p_place text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_approval jsonb, p_due timestamp with time zone, p_wake_always boolean)
   returns void, plpgsql, volatile, parallel unsafe
   set enable_seqscan=off, jit=off
 declare
   v_now timestamptz := holdfast.now();
+  v_was holdfast.bodies;
+  v_run_at timestamptz;
+  v_asks boolean;
+  v_due timestamptz := p_due;
   v_lane smallint;
-  v_type integer;
-  v_attempt smallint;
-  v_pass smallint;
 begin
+  select * into v_was from holdfast.bodies as b where b.id = p_job;
+  v_run_at := case when p_due is null then v_was.run_at when p_due > v_now then p_due end;
+  perform holdfast.tell_replaced(v_was, p_move, p_payload, p_priority, p_max_attempts, p_concurrency_key, v_run_at);
+  v_asks := holdfast.ask_again(p_job, v_was.payload::text = p_payload, p_approval, v_run_at);
+  if v_asks then
+    v_due := coalesce((select r.deadline from holdfast.approval_requests as r where r.job_id = p_job), 'infinity');
+  end if;
   update holdfast.bodies as b
-  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key,
-      run_at = case when p_due > v_now then p_due when p_due is not null then null else b.run_at end
+  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key, run_at = v_run_at
   where b.id = p_job;
   if p_place = 'following' then
     update holdfast.following as f set priority = p_priority, due_at = coalesce(p_due, f.due_at) where f.job_id = p_job;
   elsif p_place = 'waiting' then
-    -- Who has approved it so far has approved something else. The new time is for afterwards.
-    delete from holdfast.approvals as a using holdfast.waiting as w
-    where a.job_id = p_job and w.job_id = p_job and w.status = 'awaiting_approval';
-    update holdfast.approval_requests as r set run_at = p_due from holdfast.waiting as w
-    where r.job_id = p_job and w.job_id = p_job and w.status = 'awaiting_approval';
     update holdfast.waiting as w
-    set priority = p_priority, due_at = case when w.status = 'awaiting_approval' then w.due_at else coalesce(p_due, w.due_at) end
+    set priority = p_priority, status = case when v_asks then 'awaiting_approval' else w.status end,
+        due_at = case when not v_asks and w.status = 'awaiting_approval' then w.due_at else coalesce(v_due, w.due_at) end
     where w.job_id = p_job
     returning case when w.due_at < v_now + interval '12 seconds' then w.lane_id end into v_lane;
-    perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
-  elsif p_due > v_now then
-    with from_queue as (
-      delete from holdfast.queue as q where q.job_id = p_job returning q.type_id, q.lane_id, q.attempt, q.pass
-    ), from_gate as (
-      delete from holdfast.gated as g where g.job_id = p_job returning g.type_id, g.lane_id, g.attempt, 0::smallint
+  elsif v_asks or p_due > v_now then
+    with ungated as (
+      delete from holdfast.gated as g where g.job_id = p_job returning g.type_id, g.lane_id, g.attempt
     )
-    select * into v_type, v_lane, v_attempt, v_pass from (select * from from_queue union all select * from from_gate) as moved;
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    values (p_job, p_due, v_type, v_lane, p_priority, v_attempt, 'scheduled');
-    if v_pass > 0 then
-      perform holdfast.free_slots(array[p_job], array[p_job]);
-    end if;
-  elsif p_place = 'queue' then
-    update holdfast.queue as q set priority = p_priority where q.job_id = p_job and q.priority <> p_priority;
-  else
+    insert into holdfast.waiting as w (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select p_job, v_due, stood.type_id, stood.lane_id, p_priority, stood.attempt, case when v_asks then 'awaiting_approval' else 'scheduled' end
+    from (select q.type_id, q.lane_id, q.attempt from holdfast.leave_queue(array[p_job]) as q union all select * from ungated) as stood
+    returning w.lane_id into v_lane;
+  elsif p_place = 'gated' then
     update holdfast.gated as g
     set priority = p_priority, rank = g.ready_at - p_priority * l.ageing, concurrency_key = coalesce(p_concurrency_key, '')
-    from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id returning g.type_id into v_type;
-    insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, coalesce(p_concurrency_key, ''));
+    from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id;
+    insert into holdfast.arrivals (type_id, concurrency_key) values (v_was.type_id, coalesce(p_concurrency_key, ''));
+  elsif v_was.concurrency_key is distinct from p_concurrency_key
+        and exists (select from holdfast.queue as q where q.job_id = p_job and q.pass > 0) then
+    -- Its slot is one of the old key. Of the new one it has none, so it goes back and is admitted like the others.
+    with back as (
+      insert into holdfast.gated as g (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+      select p_job, q.ready_at - p_priority * l.ageing, q.ready_at, q.type_id, q.lane_id, p_priority, q.attempt, coalesce(p_concurrency_key, '')
+      from holdfast.leave_queue(array[p_job]) as q join holdfast.lanes as l on l.id = q.lane_id
+      returning g.type_id, g.concurrency_key, g.lane_id
+    ), arrived as (
+      insert into holdfast.arrivals (type_id, concurrency_key) select b.type_id, b.concurrency_key from back as b
+    )
+    select b.lane_id into v_lane from back as b;
+  else
+    update holdfast.queue as q set priority = p_priority where q.job_id = p_job and q.priority <> p_priority;
   end if;
+  perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
 end 
 
 function holdfast.repair_drift(p_every interval, p_limit integer)
@@ -3641,6 +3713,8 @@ declare
   v_moved holdfast.moved[];
   v_go uuid[];
   v_ask uuid[];
+  v_job uuid;
+  v_lead uuid;
 begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
@@ -3692,6 +3766,20 @@ begin
     delete from holdfast.approvals as a where a.job_id = any (v_ask);
     update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
+  -- In the order in which enqueues take keys. One by one: the first of two with one key is in front of the second.
+  for v_job in
+    select b.id from holdfast.bodies as b where b.id = any (v_dead) and b.unique_key is not null order by b.type_id, b.unique_key, b.id
+  loop
+    v_lead := holdfast.retake_unique(v_job);
+    if v_lead is not null then
+      with held_back as (
+        delete from holdfast.waiting as w where w.job_id = v_job returning w.type_id, w.lane_id, w.priority
+      )
+      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
+      select v_job, v_lead, v_now, h.type_id, h.lane_id, h.priority from held_back as h;
+      v_go := array_remove(v_go, v_job);
+    end if;
+  end loop;
   perform holdfast.make_ready(v_go);
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
     || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_by, p_why);
@@ -3815,6 +3903,35 @@ begin
   update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
   perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
   perform holdfast.review_gate(v_type);
+end 
+
+function holdfast.retake_unique(p_job uuid)
+  returns uuid, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_body holdfast.bodies;
+  v_taken holdfast.uniques;
+  v_lead uuid;
+begin
+  select * into v_body from holdfast.bodies as b where b.id = p_job;
+  v_taken := holdfast.take_unique(v_body.type_id, v_body.unique_key, p_job, interval '0');
+  if v_taken.job_id is null then
+    return null;
+  end if;
+  v_lead := case when exists (select from holdfast.whereabouts(nullif(v_taken.next_job_id, p_job))) then v_taken.next_job_id
+                 when exists (select from holdfast.whereabouts(nullif(v_taken.job_id, p_job))) then v_taken.job_id end;
+  if exists (
+    with recursive ahead (job_id) as (
+      select f.follows from holdfast.following as f where f.job_id = v_lead
+      union
+      select f.follows from ahead as a join holdfast.following as f on f.job_id = a.job_id
+    )
+    select from ahead as a where a.job_id = p_job) then
+    return null;
+  end if;
+  update holdfast.uniques as u set job_id = coalesce(v_lead, p_job), next_job_id = case when v_lead is not null then p_job end
+  where u.type_id = v_taken.type_id and u.key = v_taken.key;
+  return v_lead;
 end 
 
 function holdfast.review_gate(p_type integer)
@@ -4200,7 +4317,7 @@ begin
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
     select f.job_id, case when r.job_id is null then greatest(f.due_at, v_now) else coalesce(r.deadline, 'infinity') end,
            f.type_id, f.lane_id, f.priority, 1, case when r.job_id is null then 'scheduled' else 'awaiting_approval' end
-    from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id
+    from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id and not holdfast.is_approved(f.job_id)
   )
   select array_agg(distinct f.lane_id) into v_lanes from freed as f;
   perform holdfast.wake_lanes(v_lanes, true);
@@ -4335,11 +4452,15 @@ begin
   loop
     place := v_job.place;
     job_id := null;
-    while job_id is null loop
+    for v_try in 1..100 loop
       insert into holdfast.idempotency_keys (type_id, key, job_id) values (v_job.type_id, v_job.key, v_job.id)
       on conflict do nothing;
       exit when found;
       select k.job_id into job_id from holdfast.idempotency_keys as k where k.type_id = v_job.type_id and k.key = v_job.key;
+      exit when found;
+      if v_try = 100 then
+        raise exception 'an idempotency key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';
+      end if;
     end loop;
     if job_id is not null then
       return next;
@@ -4383,15 +4504,35 @@ begin
   on conflict (status) do update set total = e.total + excluded.total;
 end 
 
+function holdfast.take_unique(p_type integer, p_key text, p_job uuid, p_period interval)
+  returns holdfast.uniques, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_now timestamptz := holdfast.now();
+  v_taken holdfast.uniques;
+begin
+  for v_try in 1..100 loop
+    insert into holdfast.uniques (type_id, key, job_id, taken_at, kept_until)
+    values (p_type, p_key, p_job, v_now, v_now + p_period) on conflict do nothing;
+    if found then
+      return null;
+    end if;
+    select * into v_taken from holdfast.uniques as u where u.type_id = p_type and u.key = p_key for update;
+    if found then
+      return v_taken;
+    end if;
+  end loop;
+  raise exception 'a unique key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';
+end 
+
 function holdfast.take_uniques(p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_delays_ms double precision[], p_run_ats timestamp with time zone[], p_keys text[], p_concurrency_keys text[], p_approvals jsonb[], p_uniques text[], p_taken boolean[], p_wake_always boolean)
-  returns TABLE(place integer, job_id uuid, what text, stored boolean, delay_ms double precision), plpgsql, volatile, parallel unsafe
+  returns TABLE(place integer, job_id uuid, what text, stored boolean, delay_ms double precision, key text), plpgsql, volatile, parallel unsafe
   set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, jit=off
 declare
   v_now timestamptz := holdfast.now();
   v_ms constant interval := interval '1 millisecond';
   v_job record;
   v_taken holdfast.uniques;
-  v_new boolean;
 begin
   for v_job in
     select a.place, a.id, a.type, a.payload, a.idempotency_key, a.concurrency_key, a.priority as asked_priority,
@@ -4417,19 +4558,13 @@ begin
     what := 'created';
     stored := false;
     delay_ms := extract(epoch from v_job.delay) * 1000;
-    loop
-      insert into holdfast.uniques (type_id, key, job_id, taken_at, kept_until)
-      values (v_job.type_id, v_job.key, v_job.id, v_now, v_now + coalesce(v_job.period, interval '0')) on conflict do nothing;
-      v_new := found;
-      exit when v_new;
-      select * into v_taken from holdfast.uniques as u where u.type_id = v_job.type_id and u.key = v_job.key for update;
-      exit when found;
-    end loop;
-    if not v_new then
+    key := v_job.key;
+    v_taken := holdfast.take_unique(v_job.type_id, v_job.key, v_job.id, coalesce(v_job.period, interval '0'));
+    if v_taken.job_id is not null then
       select m.job_id, m.what into job_id, what from holdfast.meet_standing(
         v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
-        v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.due_at, v_job.lane_id,
-        p_wake_always) as m;
+        v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.approval, v_job.due_at,
+        v_job.lane_id, p_wake_always) as m;
     end if;
 
     if what = 'created' and v_job.repeated then
@@ -4440,8 +4575,8 @@ begin
         array[v_job.concurrency_key], true, true, p_wake_always, array[v_job.asked_approval], array['false']);
       stored := true;
     elsif what = 'queued_behind' then
-      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, payload)
-      values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key,
+      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, unique_key, payload)
+      values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key, v_job.key,
               v_job.payload::json);
       if v_job.approval is not null then
         -- It is asked for when the job in front has ended.
@@ -4456,8 +4591,8 @@ begin
       update holdfast.idempotency_keys as k set job_id = take_uniques.job_id
       where k.type_id = v_job.type_id and k.key = v_job.idempotency_key;
     end if;
-    if stored and job_id = v_job.id and v_job.idempotency_key is not null then
-      update holdfast.bodies as b set idempotency_key = v_job.idempotency_key where b.id = v_job.id;
+    if stored and job_id = v_job.id and (what = 'created' or v_job.idempotency_key is not null) then
+      update holdfast.bodies as b set idempotency_key = v_job.idempotency_key, unique_key = v_job.key where b.id = v_job.id;
     end if;
     return next;
   end loop;
@@ -4470,6 +4605,35 @@ function holdfast.tally_step(at timestamp with time zone)
 function holdfast.target_facts(p_target holdfast.alert_targets)
   returns jsonb, sql, immutable, parallel unsafe
   select jsonb_build_object('host', substring(p_target.url from '^https?://([^/?#]+)'), 'rules', p_target.rules)
+
+function holdfast.tell_replaced(p_was holdfast.bodies, p_move text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_run_at timestamp with time zone)
+  returns void, plpgsql, volatile, parallel unsafe
+  set enable_seqscan=off, jit=off
+declare
+  v_before jsonb;
+  v_after jsonb;
+  v_times integer := 1 + coalesce((
+    select (m.after ->> 'replacements')::integer from holdfast.moves as m
+    where m.job_id = p_was.id and m.move in ('replace', 'debounce') order by m.at desc limit 1), 0);
+begin
+  select coalesce(jsonb_object_agg(c.field, c.was), '{}'), coalesce(jsonb_object_agg(c.field, c.becomes), '{}') into v_before, v_after
+  from (values ('priority', to_jsonb(p_was.priority), to_jsonb(p_priority)),
+               ('max_attempts', to_jsonb(p_was.max_attempts), to_jsonb(p_max_attempts)),
+               ('concurrency_key', to_jsonb(p_was.concurrency_key), to_jsonb(p_concurrency_key)),
+               ('due_at', to_jsonb(p_was.run_at), to_jsonb(p_run_at))) as c (field, was, becomes)
+  where c.was is distinct from c.becomes;
+  insert into holdfast.moves (job_id, at, move, actor, before, after)
+  values (p_was.id, holdfast.now(), p_move, coalesce(nullif(current_setting('holdfast.owner', true), ''), session_user),
+          v_before || jsonb_strip_nulls(jsonb_build_object(
+            'payload', case when p_was.payload::text <> p_payload then p_was.payload::text end,
+            'approved_by', (select jsonb_agg(a.actor order by a.at) from holdfast.approvals as a
+                            where a.job_id = p_was.id and a.verdict = 'approve'))),
+          v_after || jsonb_build_object('replacements', v_times));
+  if v_times > 20 then
+    delete from holdfast.moves as m where m.job_id = p_was.id and m.move in ('replace', 'debounce')
+      and (m.after ->> 'replacements')::integer <= v_times - 20;
+  end if;
+end 
 
 function holdfast.test_alert_target(p_id integer, p_by text, p_why text)
   returns uuid, plpgsql, volatile, parallel unsafe
