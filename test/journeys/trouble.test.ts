@@ -30,13 +30,15 @@ test('heartbeats that get through do not make a worker well that cannot claim', 
   await eventually(async () => (await database.counts()).completed === 1)
 
   await database.sql('alter function holdfast.claim_jobs rename to claim_jobs_gone')
-  await eventually(() => worker.health().status === 'unhealthy')
+  // On a busy machine a heartbeat or a result can be late for a moment, and then that is the reason given first.
+  const isKeptFromClaiming = () => {
+    const { status, reason } = worker.health()
+    return status === 'unhealthy' && /no claims for \d+ s: .*claim_jobs/.test(reason ?? '')
+  }
+  await eventually(isKeptFromClaiming)
   const [beat] = await database.sql('select seen_at::text as at from holdfast.workers')
   await eventually(async () => (await database.sql('select from holdfast.workers where seen_at > $1', [beat?.at])).length === 1)
-  expect(worker.health()).toMatchObject({
-    status: 'unhealthy',
-    reason: expect.stringMatching(/no claims for \d+ s: .*claim_jobs/),
-  })
+  await eventually(isKeptFromClaiming)
 
   await database.sql('alter function holdfast.claim_jobs_gone rename to claim_jobs')
   await holdfast.enqueue(work(), {})
