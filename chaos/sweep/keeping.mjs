@@ -38,7 +38,7 @@ export const keeping = [
     name: 'drop-day',
     watch: () => callOf('dropOneDay'),
     prepare: makeOldDay,
-    perform: (stage, url) => again(() => stage.producer(url).store.dropOneDay(keep)),
+    perform: (stage, url) => again(() => stage.producer(url).store.days.dropOne(keep)),
     async verify(stage) {
       const left = await stage.sql(
         `select relname from pg_class where relname like 'bodies_2%' and relname < 'bodies_' || to_char(now() - interval '8 days', 'YYYYMMDD')`,
@@ -53,7 +53,7 @@ export const keeping = [
       await makeOldDay(stage)
       await stage.sql(`select holdfast.drop_one_day('7 days', '30 days')`)
     },
-    perform: (stage, url) => again(() => stage.producer(url).store.sweepRest(keep, 1000)),
+    perform: (stage, url) => again(() => stage.producer(url).store.days.sweep(keep, 1000)),
   },
   {
     name: 'make-day',
@@ -66,7 +66,7 @@ export const keeping = [
       // They wait in the default partition until their day is made.
       await stage.enqueue((requests) => stage.producer().enqueueMany(requests), [{}, {}])
     },
-    perform: (stage, url) => again(() => stage.producer(url).store.makeDays()),
+    perform: (stage, url) => again(() => stage.producer(url).store.days.make()),
     async verify(stage) {
       const missing = await stage.sql('select family from holdfast.missing_days()')
       return missing.length === 0 ? [] : [`I2: ${missing.length} days were not made`]

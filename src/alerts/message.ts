@@ -32,6 +32,8 @@ function sentence({ state, rule, kind, subject, value }: Trouble): string {
       return `${value} jobs${subject && ` of ${subject}`} wait.`
     case 'oldest':
       return `A job of ${subject} has waited for ${Math.round(value)} s.`
+    case 'missing_days':
+      return `${subject} has no partition for today or tomorrow: workers cannot make it, and their log says why.`
     default:
       return `${value} requests to enqueue were refused.`
   }

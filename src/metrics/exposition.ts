@@ -6,7 +6,7 @@ const lowest = 0
 const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
-export function expose({ types, oldest, lanes, refusals, workers }: MetricsRow): string {
+export function expose({ types, oldest, lanes, refusals, workers, missingDays }: MetricsRow): string {
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -47,6 +47,10 @@ export function expose({ types, oldest, lanes, refusals, workers }: MetricsRow):
     block(
       metrics.slotsInUse,
       limited.map(({ lane, inUse }) => sample(metrics.slotsInUse, [lane], inUse)),
+    ),
+    block(
+      metrics.missingDays,
+      missingDays.map(([table, count]) => sample(metrics.missingDays, [table], count)),
     ),
   ].join('')
 }

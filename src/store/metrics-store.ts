@@ -40,6 +40,8 @@ export interface MetricsRow {
   /** HTTP status of requests to enqueue that were refused, and how many. */
   refusals: [number, number][]
   workers: number
+  /** Table, and how many partitions of today and tomorrow it lacks. */
+  missingDays: [string, number][]
 }
 
 /** The counters behind /metrics. Nothing here looks at a job. */

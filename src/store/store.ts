@@ -5,6 +5,7 @@ import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
+import { DaysStore } from './days-store.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { InspectStore } from './inspect-store.js'
@@ -55,6 +56,7 @@ export class Store {
   readonly sessions: SessionStore
   readonly privacy: PrivacyStore
   readonly alerts: AlertStore
+  readonly days: DaysStore
 
   constructor(options: DatabaseOptions) {
     this.database = new Database(options)
@@ -69,6 +71,7 @@ export class Store {
     this.sessions = new SessionStore(this.database)
     this.privacy = new PrivacyStore(this.database)
     this.alerts = new AlertStore(this.database)
+    this.days = new DaysStore(this.database)
   }
 
   /** Makes types known. With `update`, a known type takes the new values, except those that `keepPrivacy` keeps; without, it keeps its own. */
@@ -227,24 +230,6 @@ export class Store {
    */
   async rescue(most: { leases: number; jobs: number }, crashes = 2): Promise<RescuedRow[]> {
     return this.database.query(statement('rescueLeases'), [most.leases, most.jobs, crashes])
-  }
-
-  /** Makes the partitions of the days ahead, each in a transaction of its own. */
-  async makeDays(): Promise<void> {
-    const missing = await this.database.query<{ family: string; day: string }>(statement('missingDays'), [])
-    for (const { family, day } of missing) await this.database.query(statement('makeDay'), [family, day])
-  }
-
-  /** Drops the oldest day that has had its time; its name, or null where none has. Never waits for a lock. */
-  async dropOneDay(keep: { completedMs: number; deadMs: number }): Promise<string | null> {
-    const rows = await this.database.query<{ dropped: string | null }>(statement('dropOneDay'), [keep.completedMs, keep.deadMs])
-    return rows[0]?.dropped ?? null
-  }
-
-  /** Removes at most `limit` rows of each kind that outlived their day. */
-  async sweepRest(keep: { completedMs: number; deadMs: number }, limit: number): Promise<number> {
-    const rows = await this.database.query<{ swept: number }>(statement('sweepRest'), [keep.completedMs, keep.deadMs, limit])
-    return rows[0]?.swept ?? 0
   }
 
   async workerStopped(worker: number): Promise<void> {

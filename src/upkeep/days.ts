@@ -1,23 +1,39 @@
-import type { Store } from '../store/store.js'
+import type { DaysStore, Keep } from '../store/days-store.js'
 import type { Chore } from './upkeep.js'
 
-const everyMs = 600_000
+const makeEveryMs = 60_000
+const dropEveryMs = 600_000
 const sweepAtOnce = 1_000
 
-/** Makes the partitions of the days ahead, and drops the days that have had their time, one at a time. */
-export function daysChore(
-  store: Store,
-  keep: { completedMs: number; deadMs: number },
-  onDropped: (partition: string) => void,
-): Chore {
+/**
+ * Makes the partitions of the days ahead. Often, because it is one look at the catalog where none is missing, and because a day
+ * that somebody's long transaction kept from being made should not wait for long after that.
+ */
+export function daysChore(days: DaysStore): Chore {
   return {
     name: 'days',
-    everyMs,
+    everyMs: makeEveryMs,
     async runOnce() {
-      await store.makeDays()
-      const dropped = await store.dropOneDay(keep)
-      if (dropped !== null) onDropped(dropped)
-      const swept = await store.sweepRest(keep, sweepAtOnce)
+      await days.make()
+      return { more: false }
+    },
+  }
+}
+
+/** Drops the days that have had their time, one at a time, and sweeps up what outlived its day, whether or not one could be dropped. */
+export function retentionChore(days: DaysStore, keep: Keep, onDropped: (partition: string) => void): Chore {
+  return {
+    name: 'retention',
+    everyMs: dropEveryMs,
+    async runOnce() {
+      let dropped: string | null = null
+      let swept = 0
+      try {
+        dropped = await days.dropOne(keep)
+        if (dropped !== null) onDropped(dropped)
+      } finally {
+        swept = await days.sweep(keep, sweepAtOnce)
+      }
       return { more: dropped !== null || swept >= sweepAtOnce }
     },
   }

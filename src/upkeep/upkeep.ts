@@ -1,4 +1,4 @@
-import { sleep } from '../clock.js'
+import { monotonicMs, sleep } from '../clock.js'
 
 /** A chore: does what there is to do once and says whether it should come again at once. */
 export interface Chore {
@@ -18,6 +18,7 @@ export class Upkeep {
   readonly #chores: readonly Chore[]
   readonly #onTrouble: (chore: string, error: unknown) => void
   readonly #stop = new AbortController()
+  readonly #failing = new Map<string, { sinceMs: number; error: unknown }>()
   #running: Promise<unknown> | undefined
 
   constructor(chores: readonly Chore[], onTrouble: (chore: string, error: unknown) => void) {
@@ -35,6 +36,12 @@ export class Upkeep {
         ),
       ),
     )
+  }
+
+  /** The chores whose last turn failed, since when they have, and why. */
+  get failing(): { chore: string; forMs: number; error: unknown }[] {
+    const now = monotonicMs()
+    return [...this.#failing].map(([chore, { sinceMs, error }]) => ({ chore, forMs: now - sinceMs, error }))
   }
 
   async stop(): Promise<void> {
@@ -56,7 +63,9 @@ export class Upkeep {
   async #finish(chore: Chore): Promise<void> {
     try {
       while (!this.#stop.signal.aborted && (await chore.runOnce()).more);
+      this.#failing.delete(chore.name)
     } catch (error) {
+      this.#failing.set(chore.name, { sinceMs: this.#failing.get(chore.name)?.sinceMs ?? monotonicMs(), error })
       this.#onTrouble(chore.name, error)
     }
   }

@@ -2,7 +2,7 @@ import { alertsChore } from '../alerts/chore.js'
 import { metricsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
 import type { Store } from '../store/store.js'
-import { daysChore } from '../upkeep/days.js'
+import { daysChore, retentionChore } from '../upkeep/days.js'
 import { depthsChore } from '../upkeep/depths.js'
 import { type LeaseNews, rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
@@ -32,6 +32,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     metricsChore(store.metrics, meter),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
-    daysChore(store, settings, (day) => report.dayDropped(day)),
+    daysChore(store.days),
+    retentionChore(store.days, settings, (day) => report.dayDropped(day)),
   ]
 }

@@ -12,7 +12,7 @@ export interface Health {
   crashing?: { type: string; inARow: number; restMs: number; reason: string }[]
   /** How many inline handlers of a type go on although they were told to stop. They keep their memory, not their slot. */
   overrunning?: Record<string, number>
-  /** Settings of the server, as they were at the start, under which it may lose what it acknowledged. */
+  /** Settings of the server, as they were at the start, under which it may lose what it acknowledged; and upkeep that fails. */
   warnings?: readonly string[]
 }
 
@@ -69,6 +69,12 @@ export class Pulse {
     }
     return { status: 'ok', lastContactMs }
   }
+}
+
+/** A chore that fails. The worker works without it, so that ending the process would only cost: somebody has to look. */
+export function inWords({ chore, forMs, error }: { chore: string; forMs: number; error: unknown }): string {
+  const why = error instanceof Error ? error.message : String(error)
+  return `the upkeep of ${chore} has failed for ${Math.round(forMs / 1000)} s: ${why}`
 }
 
 export function countEach(names: readonly string[]): Record<string, number> {

@@ -23,7 +23,7 @@ import { Checkpoints } from './checkpoints.js'
 import { choresOf } from './chores.js'
 import { claimedJob } from './claimed-job.js'
 import { groupsOf } from './groups.js'
-import { countEach, type Health, Pulse } from './health.js'
+import { countEach, type Health, inWords, Pulse } from './health.js'
 import type { Logger } from './logger.js'
 import type { WorkerSettings } from './options.js'
 import { guardProcess, stopOnSignals } from './process-guard.js'
@@ -168,12 +168,13 @@ export class Worker {
   /** Whether this worker truly works. */
   health(): Health {
     const { running, troubles, overrunning } = this.#places
+    const warnings = [...this.#warnings, ...this.#upkeep.failing.map(inWords)]
     const counts = {
       running,
       unwritten: this.#settler.unwritten,
       ...(troubles.length > 0 && { crashing: troubles }),
       ...(overrunning.length > 0 && { overrunning: countEach(overrunning) }),
-      ...(this.#warnings.length > 0 && { warnings: this.#warnings }),
+      ...(warnings.length > 0 && { warnings }),
     }
     const pulse = this.#pulse.read()
     return this.#stopped ? { ...pulse, ...counts, status: 'stopping' } : { ...pulse, ...counts }

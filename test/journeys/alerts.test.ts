@@ -4,6 +4,7 @@ import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
+import { readMeasured, scrape } from '../support/measured.js'
 import { isSigned, startReceiver } from '../support/receiver.js'
 import { quiet } from '../support/serving.js'
 
@@ -141,6 +142,24 @@ describe('an alert', () => {
       'resolved oldest-urgent',
       'resolved one-type',
     ])
+  })
+
+  test('is about a table that has no partition for today or tomorrow, until it has, and so is a metric', async () => {
+    const { alerts, holdfast } = await setUp()
+    await alerts.setRule('missing-days', { hold: 0 }, who)
+    expect(await alerts.look()).toEqual([])
+    await holdfast.store.moveClock({ byMs: 30 * 86_400_000 })
+    const tables = ['bodies', 'dead_letters', 'history', 'log_lines']
+    const found = (await alerts.look()).sort((a, b) => a.subject.localeCompare(b.subject))
+    expect(found).toEqual(tables.map((subject) => ({ state: 'firing', rule: 'missing-days', subject, value: 2 })))
+    const missing = async () => {
+      const measured = readMeasured(await scrape(holdfast))
+      return tables.map((table) => measured.get(`holdfast_missing_partitions{table="${table}"}`))
+    }
+    expect(await missing()).toEqual([2, 2, 2, 2])
+    await holdfast.store.days.make()
+    expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`)).toEqual(tables.map(() => 'resolved missing-days'))
+    expect(await missing()).toEqual([0, 0, 0, 0])
   })
 
   test('goes to those who want to hear of its rule', async () => {

@@ -105,11 +105,11 @@ describe('at the same moment', () => {
     await replaying.connect()
     await replaying.query('begin')
     await replaying.query(`select * from holdfast.replay_dead(array[$1::uuid], null, 'ada', null)`, [id])
-    await expect(holdfast.store.dropOneDay(month)).rejects.toMatchObject({ code: '55P03' })
+    await expect(holdfast.store.days.dropOne(month)).rejects.toMatchObject({ code: '55P03' })
     await replaying.query('commit')
     await replaying.end()
-    while ((await holdfast.store.dropOneDay(month)) !== null);
-    await holdfast.store.sweepRest(month, 1_000)
+    while ((await holdfast.store.days.dropOne(month)) !== null);
+    await holdfast.store.days.sweep(month, 1_000)
     expect(await holdfast.job(id)).toMatchObject({ status: 'pending', payload: { kept: true } })
   })
 

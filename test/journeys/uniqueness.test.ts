@@ -184,9 +184,9 @@ describe('when a key is taken', () => {
     await enqueue(1, { key: 'waits' }, { delay: '60d' })
     const sweepOn = async (day: number) => {
       await moveTo(`${day} days`)
-      await holdfast.store.makeDays()
-      while ((await holdfast.store.dropOneDay(keep)) !== null);
-      await holdfast.store.sweepRest(keep, 100)
+      await holdfast.store.days.make()
+      while ((await holdfast.store.days.dropOne(keep)) !== null);
+      await holdfast.store.days.sweep(keep, 100)
       return keys()
     }
     expect(await sweepOn(6)).toBe(3)

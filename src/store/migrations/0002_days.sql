@@ -31,29 +31,49 @@ language sql stable as $$
 $$;
 
 -- Makes the partition of one day in one family. Rows of that day which waited in the default partition move in.
--- False: it is there by now, or somebody else is just making it.
--- Attaching takes a light lock on the family and a brief exclusive one on its default partition. One family at a time,
--- because readers take all three in an order of their own and would deadlock with a transaction that holds two. Waits at
--- most 100 ms, because everybody else would wait behind; a day is wanted long before it comes.
-create function holdfast.make_day(p_family text, p_day date) returns boolean
+-- False: it is there by now, or somebody else is just making it, or the day is as good as over.
+-- What is written meanwhile must not land in the default partition once its rows have moved, so that is locked first, and for a
+-- day that has begun the writers of the family before it: they wait at the door and then find the new partition, where one that
+-- was already on its way into the default partition would be refused. Each lock is waited for 100 ms at most, because everybody
+-- else waits behind; where somebody writes or reads longer than that, the caller comes again. One family at a time, because readers
+-- take all of them in an order of their own and would deadlock with a transaction that holds two.
+-- Where more than p_carry rows would have to move, which takes seconds, they stay where they are: the partition then begins a
+-- minute from now. All that costs is that those rows are swept one by one when they have had their time.
+create function holdfast.make_day(p_family text, p_day date, p_carry integer default 5000) returns boolean
 language plpgsql
-set lock_timeout = '100ms'
+-- Bounds are written as text, and under another DateStyle or time zone the text would name another moment.
+set lock_timeout = '100ms' set timezone = 'UTC' set datestyle = 'ISO, YMD'
 as $$
 declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
-  v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
-  v_column text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' when 'log_lines' then 'at' else 'died_at' end;
-  v_name text := p_family || '_' || to_char(p_day, 'YYYYMMDD');
+  v_to constant timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
+  v_column constant text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' when 'log_lines' then 'at' else 'died_at' end;
+  v_name constant text := p_family || '_' || to_char(p_day, 'YYYYMMDD');
+  v_rest constant text := p_family || '_rest';
+  v_high constant text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);
   v_low text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
-  v_high text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);
+  v_many boolean;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
     return false;
   end if;
+  if v_from <= holdfast.now() then
+    execute format('lock table only holdfast.%I in share row exclusive mode', p_family);
+  end if;
+  execute format('lock table only holdfast.%I in access exclusive mode', v_rest);
+  execute format('select exists (select from holdfast.%I where %I >= %s and %I < %s offset $1)', v_rest, v_column, v_low, v_column, v_high)
+    into v_many using p_carry;
+  if v_many then
+    v_from := greatest(v_from, holdfast.now() + interval '1 minute');
+    if v_from >= v_to then
+      return false;
+    end if;
+    v_low := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
+  end if;
   execute format('create table holdfast.%I (like holdfast.%I including all)', v_name, p_family);
   execute format('with moved as (delete from holdfast.%I where %I >= %s and %I < %s returning *)
                   insert into holdfast.%I select * from moved',
-                 p_family || '_rest', v_column, v_low, v_column, v_high, v_name);
+                 v_rest, v_column, v_low, v_column, v_high, v_name);
   execute format('alter table holdfast.%I attach partition holdfast.%I for values from (%s) to (%s)',
                  p_family, v_name, v_low, v_high);
   return true;

@@ -129,6 +129,11 @@ begin
         'inUse', (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)) order by l.name), '[]')
       from holdfast.lanes as l),
     'refusals', (select coalesce(json_agg(json_build_array(e.status, e.total) order by e.status), '[]') from holdfast.enqueue_errors as e),
+    'missingDays', (
+      select json_agg(json_build_array(n.family, n.missing) order by n.family) from (
+        select f.family, count(m.day) as missing
+        from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
+        left join holdfast.missing_days(1) as m on m.family = f.family group by f.family) as n),
     'workers', (
       select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes')
   ));
