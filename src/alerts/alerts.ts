@@ -8,7 +8,15 @@ import { told } from '../store/sqlstate.js'
 import { readPlace } from './place.js'
 import { freshSecret } from './signature.js'
 
-export const alertKinds = ['dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_days'] as const
+export const alertKinds = [
+  'dead_letters',
+  'breaker',
+  'depth',
+  'oldest',
+  'enqueue_errors',
+  'missing_days',
+  'notify_queue',
+] as const
 export type AlertKind = (typeof alertKinds)[number]
 
 export interface RuleFields {

@@ -34,6 +34,8 @@ function sentence({ state, rule, kind, subject, value }: Trouble): string {
       return `A job of ${subject} has waited for ${Math.round(value)} s.`
     case 'missing_days':
       return `${subject} has no partition for today or tomorrow: workers cannot make it, and their log says why.`
+    case 'notify_queue':
+      return `The queue of NOTIFY is ${Math.round(value * 100)} % full: a session that listens sits in a transaction. From 50 % on workers find jobs by polling alone.`
     default:
       return `${value} requests to enqueue were refused.`
   }

@@ -57,4 +57,10 @@ export const metrics = {
     ['table'],
     'Partitions of today and tomorrow that nobody has made; what belongs there is kept in a default partition.',
   ),
+  notifyQueue: metric(
+    'notify_queue_usage_ratio',
+    'gauge',
+    [],
+    'How full the queue of NOTIFY of the server is, 0 to 1. From 0.5 on workers are not called and find jobs by polling.',
+  ),
 } as const satisfies Record<string, Metric>

@@ -6,7 +6,7 @@ const lowest = 0
 const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
-export function expose({ types, oldest, lanes, refusals, workers, missingDays }: MetricsRow): string {
+export function expose({ types, oldest, lanes, refusals, workers, missingDays, notifyQueue }: MetricsRow): string {
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -52,6 +52,7 @@ export function expose({ types, oldest, lanes, refusals, workers, missingDays }:
       metrics.missingDays,
       missingDays.map(([table, count]) => sample(metrics.missingDays, [table], count)),
     ),
+    block(metrics.notifyQueue, [sample(metrics.notifyQueue, [], notifyQueue)]),
   ].join('')
 }
 

@@ -42,6 +42,8 @@ export interface MetricsRow {
   workers: number
   /** Table, and how many partitions of today and tomorrow it lacks. */
   missingDays: [string, number][]
+  /** How full the queue of NOTIFY is, 0 to 1. */
+  notifyQueue: number
 }
 
 /** The counters behind /metrics. Nothing here looks at a job. */

@@ -38,7 +38,7 @@ test('docs/alerts.md has examples that are answered and run as they stand, and a
     const run = new AsyncFunction('holdfast', 'port', 'console', block('```js\n'))
     await run(serving.holdfast, receiver.port, { log: (text: unknown) => printed.push(text) })
     // The six that come with the installation, and the one the page made.
-    expect(printed).toEqual([8])
+    expect(printed).toEqual([9])
     await worker.stop()
   } finally {
     await serving.end()
@@ -48,7 +48,7 @@ test('docs/alerts.md has examples that are answered and run as they stand, and a
 test('docs/alerts.md shows the rules that come with the installation, and a message as it is sent', async () => {
   const serving = await serve()
   try {
-    const shown = [...page.matchAll(/^\| `([\w-]+)` +\| `(\w+)` +\| (\d+) +\| (\d+) s +\|$/gm)]
+    const shown = [...page.matchAll(/^\| `([\w-]+)` +\| `(\w+)` +\| ([\d.]+) +\| (\d+) s +\|$/gm)]
     const rules = await serving.holdfast.alerts.rules()
     expect(shown.map(([, ...columns]) => columns)).toEqual(
       rules.map(({ name, kind, threshold, holdMs }) => [name, kind, String(threshold), String(holdMs / 1_000)]),

@@ -168,6 +168,21 @@ describe('retention', () => {
     expect(await partitions('bodies')).toContain(`bodies_${today}`)
   })
 
+  it('drops a day of attempts however many older jobs live, where few of them had an attempt that day', async () => {
+    await holdfast.enqueueMany(Array.from({ length: 5_001 }, () => job.job('later', { delay: '60d' })))
+    const flaky = await holdfast.enqueue(job, 'flaky', { delay: '10d' })
+    const done = await holdfast.enqueue(job, 'done')
+    await runEverything()
+    await moveTo(10)
+    await runEverything()
+    const today = new Date().toISOString().slice(0, 10).replaceAll('-', '')
+    await dropWhatHadItsTime()
+    expect(await partitions('history')).not.toContain(`history_${today}`)
+    expect(await partitions('bodies')).toContain(`bodies_${today}`)
+    expect(await holdfast.job(done.id)).toBeUndefined()
+    expect((await holdfast.job(flaky.id))?.attempts.map((attempt) => attempt.outcome)).toEqual(['failed', 'completed'])
+  })
+
   it('gives up at once when somebody holds the table, and enqueues go on', async () => {
     await holdfast.enqueue(job, 'done')
     await runEverything()

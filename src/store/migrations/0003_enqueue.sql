@@ -1,6 +1,14 @@
 -- Why: stop 1 of a job's way. The SDK, the HTTP server and plain SQL all enqueue through enqueue_jobs.
 -- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
 
+-- Whether a NOTIFY may be sent. It is a hint to those who would look by themselves a little later, and must never cost a commit; but
+-- where the server's queue of them is full, because a session that listens sits in a transaction, every commit that sends one fails, and
+-- that cannot be caught. So from half of it on none is sent. Asking also lets go of what everybody has heard, which nobody else
+-- does once the queue is full. A transaction that is to be prepared, in which NOTIFY is refused, turns calls off by itself.
+create function holdfast.may_notify() returns boolean language sql volatile as $$
+  select current_setting('holdfast.notify', true) is distinct from 'off' and pg_notification_queue_usage() < 0.5
+$$;
+
 -- Wakes workers of a lane, once per transaction however often it is called. Never carries data.
 -- NOTIFY serialises commits across the whole database, so it is sent only where somebody may be asleep; 'always' is for
 -- transactions that commit later, when that may have changed.
@@ -8,7 +16,8 @@ create function holdfast.wake_lanes(p_lanes smallint[], p_always boolean) return
 begin
   perform pg_notify('holdfast_lane_' || lane.id, '')
   from unnest(p_lanes) as lane (id)
-  where p_always or exists (select from holdfast.sleepers as s where s.lane_id = lane.id);
+  -- In this order, so that the queue of notifications is asked for only by those who would send one.
+  where case when p_always or exists (select from holdfast.sleepers as s where s.lane_id = lane.id) then holdfast.may_notify() end;
 end $$;
 
 -- Refuses a type nobody registered, naming the registered ones that look most like it. Says whether any of them has a

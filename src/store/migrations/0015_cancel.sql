@@ -123,7 +123,7 @@ begin
   delete from holdfast.following as f where f.job_id = any (v_live);
   perform holdfast.start_followers(v_live);
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
-  perform pg_notify('holdfast_worker_' || w.id, '') from unnest(v_workers) as w (id);
+  perform pg_notify('holdfast_worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();
   perform holdfast.wake_lanes(v_lanes, false);
   perform holdfast.audit_moves('cancel', v_moved, null, p_by, p_why);
   return query select * from unnest(v_moved);

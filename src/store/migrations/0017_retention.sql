@@ -4,10 +4,10 @@
 -- Lock: none. Cost: milliseconds. Old workers: none. Back: drop the functions.
 
 -- Jobs with an id from p_from to p_to that must stay: waiting, queued, running, dead, or ended since p_since.
--- One job may stand here twice; a caller that only wants to know whether there are many can stop early.
+-- One job may stand here twice; a caller that only wants to know whether there are many can stop early. Without settings of its own,
+-- so that it becomes part of the caller's statement: callers forbid scans of whole tables.
 create function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamptz) returns setof uuid
 language sql stable
-set enable_seqscan = off set jit = off
 as $$
   select job_id from holdfast.queue where job_id >= p_from and job_id <= p_to
   union all
@@ -54,10 +54,19 @@ begin
     v_to := case when v_family in ('dead_letters', 'log_lines') then v_lowest
                           else holdfast.first_id_at((v_day + 1)::timestamp at time zone 'UTC') end;
     for v_check in 1..2 loop
-      -- For history the jobs that ended lately matter too: their earlier attempts may stand in this day.
-      select array_agg(job_id) into v_needed from (
-        select job_id from holdfast.jobs_still_needed(v_from, v_to, v_now - p_completed) as n (job_id) limit p_carry + 1
-      ) as needed;
+      if v_family <> 'history' then
+        select array_agg(job_id) into v_needed from (
+          select job_id from holdfast.jobs_still_needed(v_from, v_to, v_now - p_completed) as n (job_id) limit p_carry + 1
+        ) as needed;
+      -- Of all the older jobs that live, those with an attempt in this day; the jobs that ended lately matter too, their earlier
+      -- attempts may stand here. Looking through millions of them takes seconds, and need not be done under the lock: no attempt of an
+      -- old day is ever added, and a job that nobody needs any more is never needed again.
+      elsif v_check = 1 then
+        execute format('select array_agg(job_id) from (
+            select n.job_id from holdfast.jobs_still_needed($1, $2, $3) as n (job_id)
+            where exists (select from holdfast.%I as h where h.job_id = n.job_id) limit $4 + 1) as needed', v_name)
+          into v_needed using v_from, v_to, v_now - p_completed, p_carry;
+      end if;
       exit when cardinality(v_needed) > p_carry;
       -- The first look is free; what counts is the second one, under the lock.
       if v_check = 1 then
@@ -80,7 +89,7 @@ end $$;
 -- each. These are the few that were carried over, so they go row by row. Returns how many went.
 create function holdfast.sweep_rest(p_completed interval, p_dead interval, p_limit integer default 1000) returns integer
 language plpgsql
-set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
 as $$
 declare
   v_now timestamptz := holdfast.now();

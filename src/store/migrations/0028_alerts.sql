@@ -6,9 +6,10 @@ create table holdfast.alert_rules (
   name          text primary key constraint rule_name_is_short check (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
   -- dead_letters: more than the threshold died since the last look. breaker: it is open. depth: more than that wait. oldest: a job has
   -- been due for more than that many seconds. enqueue_errors: more than that were refused by servers since the last look.
-  -- missing_days: more partitions of today and tomorrow than that are missing in a table.
+  -- missing_days: more partitions of today and tomorrow than that are missing in a table. notify_queue: more of the server's queue of
+  -- notifications is full than that; from half of it on none are sent.
   kind          text not null constraint kind_is_known check (kind in
-    ('dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_days')),
+    ('dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_days', 'notify_queue')),
   threshold     double precision not null default 0 constraint threshold_is_no_debt check (threshold >= 0),
   -- Only of this type; null: of any, and for depth all together.
   type          text,
@@ -25,7 +26,8 @@ insert into holdfast.alert_rules (name, kind, threshold, min_priority, hold) val
   ('oldest', 'oldest', 900, 0, '1 minute'),
   ('oldest-urgent', 'oldest', 60, 7, '1 minute'),
   ('enqueue-errors', 'enqueue_errors', 10, 0, '10 minutes'),
-  ('missing-days', 'missing_days', 0, 0, '1 minute');
+  ('missing-days', 'missing_days', 0, 0, '1 minute'),
+  ('notify-queue', 'notify_queue', 0.4, 0, '1 minute');
 
 -- The trouble there is now. subject: the type or priority it is about; empty: the whole queue.
 create table holdfast.alerts (
@@ -91,6 +93,8 @@ as $$
     union all
     select d.family, count(*) from holdfast.missing_days(1) as d
     where r.kind = 'missing_days' group by d.family having count(*) > r.threshold
+    union all
+    select '', u.usage from (select pg_notification_queue_usage() as usage) as u where r.kind = 'notify_queue' and u.usage > r.threshold
   ) as s
   where r.enabled
 $$;
@@ -169,7 +173,7 @@ begin
   select to_jsonb(r) into v_before from holdfast.alert_rules as r where r.name = p_name for update;
   if v_before is null and p_fields ->> 'kind' is null then
     raise exception 'there is no rule "%", and to make one its kind is needed', p_name using errcode = 'HF002',
-      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors and missing_days.';
+      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_days and notify_queue.';
   end if;
   insert into holdfast.alert_rules as r (name, kind) values (p_name, coalesce(p_fields ->> 'kind', v_before ->> 'kind')) on conflict (name) do nothing;
   update holdfast.alert_rules as r set
