@@ -8,6 +8,7 @@ export const permissions = {
   'jobs:work': 'Claim and settle jobs as a worker',
   'workers:view': 'See lanes, workers, depths, gates and the jobs of all services',
   'workers:manage': 'Change lanes, limits, pauses, breakers and the priority of jobs',
+  'types:manage': 'Change priority, attempts, timeout and backoff of a known job type, by a worker’s registration',
   'dlq:manage': 'Replay and discard dead letters',
   admin: 'Everything, also keys, roles and the audit log',
 } as const satisfies Record<string, string>

@@ -1,9 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { TypeRegistry } from '../enqueue/registry.js'
 import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
-import type { AnyJobType } from '../job/type.js'
-import type { RemoteWorkerRow } from '../store/remote-rows.js'
+import type { Named } from '../store/operator-store.js'
+import type { NamedType, RemoteWorkerRow } from '../store/remote-rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
@@ -23,22 +22,26 @@ const secretBytes = 32
  */
 export class RemoteWorkers {
   readonly #store: Store
-  /** Definitions that came over HTTP have no schema; they must not take the place of those this process has. */
-  readonly #types: TypeRegistry
 
   constructor(store: Store) {
     this.#store = store
-    this.#types = new TypeRegistry(store)
   }
 
-  /** A new worker for these types; those that are defined here are made known, as the start of a worker does. */
+  /**
+   * A new worker for these types. Those that are defined here are made known. Of one that is known already only what the definition
+   * names is changed, with `mayChange`, and never what guards it.
+   */
   async register(
     worker: { name: string; host: string; pid: number; version: string },
-    types: readonly (string | AnyJobType)[],
+    types: readonly (string | NamedType)[],
+    { mayChange, who }: { mayChange: boolean; who: Named },
   ): Promise<{ id: number; token: string; types: string[] }> {
     try {
       const defined = types.filter((type) => typeof type !== 'string')
-      if (defined.length > 0) await this.#types.update(defined, { keepPrivacy: true })
+      if (defined.length > 0) {
+        await this.#checkLanes(defined)
+        await this.#store.remote.registerTypes(defined, mayChange, who)
+      }
       const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
       const rows = await this.#store.types(names)
       const missing = names.find((name) => !rows.some((row) => row.name === name))
@@ -75,6 +78,15 @@ export class RemoteWorkers {
     const given = await this.#store.handBackUnheard(worker.id, [])
     await this.#store.workerStopped(worker.id)
     return given
+  }
+
+  async #checkLanes(types: readonly NamedType[]): Promise<void> {
+    const lanes = (await this.#store.lanes()).map((lane) => lane.name)
+    for (const { type, lane, place } of types) {
+      if (lane === undefined || lanes.includes(lane)) continue
+      const problem = `${type} is to run in lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
+      throw new HoldfastError('unknown_lane', problem, { field: `types[${place}].lane` })
+    }
   }
 
   async #unknown(missing: string): Promise<HoldfastError> {

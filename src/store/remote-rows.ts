@@ -22,3 +22,16 @@ export interface HeldAttemptRow {
   /** Milliseconds since it was claimed. */
   age: number
 }
+
+/** What a remote worker names of a type, in the words of the database. */
+export interface NamedType {
+  type: string
+  /** Where it stands in the list that was sent. */
+  place: number
+  lane?: string
+  priority?: number
+  max_attempts?: number
+  timeout_ms?: number
+  sensitive?: boolean
+  backoff?: object
+}

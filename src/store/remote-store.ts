@@ -1,6 +1,7 @@
 import type { Database } from './database.js'
+import type { Named } from './operator-store.js'
 import { statement } from './queries.js'
-import type { HeldAttemptRow, RemoteWorkerRow } from './remote-rows.js'
+import type { HeldAttemptRow, NamedType, RemoteWorkerRow } from './remote-rows.js'
 import type { LostRow } from './rows.js'
 
 /** What the HTTP server does for workers in other languages, beyond what the store does for every worker. */
@@ -22,6 +23,11 @@ export class RemoteStore {
     const { name, host, pid, version, types, hash } = worker
     const values = [name, host, pid, version, types, hash]
     return ((await this.#database.query(statement('registerRemoteWorker'), values))[0] as { id: number }).id
+  }
+
+  /** Makes types known, each with what it names alone; with `may`, what is named of a known one is changed where it can be. */
+  async registerTypes(types: readonly NamedType[], may: boolean, who: Named): Promise<void> {
+    await this.#database.query(statement('registerRemoteTypes'), [JSON.stringify(types), may, who.by, who.from])
   }
 
   async worker(id: number): Promise<RemoteWorkerRow | undefined> {

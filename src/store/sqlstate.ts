@@ -120,6 +120,9 @@ export function explained(error: unknown): unknown {
       return notConfirmed(JSON.parse(detail ?? '[]'), error)
     case 'HF009':
       return new HoldfastError('invalid_configuration', text, { field: 'encryption', cause: error })
+    case 'HF010':
+    case 'HF011':
+      return new HoldfastError(code === 'HF010' ? 'conflict' : 'forbidden', text, { field: detail ?? '', cause: error })
     case 'HF409':
       return new UniqueConflictError(detail ?? '', error)
     case '42P01': // undefined table

@@ -9,7 +9,7 @@ const allowed: Record<string, string[]> = {
   producer: ['jobs:enqueue', 'jobs:read', 'jobs:cancel'],
   worker: ['jobs:work'],
   viewer: ['jobs:read', 'workers:view'],
-  operator: ['jobs:read', 'jobs:cancel', 'workers:view', 'workers:manage', 'dlq:manage'],
+  operator: ['jobs:read', 'jobs:cancel', 'workers:view', 'workers:manage', 'types:manage', 'dlq:manage'],
   admin: [...new Set(Object.values(rules))],
   'night-watch': ['workers:view'],
 }

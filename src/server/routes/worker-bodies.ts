@@ -7,7 +7,9 @@ import { logLine, progress, type Saying } from '../../job/saying.js'
 import { type AnyJobType, defineType } from '../../job/type.js'
 import type { RemoteResult, RemoteSaying } from '../../remote/results.js'
 import type { RemoteWorker } from '../../remote/workers.js'
+import type { NamedType } from '../../store/remote-rows.js'
 import type { Definition, Result, Said } from '../schemas/worker.js'
+import { inOurWords } from './job-request.js'
 
 /** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the house. */
 
@@ -16,10 +18,24 @@ const leaseMs = { least: 1_000, most: 86_400_000 }
 const longestWaitMs = 30_000
 const longestDelayMs = 30 * 86_400_000
 
-export function defined(type: string | Definition): string | AnyJobType {
+/** A type as it is registered: by its name, or with what its definition names and nothing else. */
+export function defined(type: string | Definition, place: number): string | NamedType {
   if (typeof type === 'string') return type
-  const { max_attempts: maxAttempts, ...rest } = type
-  return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
+  const { timeoutMs, backoff } = checkedDefinition(type, place)
+  const { timeout, ...named } = type
+  return {
+    ...{ ...named, place },
+    ...(timeout === undefined ? {} : { timeout_ms: timeoutMs }),
+    ...(type.backoff === undefined ? {} : { backoff: backoff as object }),
+  }
+}
+
+function checkedDefinition({ max_attempts: maxAttempts, ...rest }: Definition, place: number): AnyJobType {
+  try {
+    return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
+  } catch (error) {
+    throw inOurWords(error, `types[${place}].`)
+  }
 }
 
 export function typesOf(worker: RemoteWorker, asked: readonly string[] | undefined): Map<number, RemoteWorker['types'][number]> {

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { allows } from '../../access/permissions.js'
+import { named } from '../../flow/by.js'
 import type { Holdfast } from '../../holdfast.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
@@ -10,7 +12,7 @@ import { rescueChore } from '../../upkeep/rescue.js'
 import { sleepersChore } from '../../upkeep/sleepers.js'
 import { Upkeep } from '../../upkeep/upkeep.js'
 import type { Logger } from '../../worker/logger.js'
-import { refuseOtherTypes } from '../auth.js'
+import { actor, callerOf, refuseOtherTypes } from '../auth.js'
 import {
   type ClaimBody,
   claimAnswer,
@@ -51,9 +53,12 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
     { schema: { summary: 'Sign on as a worker', body: registerBody, response: { 201: registerAnswer } } },
     async (request, reply) => {
       const { name, types, host = 'remote', pid = 0, version = 'remote' } = request.body
-      const named = types.map((type) => (typeof type === 'string' ? type : type.type))
-      refuseOtherTypes(request, named)
-      const made = await workers.register({ name, host, pid, version }, types.map(defined))
+      refuseOtherTypes(
+        request,
+        types.map((type) => (typeof type === 'string' ? type : type.type)),
+      )
+      const rights = { mayChange: allows(callerOf(request), 'types:manage'), who: named(actor(request, undefined)) }
+      const made = await workers.register({ name, host, pid, version }, types.map(defined), rights)
       upkeep.start()
       return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })
     },

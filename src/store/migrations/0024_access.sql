@@ -5,14 +5,14 @@
 create table holdfast.roles (
   name         text primary key constraint role_name_is_short check (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
   permissions  text[] not null constraint permissions_are_known check (permissions <@ array[
-    'jobs:read', 'jobs:enqueue', 'jobs:cancel', 'jobs:work', 'workers:view', 'workers:manage', 'dlq:manage', 'admin']),
+    'jobs:read', 'jobs:enqueue', 'jobs:cancel', 'jobs:work', 'workers:view', 'workers:manage', 'types:manage', 'dlq:manage', 'admin']),
   built_in     boolean not null default false
 );
 insert into holdfast.roles (name, permissions, built_in) values
   ('producer', '{jobs:enqueue,jobs:read,jobs:cancel}', true),
   ('worker', '{jobs:work}', true),
   ('viewer', '{jobs:read,workers:view}', true),
-  ('operator', '{jobs:read,jobs:cancel,workers:view,workers:manage,dlq:manage}', true),
+  ('operator', '{jobs:read,jobs:cancel,workers:view,workers:manage,types:manage,dlq:manage}', true),
   ('admin', '{admin}', true);
 
 -- A key itself is shown once and never kept: only its hash, and its first characters so that people can tell keys apart. A

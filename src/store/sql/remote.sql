@@ -4,6 +4,10 @@ insert into holdfast.workers (name, host, pid, version, types, token_hash)
 values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'))
 returning id
 
+-- name: registerRemoteTypes
+-- Makes types known, or changes of them what is named and may be changed, with a line in the audit log.
+select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.acting($3::text, $4::text))::text as done
+
 -- name: remoteWorker
 -- A remote worker that is signed on, with its types, and that it was heard of. No row: there is none of that id.
 with seen as (
