@@ -1,4 +1,4 @@
-import { Lanes } from '../claim/lanes.js'
+import { type Lane, Lanes } from '../claim/lanes.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
@@ -40,6 +40,8 @@ export class RemoteClaims {
   readonly #store: Store
   readonly #room: WaitingRoom
   readonly #readings = new Map<string, Reading>()
+  /** The latest claim within the slots of a lane, of each worker. */
+  readonly #turns = new Map<string, Promise<unknown>>()
   readonly #closing = new AbortController()
   #dueAt = 0
 
@@ -78,10 +80,12 @@ export class RemoteClaims {
   }
 
   /** Frees jobs whose worker has gone before it could hear of them: no attempt is spent, and none is recorded. */
-  async handBack(worker: RemoteWorker, rows: readonly RemoteClaim[]): Promise<void> {
+  async handBack(worker: Pick<RemoteWorker, 'id'>, rows: readonly RemoteClaim[]): Promise<void> {
+    if (rows.length === 0) return
     const settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null } as const
     const ended = rows.map((job) => ({ job, settlement, startedAtMs: null, endedAtMs: 0 }))
-    await this.#store.settle(worker.id, ended, 0, [...new Set(rows.map(({ lease }) => lease))])
+    await this.#store.settle(worker.id, ended, 0, [])
+    await this.#store.remote.closeEmpty(worker.id, [...new Set(rows.map(({ lease }) => lease))])
   }
 
   /** Ends jobs that cannot be handed out, for everybody to see: as dead, with the reason. */
@@ -114,14 +118,48 @@ export class RemoteClaims {
   async #look(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
     await this.#promote(reading)
     const claimed: RemoteClaim[] = []
-    for (const { reader, slots, leaseMs } of reading.lanes.enabled) {
-      const free = Number.isFinite(slots) ? slots - (await this.#store.remote.runningInLane(worker, reader.lane)) : limit
-      const room = Math.min(limit - claimed.length, free)
-      // Who asks for so many can start them all.
-      if (room > 0)
-        for (const row of await reader.claim(worker, { limit: room, gated: room }, leaseMs)) claimed.push({ ...row, leaseMs })
+    for (const lane of reading.lanes.enabled) {
+      const room = limit - claimed.length
+      if (room === 0) break
+      try {
+        claimed.push(...(await (Number.isFinite(lane.slots) ? this.#inTurn(worker, lane, room) : this.#take(worker, lane, room))))
+      } catch (error) {
+        // What other lanes had is held already, and would be nobody's until its lease ends. The next poll meets the error again.
+        if (claimed.length === 0) throw error
+        break
+      }
     }
     return claimed
+  }
+
+  /** Who asks for so many can start them all. */
+  async #take(worker: number, { reader, leaseMs }: Lane, room: number): Promise<RemoteClaim[]> {
+    const rows = await reader.claim(worker, { limit: room, gated: room }, leaseMs)
+    return rows.map((row) => ({ ...row, leaseMs }))
+  }
+
+  /**
+   * Within the slots a lane has in one worker: its polls here take them one after the other, since two that counted at once would both
+   * find room. What a poll at another server took meanwhile is seen afterwards, and as much is given back.
+   */
+  async #inTurn(worker: number, lane: Lane, room: number): Promise<RemoteClaim[]> {
+    const place = `${worker} ${lane.reader.lane}`
+    const before = this.#turns.get(place)
+    const turn = (async () => {
+      await before?.catch(() => {})
+      const running = () => this.#store.remote.runningInLane(worker, lane.reader.lane)
+      const free = Math.min(room, lane.slots - (await running()))
+      const rows = free > 0 ? await this.#take(worker, lane, free) : []
+      const tooMany = rows.length > 0 ? Math.max(0, (await running()) - lane.slots) : 0
+      if (tooMany > 0) await this.handBack({ id: worker }, rows.slice(-tooMany))
+      return rows.slice(0, Math.max(0, rows.length - tooMany))
+    })()
+    this.#turns.set(place, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#turns.get(place) === turn) this.#turns.delete(place)
+    }
   }
 
   /** Who does not wait is not told that there is nothing by a look that began behind a job that was handed back. */
