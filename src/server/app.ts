@@ -79,7 +79,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
   metricsRoutes(app, holdfast)
-  workerRoutes(app, holdfast, log, meter)
+  workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
   adminFlowRoutes(app, holdfast)

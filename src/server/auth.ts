@@ -77,7 +77,16 @@ export function actor(request: FastifyRequest, why: string | undefined): By {
   return { by: callerOf(request).service, from: request.ip, ...(why === undefined ? {} : { why }) }
 }
 
+/** What Holdfast sends itself, such as alerts, nobody sends, edits or takes over HTTP, whatever the key. */
+export function refuseOwnTypes(types: readonly string[]): void {
+  const own = types.find((type) => type.startsWith('holdfast:'))
+  if (own === undefined) return
+  const problem = `"${own.slice(0, 200)}" is a type of Holdfast's own, which nobody enqueues, edits or works on over HTTP`
+  throw new HoldfastError('forbidden', problem, { field: 'type' })
+}
+
 export function refuseOtherTypes(request: FastifyRequest, types: readonly string[]): void {
+  refuseOwnTypes(types)
   const caller = callerOf(request)
   const other = types.find((type) => !allowsType(caller, type))
   if (other === undefined) return

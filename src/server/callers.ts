@@ -9,7 +9,7 @@ import type { Credential } from './credential.js'
 import { TokenBucket } from './token-bucket.js'
 
 export const shortestKey = 20
-const freshForMs = 2_000
+const freshForMs = 1_000
 const mostRemembered = 10_000
 
 /** A caller with what is left of its requests; the admin key has no limit. */
@@ -28,7 +28,7 @@ interface Remembered {
 }
 
 /**
- * Whom a key, a session or a certificate stands for. Answers are remembered for two seconds, so that a service that sends a thousand requests a
+ * Whom a key, a session or a certificate stands for. Answers are remembered for a second, so that a service that sends a thousand requests a
  * second does not ask the database as often; a key that is revoked is let in that much longer by other processes than the one it
  * was revoked in.
  */

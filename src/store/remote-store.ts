@@ -34,6 +34,12 @@ export class RemoteStore {
     return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id]))[0]
   }
 
+  /** The types of the jobs a worker holds: under these leases, of these jobs; null: all. */
+  async typesHeld(worker: number, leases: readonly string[] | null, jobs: readonly string[] | null): Promise<string[]> {
+    const rows = await this.#database.queryShort<{ name: string }>(statement('typesHeld'), [worker, leases, jobs])
+    return rows.map(({ name }) => name)
+  }
+
   async runningInLane(worker: number, lane: number): Promise<number> {
     const rows = await this.#database.queryShort<{ running: number }>(statement('runningInLane'), [worker, lane])
     return rows[0]?.running ?? 0

@@ -3,7 +3,8 @@ import type { DeadLetter, MovedDeadLetters } from '../../dead-letters/dead-lette
 import type { DeadLetterFilter } from '../../dead-letters/filter.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
-import { actor } from '../auth.js'
+import { told } from '../../store/sqlstate.js'
+import { actor, refuseOwnTypes } from '../auth.js'
 import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
 import {
   type DlqQuery,
@@ -72,6 +73,10 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     },
     async (request) => {
       const { why, ...options } = request.body
+      if (Object.hasOwn(options, 'payload')) {
+        const job = await told(holdfast.store.inspect.job(request.params.id))
+        refuseOwnTypes(job ? [job.type] : [])
+      }
       return orConflict(await deadLetters.replay(request.params.id, actor(request, why), options))
     },
   )

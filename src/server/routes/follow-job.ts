@@ -11,7 +11,7 @@ import { jobAnswer, waitQuery } from '../schemas/jobs.js'
 import { securityHeaders } from '../security-headers.js'
 import { EventStream } from '../sse.js'
 import { JobWatch } from '../watch.js'
-import { whileAllowed } from '../while-allowed.js'
+import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
 import { storyAnswer } from './job-answers.js'
 import { visibleJob } from './one-job.js'
 
@@ -51,7 +51,12 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, caller
         throw new HoldfastError('invalid_option', 'timeout is too long; at most 60s are waited for', { field: 'timeout' })
       }
       const { id, status } = await visibleJob(holdfast, request)
-      if (!ended.has(status)) await untilEnded(watch, id, timeoutMs, reply.raw, open)
+      if (!ended.has(status)) {
+        const done = new AbortController()
+        const forget = whileAllowed(request, callers, () => done.abort())
+        await untilEnded(watch, id, timeoutMs, reply.raw, open, done.signal).finally(forget)
+        await refuseIfNoLongerAllowed(request, callers)
+      }
       return reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request)))
     },
   )
@@ -83,7 +88,14 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, caller
   )
 }
 
-function untilEnded(watch: JobWatch, id: string, ms: number, response: ServerResponse, open: Set<() => void>): Promise<void> {
+function untilEnded(
+  watch: JobWatch,
+  id: string,
+  ms: number,
+  response: ServerResponse,
+  open: Set<() => void>,
+  refused: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(done, ms)
     let stop = () => {}
@@ -95,6 +107,7 @@ function untilEnded(watch: JobWatch, id: string, ms: number, response: ServerRes
       resolve()
     }
     response.on('close', done)
+    refused.addEventListener('abort', done)
     open.add(done)
     try {
       stop = watch.watch(id, (row) => {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { allows } from '../../access/permissions.js'
 import { named } from '../../flow/by.js'
 import type { Holdfast } from '../../holdfast.js'
@@ -12,7 +12,8 @@ import { rescueChore } from '../../upkeep/rescue.js'
 import { sleepersChore } from '../../upkeep/sleepers.js'
 import { Upkeep } from '../../upkeep/upkeep.js'
 import type { Logger } from '../../worker/logger.js'
-import { actor, callerOf, refuseOtherTypes } from '../auth.js'
+import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
+import type { Callers } from '../callers.js'
 import {
   type ClaimBody,
   claimAnswer,
@@ -29,17 +30,27 @@ import {
   signOffAnswer,
   signOffBody,
 } from '../schemas/worker.js'
+import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
 import { defined, leaseOf, readResult, readSaid, typesOf, waitOf } from './worker-bodies.js'
 
 /** A hundred failed results with their stacks. */
 const bodyLimit = 2 * 1024 * 1024
 
 /** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
-export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logger, meter: Meter): void {
+export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, log: Logger, meter: Meter): void {
   const { store, privacy } = holdfast
   const workers = new RemoteWorkers(store)
   const claims = new RemoteClaims(store)
   const results = new RemoteResults(store, meter, privacy)
+  /** Who speaks. A key that is for some types touches no job of another, whose token it may have come by. */
+  const speaker = async (request: FastifyRequest, token: string, leases?: readonly string[] | null, jobs?: readonly string[]) => {
+    const worker = await workers.identify(token)
+    refuseOwnTypes(worker.types.map(({ name }) => name))
+    if (leases !== undefined && callerOf(request).types !== undefined) {
+      refuseOtherTypes(request, await store.remote.typesHeld(worker.id, leases, jobs ?? null))
+    }
+    return worker
+  }
   // A fleet may have no other worker that would free what a silent one held.
   const upkeep = new Upkeep(
     [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), sleepersChore(store)],
@@ -70,7 +81,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
     async (request, reply) => {
       const { body } = request
       const asked = { leaseMs: leaseOf(body.lease), waitMs: waitOf(body.wait) }
-      const worker = await workers.identify(body.worker)
+      const worker = await speaker(request, body.worker)
       const types = typesOf(worker, body.types)
       refuseOtherTypes(
         request,
@@ -79,11 +90,20 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
       upkeep.start()
       if (body.holding) await store.handBackUnheard(worker.id, body.holding)
       if (worker.drain) return answer(reply, { jobs: [], ...orders(worker) })
-      const gone = whenGone(reply)
-      const rows = await claims.claim(worker, { ...asked, types: [...types.keys()], limit: body.limit ?? 1, gone })
+      const gone = new AbortController()
+      whenGone(reply, gone)
+      const forget = whileAllowed(request, callers, () => gone.abort())
+      const ask = { ...asked, types: [...types.keys()], limit: body.limit ?? 1, gone: gone.signal }
+      const rows = await claims.claim(worker, ask).finally(forget)
       // A connection kept open would keep the server from closing.
       if (claims.closing) reply.header('connection', 'close')
-      if (rows.length > 0 && gone.aborted) {
+      try {
+        if (asked.waitMs > 0) await refuseIfNoLongerAllowed(request, callers)
+      } catch (error) {
+        await claims.handBack(worker, rows)
+        throw error
+      }
+      if (gone.signal.aborted) {
         await claims.handBack(worker, rows)
         return answer(reply, { jobs: [], ...orders(worker) })
       }
@@ -98,10 +118,11 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
   app.post<{ Body: HeartbeatBody }>(
     '/worker/heartbeat',
     { bodyLimit, schema: { summary: 'Renew leases, and hear orders', body: heartbeatBody, response: { 200: heartbeatAnswer } } },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request
       const ms = leaseOf(body.lease)
       const said = readSaid(body.said)
-      const worker = await workers.identify(body.worker)
+      const worker = await speaker(request, body.worker, [...body.leases, ...said.map(({ lease }) => lease)])
       const { held, cancelled } = await results.beat(worker, body.leases, ms)
       const unheard = await results.note(worker, said)
       const lost = body.leases.filter((lease) => !held.includes(lease))
@@ -112,10 +133,12 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
   app.post<{ Body: SettleBody }>(
     '/worker/settle',
     { bodyLimit, schema: { summary: 'End attempts, many at once', body: settleBody, response: { 200: settleAnswer } } },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request
       const ended = body.results.map((result, i) => readResult(result, `results[${i}]`))
       const said = readSaid(body.said)
-      const worker = await workers.identify(body.worker)
+      const jobs = [...ended, ...said].map(({ job }) => job)
+      const worker = await speaker(request, body.worker, null, jobs)
       // Before the end: afterwards the lease is gone.
       await results.note(worker, said)
       return answer(reply, { results: (await results.settle(worker, ended)).map(settledAnswer), ...orders(worker) })
@@ -125,8 +148,8 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, log: Logg
   app.post<{ Body: { worker: string } }>(
     '/worker/sign-off',
     { schema: { summary: 'End a worker, and free what it holds', body: signOffBody, response: { 200: signOffAnswer } } },
-    async ({ body }, reply) => {
-      const worker = await workers.identify(body.worker)
+    async (request, reply) => {
+      const worker = await speaker(request, request.body.worker, null)
       return answer(reply, { handed_back: await workers.signOff(worker) })
     },
   )
@@ -158,12 +181,10 @@ function orders({ drain, why }: RemoteWorker) {
 }
 
 /** Fires when the caller hangs up before the answer was sent. */
-function whenGone(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
+function whenGone(reply: FastifyReply, gone: AbortController): void {
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort()
   })
-  return gone.signal
 }
 
 function settledAnswer(one: Settled) {

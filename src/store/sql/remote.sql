@@ -19,6 +19,13 @@ select encode(w.token_hash, 'hex') as hash, w.drain_asked_at is not null as drai
         from holdfast.types as t where t.id = any (w.types)) as types
 from holdfast.workers as w where w.id = $1::text::integer and w.token_hash is not null and w.stopped_at is null
 
+-- name: typesHeld
+-- The types of the jobs that run under leases of a worker: under those of $2, of the jobs of $3; null: all.
+select distinct t.name from holdfast.leases as l
+join holdfast.queue as q on q.job_id = any (l.jobs) and q.lease_id = l.id join holdfast.types as t on t.id = q.type_id
+where l.worker_id = $1::text::integer and ($2::bigint[] is null or l.id = any ($2::bigint[]))
+  and ($3::uuid[] is null or q.job_id = any ($3::uuid[]))
+
 -- name: runningInLane
 -- How many jobs of one lane run under a worker's leases.
 select count(*)::integer as running from holdfast.leases as l
