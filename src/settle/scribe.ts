@@ -7,6 +7,8 @@ const writeEveryMs = 250
 const mostAtOnce = 1_000
 /** What is kept here through an outage. Beyond that lines are lost, and a line says how many. */
 const mostKept = 20_000
+/** A result waits for its lines no longer than this. */
+const patienceMs = 1_000
 const pauseMs = { first: 250, most: 5_000 }
 
 interface Said extends SaidRow {
@@ -15,7 +17,8 @@ interface Said extends SaidRow {
 
 /**
  * Writes what handlers say while they run: progress and log lines, a few times a second, many at once. Unlike a result it
- * is worth no retry without end: what the database cannot take for long is dropped, and that is said.
+ * is worth no retry without end: what the database cannot take for long is dropped, and that is said. What a job has said is
+ * written before its result, so that whoever sees it ended can read all of it; a job that says nothing costs nothing here.
  */
 export class Scribe {
   readonly #store: SayingsStore
@@ -24,6 +27,7 @@ export class Scribe {
   #waiting: Said[] = []
   #dropped = 0
   #writing: Promise<void> | undefined
+  #sending: Promise<void> | undefined
   #stopped = false
 
   constructor(store: SayingsStore, onTrouble: (error: unknown) => void) {
@@ -41,6 +45,17 @@ export class Scribe {
       this.#dropped += 1
     }
     if (!this.#stopped) this.#writing ??= this.#write()
+  }
+
+  /** Resolves when what these jobs have said is written, or cannot be for now; undefined: they have said nothing. */
+  flush(ended: readonly { job: ClaimedJob }[]): Promise<void> | undefined {
+    if (this.#waiting.length === 0) return undefined
+    const ids = new Set(ended.map(({ job }) => job.id))
+    if (!this.#waiting.some(({ jobId }) => ids.has(jobId))) return undefined
+    const waited = new AbortController()
+    // What fails here is tried again, and told, by the one who writes from time to time.
+    const written = this.#writeAll().catch(() => {})
+    return Promise.race([written, sleep(patienceMs, { signal: waited.signal })]).finally(() => waited.abort())
   }
 
   /** Resolves when everything that was said is written, or after that time. */
@@ -73,7 +88,15 @@ export class Scribe {
     this.#writing = undefined
   }
 
-  async #writeAll(): Promise<void> {
+  /** One at a time: two would write the same lines. */
+  #writeAll(): Promise<void> {
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined
+    })
+    return this.#sending
+  }
+
+  async #send(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, mostAtOnce)
       const now = monotonicMs()

@@ -14,6 +14,8 @@ export interface Settling extends EndedAttempt {
 }
 
 export interface SettlerEvents {
+  /** About to be written. What is answered is waited for. */
+  settling(batch: readonly Settling[]): Promise<void> | undefined
   /** Written. `lost` are the jobs whose lease was gone, and why: for them nothing was changed. */
   settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void
   /** These leases have no open attempt left and need no more renewing. */
@@ -104,6 +106,8 @@ export class Settler {
   }
 
   async #settle(batch: readonly Settling[]): Promise<void> {
+    const first = this.#events.settling(batch)
+    if (first) await first
     const now = monotonicMs()
     const finished = this.#finishedBy(batch)
     const again = new Set(batch.filter(({ tried }) => tried).map(({ job }) => job.id))

@@ -119,6 +119,7 @@ export class Worker {
       },
     )
     this.#settler = new Settler(store, id, (lease) => this.#leases.ended(lease), {
+      settling: (batch) => this.#scribe.flush(batch),
       settled: (batch, lost) => this.#settled(batch, lost),
       finished: (leases) => this.#leases.release(leases),
       trouble: (error) => this.#report.trouble('results', error),

@@ -26,6 +26,42 @@ describe('what a handler says', () => {
     await ends(queue, id, 'completed')
   })
 
+  test.each(places)('in a place called %s is there when the job has ended, to its last line', async (place) => {
+    const queue = await makeQueue()
+    await startHere(queue, talkers)
+    for (let round = 0; round < 5; round++) {
+      const { id } = await queue.holdfast.enqueue(`talk_${place}`, { lines: 20 })
+      await ends(queue, id, 'completed')
+      expect(await queue.holdfast.log(id)).toHaveLength(20)
+      expect((await queue.holdfast.job(id))?.progress).toMatchObject({ fraction: 1, note: 'at 20' })
+    }
+  })
+
+  test('after its job was cancelled and forgotten is not kept', async () => {
+    const queue = await makeQueue()
+    let tell = () => {}
+    const told = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    const deaf = defineType({
+      type: 'deaf',
+      async run(_, { log, progress }) {
+        log('before')
+        await told
+        log('after')
+        progress(1)
+      },
+    })
+    const worker = await startHere(queue, [deaf], { drain: '30s' })
+    const { id } = await queue.holdfast.enqueue(deaf, null)
+    await eventually(async () => (await queue.holdfast.log(id)).length === 1)
+    await queue.holdfast.cancel(id, { by: 'ada' })
+    expect(await queue.holdfast.forget(id, { by: 'ada' })).toMatchObject({ done: true })
+    tell()
+    await worker.stop()
+    expect(await queue.sql('select job_id from holdfast.log_lines union all select job_id from holdfast.progress')).toEqual([])
+  })
+
   test('can be read on from any line', async () => {
     const queue = await makeQueue()
     await startHere(queue, talkers)

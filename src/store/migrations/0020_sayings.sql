@@ -33,16 +33,23 @@ create table holdfast.checkpoints (
 ) with (fillfactor = 60);
 
 -- Keeps the progress and the lines of many attempts. Ages are milliseconds before now, by the worker's monotonic clock.
--- Nothing an earlier attempt says late takes the place of what a later one said.
+-- Nothing an earlier attempt says late takes the place of what a later one said. Of a job that was forgotten nothing is kept: a
+-- handler can go on after a cancel, and forget_job waits for the lock that is taken here on the body.
 create function holdfast.note_sayings(
   p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[],
   p_levels text[] default null
 ) returns void
-language sql volatile as $$
-  with said as materialized (
+language sql volatile
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+  with kept as materialized (
+    select b.id from (select distinct id from unnest(p_jobs) as j (id) order by id) as j
+    join holdfast.bodies as b on b.id = j.id for key share of b
+  ), said as materialized (
     select s.job_id, s.attempt, s.fraction, s.note, s.line, coalesce(s.level, 'info') as level, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
     from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms, p_levels) with ordinality
       as s (job_id, attempt, fraction, note, line, age, level, place)
+    where s.job_id = any (array(select k.id from kept as k))
   ), lines as (
     insert into holdfast.log_lines (job_id, attempt, at, level, line)
     select s.job_id, s.attempt, s.at, s.level, s.line from said as s where s.line is not null order by s.place
