@@ -31,6 +31,7 @@ export const errorTable = {
   unauthorized: { status: 401, retryable: false, title: 'A valid key is needed' },
   forbidden: { status: 403, retryable: false, title: 'The key does not allow this' },
   rate_limited: { status: 429, retryable: true, title: 'The key has used up its requests for now' },
+  question_too_slow: { status: 422, retryable: false, title: 'The database took longer over a question than one may take' },
   confirmation_required: {
     status: 409,
     retryable: false,

@@ -59,11 +59,13 @@ export class Holdfast {
   /** Trouble, the rules that say what that is, and who is called about it. */
   readonly alerts: Alerts
   readonly alertHosts: readonly string[]
+  readonly #options: HoldfastOptions
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
 
-  constructor(options: HoldfastOptions = {}) {
+  /** With a store that is there already, it uses that one. */
+  constructor(options: HoldfastOptions = {}, store?: Store) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
     if (!connectionString && !options.pool) {
       throw new HoldfastError('invalid_configuration', 'no database: give connectionString or pool, or set DATABASE_URL', {
@@ -75,7 +77,8 @@ export class Holdfast {
     if (statementTimeoutMs < 100) {
       throw new HoldfastError('invalid_configuration', 'statementTimeout: must be at least 100 ms', { field: 'statementTimeout' })
     }
-    this.store = new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
+    this.#options = options
+    this.store = store ?? new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     const encryption = options.encryption ?? encryptionFrom(process.env)
     this.privacy = new Privacy({ ...(encryption && { encryption }), redact: options.redact ?? redactFrom(process.env) })
@@ -202,6 +205,15 @@ export class Holdfast {
   /** Brings the database schema up to this version. Safe in many processes at once. */
   async migrate(): Promise<AppliedMigration[]> {
     return migrate(this.store.database)
+  }
+
+  /**
+   * The same queue to look at, over connections of its own: whoever reads takes none from those who enqueue and work, cannot
+   * write, and is cut off by the database itself after that time. To be closed like the first.
+   */
+  forReading(settings: { connections: number; within: Duration }): Holdfast {
+    const withinMs = toMilliseconds(settings.within, 'within')
+    return new Holdfast(this.#options, this.store.forReading(settings.connections, withinMs))
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import { Callers } from './callers.js'
 import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems } from './problem.js'
+import { Reading, type ReadingOptions } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
@@ -39,6 +40,8 @@ export interface ServerOptions {
   tls?: TlsOptions
   /** True to listen on a network without TLS. */
   allowInsecure?: boolean
+  /** What those who only look at things have of the database, beside the connections of those who enqueue and work. */
+  reading?: ReadingOptions
   /** Where errors go that nobody expected. */
   logger?: Logger
 }
@@ -53,6 +56,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   const meter = new Meter()
   const callers = new Callers(holdfast.access, options.adminKey)
   const certificates = new ClientCertificates(options.tls)
+  const reading = new Reading(holdfast, options.reading)
   const app = fastify({
     ...(options.tls ? { https: httpsOptions(options.tls) } : {}),
     bodyLimit,
@@ -70,22 +74,24 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   authorize(app, callers, certificates)
   keepCounting(app, holdfast.store, meter, log)
   describeRoutes(app)
+  app.addHook('onClose', () => reading.close())
   pageRoutes(app)
   sessionRoutes(app, callers)
   healthRoutes(app, holdfast, options.worker)
-  jobRoutes(app, holdfast)
-  oneJobRoutes(app, holdfast)
-  followJobRoutes(app, holdfast, callers)
+  jobRoutes(app, holdfast, reading)
+  oneJobRoutes(app, holdfast, reading)
+  followJobRoutes(app, reading.reader, callers)
+  // One question for all who ask at once, and one that counts anew: neither is dear, and the second writes.
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
-  metricsRoutes(app, holdfast)
+  metricsRoutes(app, reading.reader)
   workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
   adminFlowRoutes(app, holdfast)
-  adminDlqRoutes(app, holdfast)
+  adminDlqRoutes(app, holdfast, reading)
   adminAlertRoutes(app, holdfast)
-  adminAccessRoutes(app, holdfast, callers)
+  adminAccessRoutes(app, holdfast, callers, reading)
   return app
 }
 

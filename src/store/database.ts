@@ -2,7 +2,7 @@ import pg from 'pg'
 import { monotonicMs, sleep } from '../clock.js'
 import type { Statement } from './queries.js'
 import { resultTypes } from './result-types.js'
-import { isConnectionTrouble } from './sqlstate.js'
+import { isConnectionTrouble, tooSlow, wasTooSlow } from './sqlstate.js'
 import { asText, type Queryable } from './transaction.js'
 
 export interface DatabaseOptions {
@@ -15,6 +15,10 @@ export interface DatabaseOptions {
   preparedStatements?: boolean | undefined
   /** How long a statement may take before its connection is given up: nothing here is meant to run long. */
   statementTimeoutMs?: number | undefined
+  /** What a connection is made with, in the place of connectionString and pool. */
+  like?: pg.ClientConfig | undefined
+  /** For connections that only read: the server itself ends a statement after so long, and lets none of them write. */
+  readWithinMs?: number | undefined
   applicationName?: string | undefined
 }
 
@@ -33,6 +37,7 @@ export class Database {
   readonly #ownsPool: boolean
   readonly #prepared: boolean
   readonly #timeoutMs: number
+  readonly #readWithinMs: number | undefined
   /** Connections of our own pool that are not closed yet. */
   readonly #open = new Set<pg.PoolClient>()
   /** When each connection last answered. */
@@ -44,9 +49,10 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.#prepared = options.preparedStatements ?? true
     this.#timeoutMs = options.statementTimeoutMs ?? defaultStatementTimeoutMs
+    this.#readWithinMs = options.readWithinMs
     this.#ownsPool = options.pool === undefined
     this.clientConfig = {
-      ...(options.pool ? ownConfig(options.pool) : { connectionString: options.connectionString }),
+      ...(options.like ?? (options.pool ? ownConfig(options.pool) : { connectionString: options.connectionString })),
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       // Soon enough that a firewall which forgets silent connections after a minute does not forget ours.
@@ -75,7 +81,35 @@ export class Database {
 
   async query<Row>(statement: Statement, values: readonly unknown[], timeoutMs = this.#timeoutMs): Promise<Row[]> {
     const name = this.#prepared ? `holdfast ${statement.name}` : undefined
-    return this.withClient((client) => this.#run<Row>(client, statement.text, asText(values), timeoutMs, name))
+    const run = (client: pg.PoolClient) => this.#run<Row>(client, statement.text, asText(values), timeoutMs, name)
+    return this.#readWithinMs === undefined ? this.withClient(run) : this.#read(run, this.#readWithinMs)
+  }
+
+  /**
+   * The price is two round trips. A timeout of ours alone would give up the connection and leave the server at work; one set for
+   * the connection would be that of others behind a pooler.
+   */
+  async #read<Row>(run: (client: pg.PoolClient) => Promise<Row[]>, withinMs: number): Promise<Row[]> {
+    let open = true
+    const say = (client: pg.PoolClient, text: string) => this.#run(client, text, [], this.#timeoutMs)
+    return this.withClient(
+      async (client) => {
+        await say(client, `begin read only; set local statement_timeout = ${withinMs}`)
+        try {
+          const rows = await run(client)
+          await say(client, 'commit')
+          return rows
+        } catch (error) {
+          if (!isConnectionTrouble(error) || wasTooSlow(error)) {
+            await say(client, 'rollback').then(() => {
+              open = false
+            }, ignoreHandledElsewhere)
+          }
+          throw wasTooSlow(error) ? tooSlow(withinMs, error) : error
+        }
+      },
+      () => !open,
+    )
   }
 
   /** For what takes milliseconds and is asked again anyway: a worker cut off without a word should notice soon. */

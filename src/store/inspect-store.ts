@@ -101,14 +101,17 @@ export class InspectStore {
     return this.#database.query(statement('approvalOfJob'), [id])
   }
 
-  /** One page of job ids, newest first, and where the next one begins; null: there is none. Looks at `look` jobs at most. */
+  /**
+   * One page of job ids, newest first, and where the next one begins; null: there is none. Looks at `look` jobs at most, and reads
+   * `bytes` of payloads at most.
+   */
   async listJobs(
     filter: ListFilter,
     before: string | null,
-    { limit, look }: { limit: number; look: number },
+    { limit, look, bytes }: { limit: number; look: number; bytes: number },
   ): Promise<{ jobs: string[]; next: string | null }> {
     const { owner, type, status, createdAfter, createdBefore, payload } = filter
-    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look]
+    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look, bytes]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

@@ -146,6 +146,16 @@ export function explained(error: unknown): unknown {
   return error
 }
 
+/** The server ended it because it took too long. */
+export function wasTooSlow(error: unknown): boolean {
+  return said(error).code === '57014'
+}
+
+export function tooSlow(ms: number, cause: unknown): HoldfastError {
+  const narrower = 'ask for less: one type or status, a shorter time (created_after, created_before), a smaller limit'
+  return new HoldfastError('question_too_slow', `there was no answer within ${ms} ms; ${narrower}`, { cause })
+}
+
 /** What has to be sent to mean it. */
 export function notConfirmed(types: readonly string[], cause?: unknown): HoldfastError {
   const shown = types.map((type) => `"${type}"`).join(', ')

@@ -45,6 +45,7 @@ export interface RegisteredType {
  */
 export class Store {
   readonly database: Database
+  readonly #options: DatabaseOptions
   readonly inspect: InspectStore
   readonly operate: OperatorStore
   readonly move: MoveStore
@@ -59,6 +60,7 @@ export class Store {
   readonly days: DaysStore
 
   constructor(options: DatabaseOptions) {
+    this.#options = options
     this.database = new Database(options)
     this.inspect = new InspectStore(this.database)
     this.operate = new OperatorStore(this.database)
@@ -72,6 +74,12 @@ export class Store {
     this.privacy = new PrivacyStore(this.database)
     this.alerts = new AlertStore(this.database)
     this.days = new DaysStore(this.database)
+  }
+
+  /** The same database over connections of its own, which only read and for no longer than that. */
+  forReading(connections: number, readWithinMs: number): Store {
+    const { preparedStatements } = this.#options
+    return new Store({ like: this.database.clientConfig, connections, preparedStatements, readWithinMs })
   }
 
   /** Makes types known. With `update`, a known type takes the new values, except those that `keepPrivacy` keeps; without, it keeps its own. */

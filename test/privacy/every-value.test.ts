@@ -57,7 +57,7 @@ const leaky = defineType({
 })
 const remote = defineType({ type: 'remote', redact, maxAttempts: 1, limits: { breaker: false } })
 
-test(`no value at any redacted path leaves the process in any way (seed ${seed})`, async () => {
+test(`no value at any redacted path leaves the process in any way (seed ${seed})`, { timeout: 120_000 }, async () => {
   const receiver = await startReceiver()
   const serving = await serve({ logger }, { alertHosts: [receiver.host] })
   const { holdfast } = serving

@@ -3,6 +3,7 @@ import type { KeyFields } from '../../access/access.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import type { Callers } from '../callers.js'
+import type { Reading } from '../reading.js'
 import {
   type AuditQuery,
   auditAnswer,
@@ -32,7 +33,7 @@ interface Why {
 }
 
 /** Keys, roles, and the log of what operators did, which can be read and nothing else. */
-export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers): void {
+export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, reading: Reading): void {
   const { access } = holdfast
   // Whatever changes who may do what counts here at once.
   const changed = <Answer>(answer: Answer): Answer => {
@@ -154,7 +155,8 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
     { schema: { summary: 'What operators did, the latest first', querystring: auditQuery, response: { 200: auditAnswer } } },
     async (request, reply) => {
       const { cursor, limit = 100, ...question } = request.query
-      const lines = await holdfast.audit({ ...question, limit, ...(cursor === undefined ? {} : { before: cursor }) })
+      const asked = { ...question, limit, ...(cursor === undefined ? {} : { before: cursor }) }
+      const lines = await reading.forCaller(request, (reader) => reader.audit(asked))
       const next = lines.length === limit ? (lines.at(-1)?.id ?? null) : null
       return reply.header('cache-control', 'no-store').send({ lines, next })
     },

@@ -5,6 +5,7 @@ import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { told } from '../../store/sqlstate.js'
 import { actor, refuseOwnTypes } from '../auth.js'
+import type { Reading } from '../reading.js'
 import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
 import {
   type DlqQuery,
@@ -31,7 +32,7 @@ interface OneLetter<Body = unknown> {
 }
 
 /** What people do about jobs that ended dead: find them, replay them, discard them. */
-export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Reading): void {
   const { deadLetters } = holdfast
 
   app.get<{ Querystring: DlqQuery }>(
@@ -40,7 +41,8 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     async (request, reply) => {
       const { limit = 20, cursor, ...filter } = request.query
       const options = { limit, ...(cursor === undefined ? {} : { after: cursor }) }
-      const page = await deadLetters.list(filterOf(filter), options).catch((error) => {
+      const find = (reader: Holdfast) => reader.deadLetters.list(filterOf(filter), options)
+      const page = await reading.forCaller(request, find).catch((error) => {
         throw error.field === 'after' ? badCursor() : inOurWords(error)
       })
       return reply.header('cache-control', 'no-store').send({ letters: page.letters.map(inList), next: page.next ?? null })
@@ -52,7 +54,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     { schema: { summary: 'One dead letter, its payload and every attempt', params: jobParams, response: { 200: letterAnswer } } },
     async (request, reply) => {
       const { id } = request.params
-      const letter = await deadLetters.get(id)
+      const letter = await reading.reader.deadLetters.get(id)
       if (!letter) throw new HoldfastError('not_found', `no job ${id} is among the dead letters`, { field: 'id' })
       const { reason, diedAt, error } = letter
       return reply

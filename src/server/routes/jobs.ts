@@ -8,6 +8,7 @@ import { decodePayload, encodePayload } from '../../job/payload.js'
 import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
 import { parseExactly } from '../body.js'
+import type { Reading } from '../reading.js'
 import {
   batchAnswer,
   batchRequest,
@@ -25,9 +26,11 @@ import { inOurWords, jobRequest } from './job-request.js'
 const batchBytes = 8 * 1024 * 1024
 /** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
+/** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
+const mostRead = 2 * 1024 * 1024
 
 /** To enqueue jobs and to list them. */
-export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Reading): void {
   app.post<{ Body: JobBody }>(
     '/jobs',
     { schema: { summary: 'Enqueue one job', body: jobBody, response: { 200: enqueuedAnswer, 201: enqueuedAnswer } } },
@@ -95,15 +98,19 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
         payload: partOfPayload(request.query.payload),
       }
       try {
-        if (filter.payload !== null) {
-          const types = await holdfast.store.types(type === null ? null : [type])
-          holdfast.privacy.refuseToSearch(decodePayload(filter.payload), types)
-        }
         const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
-        const page = await holdfast.store.inspect.listJobs(filter, cursor, { limit, look })
-        const rows = new Map((await holdfast.store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
-        const jobs = page.jobs.flatMap((id) => rows.get(id) ?? []).map((row) => summaryAnswer(shownJob(row, holdfast.privacy)))
-        return reply.header('cache-control', 'no-store').send({ jobs, next: page.next })
+        const bounds = { limit, look, bytes: mostRead }
+        const { found, next } = await reading.forCaller(request, async ({ store, privacy }) => {
+          if (filter.payload !== null) {
+            const types = await store.types(type === null ? null : [type])
+            privacy.refuseToSearch(decodePayload(filter.payload), types)
+          }
+          const page = await store.inspect.listJobs(filter, cursor, bounds)
+          const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
+          return { found: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next }
+        })
+        const jobs = found.map((row) => summaryAnswer(shownJob(row, holdfast.privacy)))
+        return reply.header('cache-control', 'no-store').send({ jobs, next })
       } catch (error) {
         throw explained(error)
       }

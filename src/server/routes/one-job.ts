@@ -6,6 +6,7 @@ import type { Moved } from '../../flow/moves.js'
 import type { JobStory } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor, callerOf } from '../auth.js'
+import type { Reading } from '../reading.js'
 import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
 import { type DeleteQuery, decidedAnswer, deleteQuery, explainAnswer, jobAnswer, rejectBody } from '../schemas/jobs.js'
 import { explanationAnswer, storyAnswer } from './job-answers.js'
@@ -15,19 +16,19 @@ interface OneJob {
 }
 
 /** What is asked of one job, and done to it. */
-export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }: Reading): void {
   app.get<OneJob>(
     '/jobs/:id',
     { schema: { summary: 'One job with all its attempts', params: jobParams, response: { 200: jobAnswer } } },
-    async (request, reply) => reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request))),
+    async (request, reply) => reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(reader, request))),
   )
 
   app.get<OneJob>(
     '/jobs/:id/explain',
     { schema: { summary: 'Why a job is not running now', params: jobParams, response: { 200: explainAnswer } } },
     async (request, reply) => {
-      const { id } = await visibleJob(holdfast, request)
-      const explanation = await holdfast.explain(id)
+      const { id } = await visibleJob(reader, request)
+      const explanation = await reader.explain(id)
       if (!explanation) throw notKept(id)
       return reply.header('cache-control', 'no-store').send(explanationAnswer(id, explanation))
     },

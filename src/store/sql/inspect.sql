@@ -151,10 +151,10 @@ select holdfast.explain_facts($1::text::uuid) as facts
 select j.id::text as id, holdfast.explain_facts(j.id) as facts from unnest($1::uuid[]) as j (id)
 
 -- name: listJobs
--- One page of jobs, newest first: their ids, and where the next page begins. Looks at no more than $9 of them.
+-- One page of jobs, newest first: their ids, and where the next page begins. Looks at no more than $9 of them and reads no more than $10 bytes.
 select to_jsonb(jobs) as jobs, next::text as next
 from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5::text::timestamptz, $6::text::jsonb, $7::text::uuid,
-                        $8::text::integer, $9::text::integer)
+                        $8::text::integer, $9::text::integer, $10::text::integer)
 
 -- name: watchedJobs
 -- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log.

@@ -1,0 +1,71 @@
+import type { FastifyRequest } from 'fastify'
+import { monotonicMs } from '../clock.js'
+import { HoldfastError } from '../errors.js'
+import type { Holdfast } from '../holdfast.js'
+import type { Duration } from '../job/duration.js'
+import { callerOf } from './auth.js'
+
+export interface ReadingOptions {
+  /** Most connections for those who read. */
+  connections?: number
+  /** How long the database may take over one question. */
+  within?: Duration
+}
+
+/** Of the connections for readers one service has two at most, so that the questions of one do not hold up those of all. */
+const atOnce = 2
+const mostInLine = 50
+/** A second that the database spends on a service's lists costs it the requests of so many seconds. */
+const priceOfTime = 4
+
+/**
+ * What is looked up about jobs goes over connections of its own. Lists and searches also stand in line by service, and
+ * are paid for, by the time they took, with requests of the caller's: whoever asks for what is dear may ask less often.
+ */
+export class Reading {
+  readonly reader: Holdfast
+  readonly #lines = new Map<string, { running: number; waiting: (() => void)[] }>()
+
+  constructor(holdfast: Holdfast, { connections = 4, within = '2s' }: ReadingOptions = {}) {
+    this.reader = holdfast.forReading({ connections, within })
+  }
+
+  async forCaller<Answer>(request: FastifyRequest, read: (reader: Holdfast) => Promise<Answer>): Promise<Answer> {
+    const { service, rateLimit } = callerOf(request)
+    await this.#turn(service)
+    const begun = monotonicMs()
+    try {
+      return await read(this.reader)
+    } finally {
+      this.#done(service)
+      request.known?.bucket?.spend(((monotonicMs() - begun) / 1_000) * rateLimit * priceOfTime)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.reader.close()
+  }
+
+  async #turn(service: string): Promise<void> {
+    const line = this.#lines.get(service) ?? { running: 0, waiting: [] }
+    this.#lines.set(service, line)
+    if (line.running < atOnce) {
+      line.running += 1
+      return
+    }
+    if (line.waiting.length >= mostInLine) {
+      const problem = `${mostInLine} lists of ${service} are waited for already; at most ${atOnce} are read at once`
+      throw new HoldfastError('rate_limited', problem, { retryAfterMs: 1_000 })
+    }
+    // Whoever is done hands its place on, so that nobody comes in between.
+    await new Promise<void>((resolve) => line.waiting.push(resolve))
+  }
+
+  #done(service: string): void {
+    const line = this.#lines.get(service)
+    const next = line?.waiting.shift()
+    if (!line || next) return next?.()
+    line.running -= 1
+    if (line.running === 0) this.#lines.delete(service)
+  }
+}
