@@ -21,6 +21,12 @@ export interface WorkerEvents {
   'host.crashed': [{ type: string; reason: string; inARow: number; restMs: number }]
   'lease.lost': [{ leases: number; jobs: number }]
   'lease.rescued': [{ job: string; type: string; attempt: number; worker: number; dead: boolean }]
+  /**
+   * Something this worker does beside running jobs failed, and will be tried again: `duty` is claim, promote, deadlines,
+   * followers, orphans, admit or settle. `of` names the job or type that was set aside for it, so that the others go on.
+   */
+  'duty.failed': [{ duty: string; of?: string; error: string }]
+  /** The database cannot be reached, or does not answer. */
   'database.away': [{ error: string }]
   'database.back': [{ awayMs: number }]
 }

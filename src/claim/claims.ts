@@ -1,6 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { monotonicMs } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
+import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Lane, Lanes } from './lanes.js'
 
 export interface ClaimsEvents {
@@ -39,6 +40,8 @@ export class Claims {
   readonly #events: ClaimsEvents
   #turn = 0
   #unheard = false
+  /** One after a claim whose answer never came: where answers are lost, so would be the jobs of the next one. */
+  #most = mostPerClaim
   #wantsRoom = false
 
   constructor(worker: number, lanes: Lanes, events: ClaimsEvents) {
@@ -96,6 +99,7 @@ export class Claims {
       for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
         const { lane, enough } = asked
         const rows = await asked.rows
+        this.#most = mostPerClaim
         claimed += rows.length
         more = rows.length >= enough
         left = more ? lanes.length : left - 1
@@ -106,7 +110,11 @@ export class Claims {
         if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
       }
     } catch (error) {
-      this.#unheard = true
+      // What the database refused it has not done; only what it left unanswered it may have done.
+      if (isConnectionTrouble(error)) {
+        this.#unheard = true
+        this.#most = 1
+      }
       await this.#hearOut(underWay)
       throw error
     }
@@ -130,7 +138,7 @@ export class Claims {
       this.#wantsRoom = true
       return undefined
     }
-    const jobs = Math.min(mostPerClaim, room)
+    const jobs = Math.min(this.#most, room)
     // One even where every slot is taken: those are of handlers so short that it starts in a moment.
     const gated = shared.length > 0 ? 1 : Math.max(1, lane.group.startable())
     return {

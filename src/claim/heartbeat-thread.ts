@@ -10,12 +10,11 @@ import { monotonicMs, sleep } from '../clock.js'
 import { cutOff } from '../store/database.js'
 import { statement } from '../store/queries.js'
 import { asText } from '../store/transaction.js'
-import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
+import { type FromHeartbeat, type HeartbeatSettings, heartbeatPatience, type ToHeartbeat } from './heartbeat-messages.js'
 
-const { worker, intervalMs, patienceMs, connection } = workerData as HeartbeatSettings
+const { worker, intervalMs, leaseMs, patienceMs, connection } = workerData as HeartbeatSettings
 // Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing.
 const { text } = statement('renewLeases')
-const answerWithinMs = 5_000
 const afterTroubleMs = Math.min(1_000, intervalMs)
 
 const held = new Map<string, number>()
@@ -24,6 +23,8 @@ let timer: NodeJS.Timeout | undefined
 let stopping = false
 let beating: Promise<void> = Promise.resolve()
 let workerSpokeAt = monotonicMs()
+/** When the worker last asked for jobs and was answered. */
+let lookedAt: number | undefined
 
 function tell(message: FromHeartbeat): void {
   parentPort?.postMessage(message)
@@ -39,6 +40,7 @@ parentPort?.on('message', (message: ToHeartbeat) => {
       for (const lease of message.leases) held.delete(lease)
       return
     case 'alive':
+      lookedAt = message.lookedMsAgo === null ? undefined : monotonicMs() - message.lookedMsAgo
       return
     case 'beat_now':
       beating = beating.then(() => {
@@ -61,8 +63,9 @@ async function beat(): Promise<void> {
   const asked = [...held]
   try {
     client ??= await connect()
-    const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms)])
-    const { rows } = await client.query({ text, values, query_timeout: answerWithinMs } as pg.QueryConfig)
+    const lookedMsAgo = lookedAt === undefined ? null : monotonicMs() - lookedAt
+    const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms), lookedMsAgo])
+    const { rows } = await client.query({ text, values, query_timeout: patience().answerMs } as pg.QueryConfig)
     tell({ kind: 'beat' })
     const renewed = new Set(rows.map((row: { lease: string }) => row.lease))
     // A lease released while the statement ran is gone for a good reason.
@@ -86,8 +89,16 @@ function schedule(ms: number): void {
   }, ms)
 }
 
+function patience(): { connectMs: number; answerMs: number } {
+  return heartbeatPatience([leaseMs, ...held.values()])
+}
+
 async function connect(): Promise<pg.Client> {
-  const fresh = new pg.Client({ ...connection, application_name: `holdfast heartbeat of worker ${worker}` })
+  const fresh = new pg.Client({
+    ...connection,
+    connectionTimeoutMillis: patience().connectMs,
+    application_name: `holdfast heartbeat of worker ${worker}`,
+  })
   fresh.on('error', () => {
     if (client === fresh) client = undefined
   })

@@ -1,4 +1,5 @@
 import { Worker as Thread } from 'node:worker_threads'
+import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
 
@@ -25,6 +26,7 @@ export class LeaseKeeper {
   #thread: Thread | undefined
   #alive: NodeJS.Timeout | undefined
   #stopping = false
+  #lookedAt: number | undefined
 
   constructor(settings: HeartbeatSettings, events: LeaseKeeperEvents) {
     this.#settings = settings
@@ -38,8 +40,15 @@ export class LeaseKeeper {
     thread.on('error', (error) => this.#events.trouble(`the heartbeat thread failed: ${error.message}`))
     thread.on('exit', () => this.#replace(thread))
     this.#thread = thread
-    this.#alive ??= setInterval(() => this.#tell({ kind: 'alive' }), this.#settings.intervalMs).unref()
+    this.#alive ??= setInterval(() => this.#sayAlive(), this.#settings.intervalMs).unref()
     for (const [lease, leaseMs] of this.#leaseMs) this.#tell({ kind: 'hold', lease, leaseMs })
+  }
+
+  /** The worker asked for jobs and was answered. Told to the others with the next heartbeat but one. */
+  looked(): void {
+    const first = this.#lookedAt === undefined
+    this.#lookedAt = monotonicMs()
+    if (first) this.#sayAlive()
   }
 
   hold(lease: string, jobs: number, leaseMs: number): void {
@@ -113,6 +122,10 @@ export class LeaseKeeper {
     if (this.#stopping || this.#thread !== thread) return
     this.#thread = undefined
     setTimeout(() => this.#stopping || this.start(), replaceAfterMs).unref()
+  }
+
+  #sayAlive(): void {
+    this.#tell({ kind: 'alive', lookedMsAgo: this.#lookedAt === undefined ? null : monotonicMs() - this.#lookedAt })
   }
 
   #tell(message: ToHeartbeat): void {

@@ -1,4 +1,7 @@
 import { monotonicMs, sleep } from '../clock.js'
+import type { DutyRow } from '../store/duty-rows.js'
+import type { PromotedRow } from '../store/rows.js'
+import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { Claims, type ClaimsEvents } from './claims.js'
 import { Doze } from './doze.js'
@@ -16,13 +19,19 @@ export interface ClaimLoopEvents extends ClaimsEvents {
   listening(): boolean
   /** Whether any lease has run out, where the database was asked; so many workers share the asking. */
   heardOfLeases(expired: boolean, sharing: number): unknown
-  /** Jobs may be held in this worker's name that it does not know of. */
-  unheard(): Promise<unknown>
+  /** Jobs may be held in this worker's name that it does not know of: hands them back and says how many they were. */
+  unheard(): Promise<number>
   /** The database is about to be asked. */
   asking(): void
   /** Everything that was asked was answered. */
   answered(): void
   trouble(error: unknown): void
+  /** What is due is about to be done. */
+  dutiesAsked(): void
+  /** It was done, and these duties had something to do. */
+  dutiesDone(duties: readonly DutyRow[]): void
+  /** None of it could be done. Claiming goes on. */
+  dutiesFailed(error: unknown): void
 }
 
 const promoteAtOnce = 1_000
@@ -40,9 +49,16 @@ const lookForDueMs = { awake: 100, asleep: 2_000 }
 const fullForMs = 1_000
 const nothingAsked = { promoted: 0, noneFree: false }
 const nothingClaimed = { claimed: 0, more: false }
-const pauseMs = { first: 100, most: 5_000 }
+const pauseMs = { first: 100, most: 5_000, mostWhereLost: 60_000 }
+/** Longer than any claim is waited for, here or in the database. */
+const handBackAgainMs = 15_000
+/** Duties that fail as a whole come again after this: they are asked for with almost every look. */
+const dutiesPauseMs = { first: 500, most: 10_000 }
 
-/** Stop 2 of a job's way: promote what is due, claim what there is room for, rest when there is nothing. Never gives up. */
+/**
+ * Stop 2 of a job's way: promote what is due, claim what there is room for, rest when there is nothing. Never gives up; and what is
+ * due and cannot be promoted does not keep it from claiming.
+ */
 export class ClaimLoop {
   readonly wake = new Wake()
   readonly #store: Store
@@ -57,7 +73,12 @@ export class ClaimLoop {
   #promotedTo = distantPast
   #rereadAt = 0
   #thoroughAt = 0
+  #dutiesNotBefore = 0
+  #dutiesPauseMs = dutiesPauseMs.first
   #lookAt = 0
+  #handBackAgainAt = Number.POSITIVE_INFINITY
+  /** How often jobs were claimed and nobody heard of it, since some last were heard of. */
+  #lostInARow = 0
   #called = false
   #fullSince: number | undefined
 
@@ -117,17 +138,14 @@ export class ClaimLoop {
         this.#lookAt = 0
         // Not to be cut short: with the database away, every handler that ends would be one more knock at its door.
         await sleep(pause * (0.5 + Math.random()), { signal: this.#stop.signal })
-        pause = Math.min(pause * 2, pauseMs.most)
+        pause = Math.min(pause * 2, this.#lostInARow > 1 ? pauseMs.mostWhereLost : pauseMs.most)
       }
     }
   }
 
   /** Does what there is to do now. Returns how long there is nothing more, unless somebody signals. */
   async #round(): Promise<number> {
-    if (this.#claims.unheard) {
-      await this.#events.unheard()
-      this.#claims.heard()
-    }
+    await this.#handBackUnheard()
     // Almost every call is for a job that can start now, so that comes first; but not twice before what is due.
     const claimFirst = this.#called && monotonicMs() < this.#nextDueAt
     // A job due in a moment calls too. And lying down, it has to look at both: what is due soon may also be of somebody who
@@ -137,7 +155,10 @@ export class ClaimLoop {
     const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
     if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
       const { claimed, more } = noneFree ? nothingClaimed : await this.#claims.round(lookForDueMs.awake, this.#stop.signal)
-      if (claimed > 0) this.#doze.worked()
+      if (claimed > 0) {
+        this.#doze.worked()
+        this.#lostInARow = 0
+      }
       await this.#doze.review()
       const lookAgainInMs = noneFree ? Number.POSITIVE_INFINITY : this.#lanes.lookAgainInMs
       // Awake, whatever came meanwhile is found by looking; asleep, somebody calls for it.
@@ -146,24 +167,43 @@ export class ClaimLoop {
       this.#lookAt = monotonicMs() + restMs
       if (restMs === 0) return 0
     }
-    return Math.max(0, Math.min(this.#lookAt, this.#nextDueAt) - monotonicMs())
+    return Math.max(0, Math.min(this.#lookAt, Math.max(this.#nextDueAt, this.#dutiesNotBefore)) - monotonicMs())
+  }
+
+  /**
+   * Twice, the second time when no claim can be under way in the database any more: one that was given up here may have been
+   * committed after the first. Where there were jobs each time, answers get lost, and trying often would only hold them up.
+   */
+  async #handBackUnheard(): Promise<void> {
+    const now = monotonicMs()
+    if (!this.#claims.unheard && now < this.#handBackAgainAt) return
+    const jobs = await this.#events.unheard()
+    this.#handBackAgainAt = this.#claims.unheard ? now + handBackAgainMs : Number.POSITIVE_INFINITY
+    if (jobs > 0) this.#lostInARow += 1
+    this.#claims.heard()
   }
 
   async #promoteWhatIsDue(): Promise<{ promoted: number; noneFree: boolean }> {
     const now = monotonicMs()
-    if (now < this.#nextDueAt) return nothingAsked
+    if (now < this.#nextDueAt || now < this.#dutiesNotBefore) return nothingAsked
     // Whoever says that something is due sooner while the statement runs says it about a job the statement may not have seen.
     this.#nextDueAt = Number.POSITIVE_INFINITY
     // A job committed late may be due behind the mark; reading from the start finds it.
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
     const thorough = this.#doze.asleep && now >= this.#thoroughAt
-    const { promoted, readTo, nextInMs, lanes, free, expired } = await this.#store.promoteDue(
-      promoteAtOnce,
-      this.#promotedTo,
-      this.#lanes.types,
-      thorough,
-    )
+    this.#events.dutiesAsked()
+    let answer: PromotedRow
+    try {
+      answer = await this.#store.promoteDue(promoteAtOnce, this.#promotedTo, this.#lanes.types, thorough)
+    } catch (error) {
+      if (isConnectionTrouble(error)) throw error
+      this.#events.dutiesFailed(error)
+      return this.#withoutDuties()
+    }
+    const { promoted, readTo, nextInMs, lanes, free, expired, duties } = answer
+    this.#events.dutiesDone(duties ?? [])
+    this.#restAfterDuties(duties?.some(({ failed }) => failed.some(({ of }) => of === undefined)) ?? false)
     if (expired !== null) this.#events.heardOfLeases(expired, this.#doze.sharing)
     // Producers call only for the lanes this worker was said to sleep in.
     if (this.#lanes.update(lanes)) this.#doze.forget()
@@ -179,6 +219,19 @@ export class ClaimLoop {
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
     return { promoted, noneFree: promoted === 0 && free === false }
+  }
+
+  /** What is free can be claimed, whatever becomes of the duties; only the lanes have to be known. */
+  async #withoutDuties(): Promise<{ promoted: number; noneFree: boolean }> {
+    this.#restAfterDuties(true)
+    this.#nextDueAt = this.#dutiesNotBefore
+    if (this.#lanes.update(await this.#store.lanesOf(this.#lanes.types))) this.#doze.forget()
+    return nothingAsked
+  }
+
+  #restAfterDuties(failed: boolean): void {
+    this.#dutiesNotBefore = failed ? monotonicMs() + this.#dutiesPauseMs : 0
+    this.#dutiesPauseMs = failed ? Math.min(this.#dutiesPauseMs * 2, dutiesPauseMs.most) : dutiesPauseMs.first
   }
 
   async #untilNextLook(atOnce: boolean, lookAgainInMs: number): Promise<number> {

@@ -10,6 +10,7 @@ export interface Gate {
     | 'retry'
     | 'approval'
     | 'behind'
+    | 'set_aside'
     | 'type_paused'
     | 'type_stopped'
     | 'breaker'
@@ -39,9 +40,25 @@ export interface Explanation {
 
 /** Says why a job is not running now, from the facts alone. */
 export function explain(facts: ExplainFacts): Explanation {
-  const gates = [...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
+  const gates = [...setAside(facts), ...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
   if (gates.length === 0) gates.push(inLine(facts))
   return { type: facts.type, status: facts.status ?? 'unknown', gates }
+}
+
+function setAside({ set_aside: aside, place }: ExplainFacts): Gate[] {
+  if (!aside || place === null) return []
+  const { duty, error, again_in_ms: inMs } = aside
+  const opens = `another try, in ${formatDuration(Math.round(inMs))}, once the cause is gone`
+  return [{ gate: 'set_aside', why: `the workers could not ${verbs[duty] ?? duty}: ${error}`, opens, opensInMs: inMs }]
+}
+
+/** What a duty does to the job, where its name alone would not say it. */
+const verbs: Record<string, string> = {
+  promote: 'queue it',
+  deadlines: 'apply the deadline of its approval',
+  followers: 'free the job behind it',
+  orphans: 'give back its slot',
+  admit: 'let jobs of its type through their gate',
 }
 
 function placeGates(facts: ExplainFacts): Gate[] {

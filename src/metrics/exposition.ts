@@ -6,7 +6,8 @@ const lowest = 0
 const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
-export function expose({ types, oldest, lanes, refusals, workers, missingDays, notifyQueue }: MetricsRow): string {
+export function expose(row: MetricsRow): string {
+  const { types, oldest, lanes, refusals, duties, workers, stalled, missingDays, notifyQueue } = row
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -37,7 +38,14 @@ export function expose({ types, oldest, lanes, refusals, workers, missingDays, n
     ),
     block(metrics.duration, types.flatMap(histogram)),
     ofTypes(metrics.deadLetters, (one) => one.deadLetters),
+    ...[metrics.dutyRuns, metrics.dutyFailures, metrics.dutySeconds, metrics.setAside].map((metric, place) =>
+      block(
+        metric,
+        duties.map(([duty, ...counts]) => sample(metric, [duty], counts[place] as number)),
+      ),
+    ),
     block(metrics.workers, [sample(metrics.workers, [], workers)]),
+    block(metrics.stalled, [sample(metrics.stalled, [], stalled)]),
     ofTypes(metrics.breaker, (one) => Number(one.breakerOpen)),
     ofTypes(metrics.paused, (one) => Number(one.paused)),
     block(

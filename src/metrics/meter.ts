@@ -15,6 +15,8 @@ export class Meter {
   #durations = new Map<string, { counts: Float64Array; seconds: Float64Array }>()
   #late = new Map<string, number>()
   #refused = new Map<number, number>()
+  #duties = new Map<string, { runs: number; failures: number; seconds: number }>()
+  #dutiesFailed = false
   #unsent: { note: Note; takenAtMs: number } | undefined
 
   /** An attempt was settled. Only one that completed or failed tells how long its type takes. Times are of the monotonic clock. */
@@ -41,6 +43,13 @@ export class Meter {
     this.#refused.set(status, (this.#refused.get(status) ?? 0) + 1)
   }
 
+  /** A duty had something to do. */
+  duty({ duty, ms, failures }: { duty: string; ms: number; failures: number }): void {
+    const so = this.#duties.get(duty) ?? { runs: 0, failures: 0, seconds: 0 }
+    this.#duties.set(duty, { runs: so.runs + 1, failures: so.failures + failures, seconds: so.seconds + ms / 1_000 })
+    this.#dutiesFailed ||= failures > 0
+  }
+
   /** Writes down what came since the last time. What cannot be written is kept, and sent again under the same id. */
   async note(store: MetricsStore): Promise<void> {
     if (this.#unsent && monotonicMs() - this.#unsent.takenAtMs > sendAgainForMs) this.#unsent = undefined
@@ -52,7 +61,8 @@ export class Meter {
   }
 
   #take(): { note: Note; takenAtMs: number } | undefined {
-    if (this.#durations.size + this.#late.size + this.#refused.size === 0) return undefined
+    // Duties that went well go along with the next note: a gate that is looked at all day is no reason to write.
+    if (this.#durations.size + this.#late.size + this.#refused.size === 0 && !this.#dutiesFailed) return undefined
     const durations = [...this.#durations].flatMap(([type, { counts, seconds }]) =>
       [...counts].flatMap((count, bucket) => (count > 0 ? [{ type, bucket, count, seconds: seconds[bucket] as number }] : [])),
     )
@@ -61,6 +71,9 @@ export class Meter {
     this.#durations = new Map()
     this.#late = new Map()
     this.#refused = new Map()
-    return { note: { id: randomUUID(), durations, late, refusals }, takenAtMs: monotonicMs() }
+    const duties = [...this.#duties].map(([duty, so]) => ({ duty, ...so }))
+    this.#duties = new Map()
+    this.#dutiesFailed = false
+    return { note: { id: randomUUID(), durations, late, refusals, duties }, takenAtMs: monotonicMs() }
   }
 }

@@ -1,6 +1,7 @@
 import { type Lane, Lanes } from '../claim/lanes.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
+import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { WaitingRoom } from './waiting-room.js'
 import type { RemoteWorker } from './workers.js'
@@ -178,7 +179,12 @@ export class RemoteClaims {
     const now = monotonicMs()
     if (now < this.#dueAt && now < reading.staleAt) return
     this.#dueAt = Math.max(this.#dueAt, now + pollMs.deaf)
-    const { promoted, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, distantPast, reading.lanes.types)
+    const { types } = reading.lanes
+    const { promoted, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, distantPast, types).catch(async (error) => {
+      if (isConnectionTrouble(error)) throw error
+      // The workers that keep house say what fails; what is free can be claimed all the same.
+      return { promoted: 0, nextInMs: null, lanes: await this.#store.lanesOf(types) }
+    })
     reading.lanes.update(lanes)
     reading.staleAt = monotonicMs() + lanesFreshForMs
     const inMs = promoted === promoteAtOnce ? 0 : Math.min(nextInMs ?? pollMs.listening, pollMs.listening)

@@ -114,7 +114,17 @@ export class Database {
 
   /** For what takes milliseconds and is asked again anyway: a worker cut off without a word should notice soon. */
   async queryShort<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return this.query(statement, values, Math.min(shortStatementMs, this.#timeoutMs))
+    return this.query(statement, values, this.shortMs)
+  }
+
+  /** How long a statement is waited for, at most. */
+  get timeoutMs(): number {
+    return this.#timeoutMs
+  }
+
+  /** How long a short statement is waited for. */
+  get shortMs(): number {
+    return Math.min(shortStatementMs, this.#timeoutMs)
   }
 
   /** Runs `work` inside one transaction; commits when it resolves, rolls back when it throws. The timeout is for each statement. */

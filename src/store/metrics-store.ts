@@ -9,6 +9,7 @@ export interface Note {
   readonly late: readonly { type: string; count: number }[]
   /** Requests to enqueue that were refused, by HTTP status. */
   readonly refusals: readonly { status: number; count: number }[]
+  readonly duties: readonly { duty: string; runs: number; failures: number; seconds: number }[]
 }
 
 /** What is kept of one type. Depths are priority, waiting and scheduled; durations are bucket, count and seconds. */
@@ -39,11 +40,15 @@ export interface MetricsRow {
   lanes: { lane: string; slots: number | null; enabled: boolean; inUse: number }[]
   /** HTTP status of requests to enqueue that were refused, and how many. */
   refusals: [number, number][]
+  /** Duty, how often it had something to do, failures, seconds it took, and how much it has set aside now. */
+  duties: [string, number, number, number, number][]
   workers: number
   /** Table, and how many partitions of today and tomorrow it lacks. */
   missingDays: [string, number][]
   /** How full the queue of NOTIFY is, 0 to 1. */
   notifyQueue: number
+  /** Those of them that take no jobs. */
+  stalled: number
 }
 
 /** The counters behind /metrics. Nothing here looks at a job. */
@@ -54,7 +59,7 @@ export class MetricsStore {
     this.#database = database
   }
 
-  async note({ id, durations, late, refusals }: Note): Promise<void> {
+  async note({ id, durations, late, refusals, duties }: Note): Promise<void> {
     await this.#database.query(statement('takeNote'), [
       id,
       durations.map(({ type }) => type),
@@ -65,6 +70,10 @@ export class MetricsStore {
       late.map(({ count }) => count),
       refusals.map(({ status }) => status),
       refusals.map(({ count }) => count),
+      duties.map(({ duty }) => duty),
+      duties.map(({ runs }) => runs),
+      duties.map(({ failures }) => failures),
+      duties.map(({ seconds }) => seconds),
     ])
   }
 

@@ -47,7 +47,7 @@ export class RemoteStore {
 
   /** Renews leases. Answers with those that are still held, each with the jobs under it that were cancelled. */
   async renew(worker: number, leases: readonly string[], ms: number): Promise<{ lease: string; cancelled: string[] }[]> {
-    return this.#database.queryShort(statement('renewLeases'), [worker, leases, leases.map(() => ms)])
+    return this.#database.queryShort(statement('renewLeases'), [worker, leases, leases.map(() => ms), null])
   }
 
   /** Of these attempts, those that still hold a lease of this worker. */

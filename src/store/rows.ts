@@ -1,5 +1,6 @@
 import type { LogLevel } from '../job/saying.js'
 import type { Uniqueness } from '../job/unique.js'
+import type { DutyRow } from './duty-rows.js'
 
 /** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
 export interface TypeRow {
@@ -117,6 +118,8 @@ export interface PromotedRow {
   promoted: number
   readTo: string | null
   nextInMs: number | null
+  /** What the duties say that had something to do; null: none had. */
+  duties: DutyRow[] | null
   lanes: WorkerLaneRow[]
   free: boolean | null
   expired: boolean | null
@@ -155,6 +158,8 @@ export interface ExplainFacts {
   place: 'queue' | 'waiting' | 'gated' | 'following' | null
   /** The job it waits behind. */
   follows: string | null
+  /** Which duty could not handle the job or its gate, and why. */
+  set_aside?: { duty: string; error: string; times: number; again_in_ms: number } | null
   due_in_ms: number | null
   due_at: string | null
   worker: string | null
@@ -281,6 +286,9 @@ export interface LiveWorkerRow {
   started: number
   seen: number
   silent: number
+  /** When it last asked for jobs and was answered; null where it never was or does not say. */
+  looked: number | null
+  stalled: boolean
   types: string[]
   leased: number
 }

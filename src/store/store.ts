@@ -16,7 +16,7 @@ import { OperatorStore } from './operator-store.js'
 import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow } from './rows.js'
+import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SayingsStore } from './sayings-store.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
@@ -37,6 +37,13 @@ export interface RegisteredType {
   sensitive?: boolean
   encrypt?: boolean
   redact?: readonly string[]
+}
+
+const leastPatienceMs = 1_000
+
+/** What the database is told of how long its answer is waited for: less than that, so that it gives up first. */
+function inTime(ms: number): number {
+  return Math.floor(ms * 0.8)
 }
 
 /**
@@ -168,8 +175,10 @@ export class Store {
     leaseMs: number
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
-    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.gated]
-    const [claimed] = await this.database.queryShort<ClaimedColumns>(statement('claimJobs'), values)
+    // A job nobody has heard of before half its lease is over is better handed to somebody else.
+    const withinMs = Math.min(this.database.shortMs, Math.max(leastPatienceMs, ask.leaseMs / 2))
+    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.gated, inTime(withinMs)]
+    const [claimed] = await this.database.query<ClaimedColumns>(statement('claimJobs'), values, withinMs)
     return claimed ? claimedRows(claimed) : []
   }
 
@@ -179,12 +188,19 @@ export class Store {
   }
 
   /**
-   * Moves jobs whose time has come into the queue. `nextInMs` is null when nothing waits for a time; `lanes` are those these
+   * Moves jobs whose time has come into the queue and does what else is due. `nextInMs` is null when nothing waits for a time; `lanes` are those these
    * types run in now. With `thorough` it also says whether any job of theirs is free and whether a lease has run out.
    */
   async promoteDue(limit: number, after: string, types: readonly number[] = [], thorough = false): Promise<PromotedRow> {
-    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), [limit, after, types, thorough])
+    const values = [limit, after, types, thorough, inTime(this.database.shortMs)]
+    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), values)
     return rows[0] as PromotedRow
+  }
+
+  /** The lanes these types run in now, where promoteDue cannot say it. */
+  async lanesOf(types: readonly number[]): Promise<WorkerLaneRow[]> {
+    const rows = await this.database.queryShort<{ lanes: WorkerLaneRow[] }>(statement('lanesOfTypes'), [types])
+    return rows[0]?.lanes ?? []
   }
 
   /** Frees the jobs of claims whose answer never came, without spending an attempt. Answers with how many. */

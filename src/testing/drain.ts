@@ -108,6 +108,7 @@ function listenTo(worker: Worker): { ids: Set<string>; troubles: string[] } {
   worker.events.on('job.completed', note).on('job.failed', note).on('job.dead', note)
   worker.events.on('job.snoozed', note).on('lease.rescued', note)
   worker.events.on('database.away', ({ error }) => void troubles.push(error))
+  worker.events.on('duty.failed', ({ duty, of, error }) => void troubles.push(`${duty}${of ? ` of ${of}` : ''}: ${error}`))
   return { ids, troubles }
 }
 

@@ -17,7 +17,15 @@ export interface Health {
 }
 
 /** What a worker needs the database for. It works only as long as each of them is answered. */
-export type Need = 'claims' | 'heartbeats' | 'results'
+export type Need = 'claims' | 'heartbeats' | 'results' | 'duties'
+
+/** What has not happened while a need goes unanswered. */
+const missing: Record<Need, string> = {
+  claims: 'the database has taken no claims',
+  heartbeats: 'the database has taken no heartbeats',
+  results: 'the database has taken no results',
+  duties: 'nothing that is due has been promoted',
+}
 
 /**
  * Whether the worker truly works. Each need is watched by itself: heartbeats that get through say nothing about claims that
@@ -27,6 +35,8 @@ export class Pulse {
   readonly #unhealthyAfterMs: number
   readonly #unansweredSince = new Map<Need, number>()
   readonly #errors = new Map<Need, string>()
+  /** Needs that fail because the database is away, and not because it says no. */
+  readonly #away = new Set<Need>()
   #contactAt = monotonicMs()
   #awaySince: number | undefined
 
@@ -43,16 +53,25 @@ export class Pulse {
     this.#contactAt = monotonicMs()
     this.#unansweredSince.delete(need)
     this.#errors.delete(need)
-    if (this.#awaySince === undefined || this.#errors.size > 0) return undefined
+    this.#away.delete(need)
+    if (this.#awaySince === undefined || this.#away.size > 0) return undefined
     const awayMs = Math.round(this.#contactAt - this.#awaySince)
     this.#awaySince = undefined
     return { awayMs }
   }
 
-  /** True when this is the first sign of trouble since all was well. */
-  trouble(need: Need, error: string): boolean {
+  /** The database answered, and refused. */
+  refused(need: Need, error: string): void {
     this.asking(need)
     this.#errors.set(need, error)
+    this.#away.delete(need)
+  }
+
+  /** The database did not answer. True when this is the first sign of it since all was well. */
+  unanswered(need: Need, error: string): boolean {
+    this.asking(need)
+    this.#errors.set(need, error)
+    this.#away.add(need)
     if (this.#awaySince !== undefined) return false
     this.#awaySince = monotonicMs()
     return true
@@ -65,7 +84,7 @@ export class Pulse {
       if (now - since < this.#unhealthyAfterMs) continue
       const seconds = Math.round((now - since) / 1000)
       const why = this.#errors.get(need) ?? 'it says nothing'
-      return { status: 'unhealthy', reason: `the database has taken no ${need} for ${seconds} s: ${why}`, lastContactMs }
+      return { status: 'unhealthy', reason: `${missing[need]} for ${seconds} s: ${why}`, lastContactMs }
     }
     return { status: 'ok', lastContactMs }
   }

@@ -1,10 +1,13 @@
 import { EventEmitter } from 'node:events'
+import { monotonicMs } from '../clock.js'
 import type { WorkerEvent, WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { describeFailure } from '../job/failure.js'
 import type { Meter } from '../metrics/meter.js'
 import type { Settling } from '../settle/settler.js'
 import type { TroubleRow } from '../store/alert-store.js'
+import type { DutyRow } from '../store/duty-rows.js'
+import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Need, Pulse } from './health.js'
 import type { Logger } from './logger.js'
 
@@ -19,9 +22,15 @@ const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
   'host.crashed': 'warn',
   'lease.lost': 'warn',
   'lease.rescued': 'warn',
+  'duty.failed': 'warn',
   'database.away': 'warn',
   'database.back': 'info',
 }
+
+/** What is done for each need, as `duty.failed` calls it. */
+const dutyOf: Record<Need, string> = { claims: 'claim', heartbeats: 'heartbeat', results: 'settle', duties: 'promote' }
+/** The same failure is said again after this, and not with every try. */
+const sayAgainMs = 60_000
 
 /** Tells what happens in a worker: to whoever listens, and to the log where it is news. */
 export class Report {
@@ -29,6 +38,8 @@ export class Report {
   readonly #log: Logger
   readonly #pulse: Pulse
   readonly #meter: Meter
+  /** What failed, and when that was last said. */
+  readonly #failures = new Map<string, { error: string; saidAt: number }>()
 
   constructor(log: Logger, pulse: Pulse, meter: Meter) {
     this.#log = log
@@ -52,14 +63,37 @@ export class Report {
 
   /** The database answered. */
   answered(need: Need): void {
+    this.#failures.delete(dutyOf[need])
     const back = this.#pulse.answered(need)
     if (back) this.tell('database.back', back)
   }
 
-  /** The database did not answer. Said once, until it does. */
+  /** The database did not answer, which is said once until it does; or it refused, and that is another matter. */
   trouble(need: Need, error: unknown): void {
     const text = textOf(error)
-    if (this.#pulse.trouble(need, text)) this.tell('database.away', { error: text })
+    if (typeof error !== 'string' && !isConnectionTrouble(error)) {
+      this.#pulse.refused(need, text)
+      this.#meter.duty({ duty: dutyOf[need], ms: 0, failures: 1 })
+      this.#dutyFailed({ duty: dutyOf[need], error: text })
+    } else if (this.#pulse.unanswered(need, text)) this.tell('database.away', { error: text })
+  }
+
+  /** How the duties went that had something to do. */
+  duties(rows: readonly DutyRow[]): void {
+    for (const { duty, ms, failed } of rows) {
+      this.#meter.duty({ duty, ms, failures: failed.length })
+      for (const one of failed) this.#dutyFailed({ duty, ...one })
+    }
+  }
+
+  #dutyFailed(failure: WorkerEvents['duty.failed'][0]): void {
+    const { duty, of, error } = failure
+    const subject = of === undefined ? duty : `${duty} ${of}`
+    const said = this.#failures.get(subject)
+    if (said?.error === error && monotonicMs() - said.saidAt < sayAgainMs) return
+    // What was set aside comes again after minutes and is worth no memory; a duty as a whole fails with every look.
+    if (of === undefined) this.#failures.set(subject, { error, saidAt: monotonicMs() })
+    this.tell('duty.failed', failure)
   }
 
   /** `lost`: nothing was written for it, and why. */

@@ -1,7 +1,9 @@
 import { hostname } from 'node:os'
 import { alertDelivery } from '../alerts/delivery.js'
+import { HoldfastError } from '../errors.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
+import { formatDuration } from '../job/duration.js'
 import type { AnyJobType } from '../job/type.js'
 import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
@@ -19,6 +21,7 @@ export async function startWorker(
   options: WorkerOptions = {},
 ): Promise<Worker> {
   const read = readWorkerOptions(options)
+  refuseShortLease(read.leaseMs, holdfast.store.database.timeoutMs, options.unsafe ?? false)
   const { handlers: given, module } = await collectHandlers(source, read)
   const own = read.alerts ? [alertDelivery(holdfast.store.alerts, holdfast.alertHosts)] : []
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
@@ -52,4 +55,12 @@ export async function startWorker(
   } catch (error) {
     throw explained(error)
   }
+}
+
+/** A statement that may run longer than a lease could give out, or end, jobs that others have by then. */
+function refuseShortLease(leaseMs: number, statementMs: number, unsafe: boolean): void {
+  if (unsafe || leaseMs >= statementMs) return
+  const [lease, statement] = [formatDuration(leaseMs), formatDuration(statementMs)]
+  const problem = `lease: ${lease} is shorter than statementTimeout, which is ${statement}; make the lease longer or the timeout shorter, or say unsafe: true if it is meant`
+  throw new HoldfastError('invalid_configuration', `the worker cannot start:\n  ${problem}`, { field: 'lease' })
 }

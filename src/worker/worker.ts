@@ -110,7 +110,7 @@ export class Worker {
     const lanes = new Lanes(store, groupsOf(this.#types, this.#places), leaseMs, (ids) => this.#listener?.listenTo(ids))
     const patienceMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs)) + settings.heartbeatMs
     this.#leases = new LeaseKeeper(
-      { worker: id, intervalMs: settings.heartbeatMs, patienceMs, connection: store.database.clientConfig },
+      { worker: id, intervalMs: settings.heartbeatMs, leaseMs, patienceMs, connection: store.database.clientConfig },
       {
         beat: () => this.#beat(),
         lost: (leases) => this.#loseLeases(leases),
@@ -140,8 +140,17 @@ export class Worker {
         heardOfLeases: (expired, sharing) => news.heard(expired, sharing),
         unheard: () => store.handBackUnheard(id, this.#leases.known),
         asking: () => this.#pulse.asking('claims'),
-        answered: () => this.#report.answered('claims'),
+        answered: () => {
+          this.#report.answered('claims')
+          this.#leases.looked()
+        },
         trouble: (error) => this.#report.trouble('claims', error),
+        dutiesAsked: () => this.#pulse.asking('duties'),
+        dutiesDone: (duties) => {
+          this.#report.answered('duties')
+          this.#report.duties(duties)
+        },
+        dutiesFailed: (error) => this.#report.trouble('duties', error),
       },
     )
     this.#listener = settings.listen

@@ -20,7 +20,8 @@ beforeAll(async () => {
   await serving.holdfast.types.ensure([defineType({ type: 'send_email' })])
   // What never happened has no number.
   const refusals = [{ status: 429, count: 1 }]
-  await serving.holdfast.store.metrics.note({ id: randomUUID(), durations: [], late: [], refusals })
+  const duties = [{ duty: 'promote', runs: 1, failures: 0, seconds: 0.1 }]
+  await serving.holdfast.store.metrics.note({ id: randomUUID(), durations: [], late: [], refusals, duties })
 })
 afterAll(() => serving.end())
 

@@ -115,7 +115,7 @@ describe('an alert', () => {
     const id = '018f0000-0000-7000-8000-000000000009'
     // Who is not let in at all is no producer in trouble.
     const refusals = [401, 403, 429].map((status) => ({ status, count: 2 }))
-    await holdfast.store.metrics.note({ id, durations: [], late: [], refusals })
+    await holdfast.store.metrics.note({ id, durations: [], late: [], refusals, duties: [] })
     const counted = () => sql('select sum(waiting)::int as waiting from holdfast.depths')
     await eventually(async () => {
       await holdfast.store.operate.measureDepths()

@@ -103,7 +103,7 @@ test('a heartbeat does not wait for a lease that is being settled', async () => 
   fleet.open('written')
   await eventually(async () => (await database.counts()).completed === 2)
   expect([...(await database.endings()).values()]).toEqual([['completed'], ['completed']])
-  const signs = ['database.away', 'settle.late', 'lease.lost', 'lease.rescued']
+  const signs = ['duty.failed', 'database.away', 'settle.late', 'lease.lost', 'lease.rescued']
   expect(fleet.said.filter((line) => signs.includes(line.said))).toEqual([])
   expect(await fleet.stop()).toBe(0)
 }, 60_000)

@@ -14,8 +14,8 @@ test('a call that comes while the worker is asking what is due is not forgotten'
   // The answer is read at once and arrives when this test lets it.
   await sql.query(`
     alter function holdfast.promote_due rename to promote_due_at_once;
-    create function holdfast.promote_due(p_limit integer, p_after timestamptz)
-    returns table (promoted integer, read_to timestamptz, next_in_ms double precision) language plpgsql as $$
+    create function holdfast.promote_due(p_limit integer, p_after timestamptz, p_within_ms integer)
+    returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb) language plpgsql as $$
     begin
       return query select * from holdfast.promote_due_at_once(p_limit, p_after);
       perform pg_advisory_xact_lock_shared(42);

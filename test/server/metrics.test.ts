@@ -141,6 +141,7 @@ test('a note that is sent again counts once', async () => {
     durations: [{ type: 'make_report', bucket: 3, count: 5, seconds: 0.2 }],
     late: [{ type: 'make_report', count: 2 }],
     refusals: [{ status: 429, count: 3 }],
+    duties: [],
   }
   const before = countersOf(await measured(), 'make_report')
   await Promise.all([metrics.note(note), metrics.note(note)])

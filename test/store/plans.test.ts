@@ -31,11 +31,11 @@ const small = new Set<string | undefined>(['types', 'lanes'])
 
 /** The statements that run all the time, and the index each must read. */
 const steps: Step[] = [
-  { statement: 'claimJobs', index: 'queue_claim', values: () => [1, queue.lane, null, 50, 60_000, fromTheHead, 50] },
+  { statement: 'claimJobs', index: 'queue_claim', values: () => [1, queue.lane, null, 50, 60_000, fromTheHead, 50, null] },
   {
     statement: 'claimJobs',
     index: 'queue_claim',
-    values: async (client) => [1, queue.lane, await idsOfTypes(client), 50, 60_000, fromTheHead, 50],
+    values: async (client) => [1, queue.lane, await idsOfTypes(client), 50, 60_000, fromTheHead, 50, null],
   },
   {
     statement: 'settleJobs',
@@ -47,13 +47,13 @@ const steps: Step[] = [
       return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], []]
     },
   },
-  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', [], true] },
+  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', [], true, null] },
   {
     statement: 'renewLeases',
     index: 'leases_pkey',
     async values(client) {
       const { rows } = await client.query('select id from holdfast.leases where worker_id = 2 limit 20')
-      return [2, rows.map(({ id }) => id), rows.map(() => 60_000)]
+      return [2, rows.map(({ id }) => id), rows.map(() => 60_000), 0]
     },
   },
   { statement: 'anyLeaseExpired', index: 'leases_lost_first', values: () => [] },

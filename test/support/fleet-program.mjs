@@ -34,7 +34,7 @@ const holdfast = new Holdfast(options)
 const quiet = { info() {}, warn() {}, error() {} }
 const workers = []
 for (let n = 0; n < count; n++) workers.push(await startWorker(holdfast, [work], { logger: quiet, ...workerOptions }))
-for (const name of ['settle.late', 'lease.lost', 'lease.rescued', 'database.away', 'database.back']) {
+for (const name of ['settle.late', 'lease.lost', 'lease.rescued', 'duty.failed', 'database.away', 'database.back']) {
   for (const worker of workers) worker.events.on(name, (fields) => process.send({ said: name, ...fields }))
 }
 

@@ -72,7 +72,7 @@ async function perform(payload, { job, signal, extendLease, stop }) {
 const holdfast = new Holdfast({ connectionString: database })
 // Tests make jobs fail by the dozen; those about the breaker say so.
 const defined = types.map((type) => defineType({ limits: { breaker: false }, ...type, run }))
-const told = ['job.completed', 'job.failed', 'job.dead', 'job.handed_back', 'settle.late', 'job.overran', 'lease.lost', 'lease.rescued', 'database.away', 'database.back'] // biome-ignore format: one list
+const told = ['job.completed', 'job.failed', 'job.dead', 'job.handed_back', 'settle.late', 'job.overran', 'lease.lost', 'lease.rescued', 'duty.failed', 'database.away', 'database.back'] // biome-ignore format: one list
 for (let n = 0; n < workers; n++) {
   const worker = await startWorker(holdfast, defined, { lease: '2s', unsafe: true, handleSignals: true, ...options })
   for (const name of told) worker.events.on(name, (fields) => say(name, fields))

@@ -55,6 +55,7 @@ async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): P
   if (wishes.stop.aborted) return
   const types = settings.demo ? demoTypes : []
   const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo, alerts: true })
+  worker.events.on('duty.failed', ({ duty, error }) => print(yellow(`  A duty of the worker failed, ${duty}: ${error}`)))
   worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
   worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))
   const server = createServer(holdfast, { adminKey, worker, logger: log, allowInsecure, ...(tls && { tls }) })

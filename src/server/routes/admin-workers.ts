@@ -56,12 +56,13 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
         const { inspect } = holdfast.store
         const [workers, lanes, depths] = await Promise.all([inspect.liveWorkers(), holdfast.flow.lanes(), inspect.depths()])
         return reply.headers(noStore).send({
-          workers: workers.map(({ started, seen, silent, leased, ...worker }) => ({
+          workers: workers.map(({ started, seen, silent, looked, leased, ...worker }) => ({
             ...worker,
             jobs: leased,
             started_at: new Date(started).toISOString(),
             seen_at: new Date(seen).toISOString(),
             silent_ms: Math.max(0, Math.round(silent)),
+            looked_at: looked === null ? null : new Date(looked).toISOString(),
           })),
           lanes: lanes.map(laneAnswer),
           depths: depths.map(({ oldest, ...depth }) => ({ ...depth, oldest_ms: oldest === null ? null : Math.round(oldest) })),

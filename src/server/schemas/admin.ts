@@ -50,6 +50,8 @@ export const workersAnswer = answer({
       started_at: time,
       seen_at: time,
       silent_ms: number,
+      looked_at: timeOrNull,
+      stalled: yesOrNo,
     }),
   ),
   lanes: list(lane),

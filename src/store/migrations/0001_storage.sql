@@ -83,6 +83,8 @@ create table holdfast.workers (
   types       integer[] not null default '{}',
   started_at  timestamptz not null default holdfast.now(),
   seen_at     timestamptz not null default holdfast.now(),
+  -- When it last asked for jobs and was answered, as its heartbeats say. Null: it has not, or does not say.
+  looked_at   timestamptz,
   stopped_at  timestamptz
 );
 

@@ -12,6 +12,8 @@
 -- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
 -- p_gated: after so many that came through a gate it is enough; null: no matter. Their start is counted here, so a worker takes
 -- only those that it can start at once.
+-- p_within_ms: how long the worker waits for the answer, null: no matter. A claim that takes longer is undone: nobody would run
+-- its jobs, and they would lose an attempt to a lease that nobody renews. For a lock it waits half as long.
 -- Answers with one row for all, a list a column, in the order in which they are to run: rows would be stored, sent and read one
 -- by one, at twice the cost. lease is null where none was claimed. Between payloads stands U+001F, which JSON never contains;
 -- an empty text where a body is gone. Who came through a gate and who is traced is said of those alone: most did not and are not.
@@ -19,7 +21,7 @@
 -- claimed in one walk through their index, where a nested loop would descend it once a job.
 create function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
-  p_gated integer default null,
+  p_gated integer default null, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
   out maxes smallint[], out created double precision[], out payloads text, out gated uuid[], out traces jsonb
 )
@@ -28,7 +30,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set e
 set enable_nestloop = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now timestamptz := holdfast.now();
+  v_now timestamptz;
   v_after bigint[] := p_after;
   v_enabled boolean;
   v_step interval;
@@ -52,6 +54,9 @@ declare
   v_latest uuid;
   v_left integer := p_limit;
 begin
+  if p_within_ms is not null then
+    perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
+  end if;
   -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
   select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
@@ -141,6 +146,8 @@ begin
     return;
   end if;
 
+  -- Read here and not before: a claim may have waited for its locks, and a lease must not have run out when it is given.
+  v_now := holdfast.now();
   lease := nextval('holdfast.lease_seq');
   with claimed as (
     update holdfast.queue as q set lease_id = lease where q.ctid = any (v_all)
@@ -170,6 +177,10 @@ begin
   if v_passed then
     perform holdfast.count_starts(lease);
   end if;
+  if clock_timestamp() - statement_timestamp() > p_within_ms * interval '1 millisecond' then
+    raise exception 'holdfast: the claim took % ms, longer than its worker waits for it, and was undone',
+      round(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000) using errcode = '55P03';
+  end if;
 end $$;
 
 -- What came through a gate has begun: its start is counted where its type has a rate, and others may come up behind it.
@@ -194,7 +205,7 @@ begin
     where g.rate_count is not null or g.key_rate_count is not null
   )
   select array_agg(distinct p.type_id) into v_types from passed as p;
-  perform holdfast.admit_type(t.id, false) from unnest(v_types) as t (id) order by t.id;
+  perform holdfast.admit_beside(v_types, false);
 end $$;
 
 -- Runs under the plan settings of claim_jobs.
@@ -233,66 +244,4 @@ end $$;
 create function holdfast.any_lease_expired() returns boolean language plpgsql as $$
 begin
   return coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false);
-end $$;
-
--- Moves jobs whose time has come from waiting into the queue, at most p_limit, and wakes their lanes. Jobs of gated types
--- go to their gate, and every gate is looked at, since some open by the clock.
--- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
--- Returns how many were moved, how far it read, and in how many milliseconds the next one is due (null: none waits).
-create function holdfast.promote_due(p_limit integer, p_after timestamptz)
-returns table (promoted integer, read_to timestamptz, next_in_ms double precision)
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now timestamptz := holdfast.now();
-  v_rows tid[];
-  v_unapproved uuid[];
-  v_lanes smallint[];
-  v_gate_at timestamptz;
-begin
-  if exists (select from holdfast.following as f where f.unsure) then
-    perform holdfast.start_followers(array(select f.follows from holdfast.following as f where f.unsure));
-  end if;
-  select array_agg(due.ctid) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
-         array_agg(due.job_id) filter (where due.status = 'awaiting_approval')
-  into v_rows, read_to, v_unapproved
-  from (
-    select w.ctid, w.due_at, w.job_id, w.status from holdfast.waiting as w
-    where w.due_at >= p_after and w.due_at <= v_now
-    order by w.due_at limit p_limit
-    for update skip locked
-  ) as due;
-  if v_unapproved is not null then
-    perform holdfast.apply_deadlines(v_unapproved);
-  end if;
-  promoted := coalesce(cardinality(v_rows), 0);
-  if promoted > 0 then
-    with moved as (
-      delete from holdfast.waiting as w where w.ctid = any (v_rows)
-      returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt
-    ), queued as (
-      insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-      select m.due_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt
-      from moved as m join holdfast.types as t on t.id = m.type_id where not t.gated
-    ), gated as (
-      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-      select m.job_id, m.due_at - m.priority * l.ageing, m.due_at, m.type_id, t.lane_id, m.priority, m.attempt,
-             coalesce(b.concurrency_key, '')
-      from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
-      join holdfast.bodies as b on b.id = m.job_id where t.gated
-      returning type_id, concurrency_key
-    ), arrived as (
-      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
-    )
-    select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
-    perform holdfast.wake_lanes(v_lanes, false);
-  end if;
-  perform holdfast.end_orphaned();
-  v_gate_at := holdfast.admit_waiting();
-  select extract(epoch from least(v_gate_at, (
-    select w.due_at from holdfast.waiting as w
-    where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' order by w.due_at limit 1)) - v_now) * 1000
-  into next_in_ms;
-  return next;
 end $$;

@@ -161,7 +161,7 @@ end $$;
 -- Those that came through a gate go back before it: while they were thought to have started, others may have been admitted.
 create function holdfast.hand_back_unheard(p_worker integer, p_known bigint[]) returns integer
 language plpgsql
-set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set lock_timeout = '4s'
 as $$
 declare
   v_lease record;

@@ -229,24 +229,29 @@ begin
   where k.type_id = p_gate.type_id and k.rests_until is not null and k.paused_at is null;
 end $$;
 
--- Looks at every gate with jobs before it. Returns when to look again: at the latest in half a second while any waits.
-create function holdfast.admit_waiting() returns timestamptz
+-- Looks at these gates. Returns when to look again: at the latest in half a second while any has jobs before it.
+create function holdfast.admit_types(p_types text[]) returns timestamptz
 language plpgsql
 set enable_seqscan = off set jit = off
 as $$
 declare
   v_type integer;
-  v_next timestamptz;
-  v_any boolean := false;
+  v_next timestamptz := holdfast.now() + interval '500 milliseconds';
 begin
-  for v_type in
-    select g.type_id from holdfast.gates as g
-    where exists (select from holdfast.gated as j where j.type_id = g.type_id) order by g.type_id
-  loop
-    v_any := true;
+  for v_type in select t.id from holdfast.types as t where t.name = any (p_types) order by t.id loop
     v_next := least(v_next, holdfast.admit_type(v_type, false));
   end loop;
-  return case when v_any then least(v_next, holdfast.now() + interval '500 milliseconds') end;
+  return v_next;
+end $$;
+
+-- Admission behind a claim or a settle is a favour: where a gate fails, they stand all the same, and the duty of admitting
+-- finds out which gate it is. The price is a subtransaction, for jobs that came through a gate alone.
+create function holdfast.admit_beside(p_types integer[], p_wait boolean) returns void
+language plpgsql as $$
+begin
+  perform holdfast.admit_type(t.id, p_wait) from unnest(p_types) as t (id) order by t.id;
+exception when others then
+  raise debug 'holdfast: gates % let nothing through: %', p_types, sqlerrm;
 end $$;
 
 -- Gives back the slots of attempts that the caller has just ended: of their lane, and of their type and key, whose next
@@ -279,5 +284,5 @@ begin
   update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
   from (select distinct type_id, concurrency_key from freed) as f join holdfast.gates as g on g.type_id = f.type_id
   where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
-  perform holdfast.admit_type(t.id, true) from unnest(v_types) as t (id) order by t.id;
+  perform holdfast.admit_beside(v_types, true);
 end $$;

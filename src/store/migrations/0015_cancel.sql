@@ -144,25 +144,23 @@ create function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[]) returns
   select array_agg(job_id) from ended
 $$;
 
--- Gives back the slots of cancelled jobs whose lease is gone, whoever removed it: nobody will report them any more.
-create function holdfast.end_orphaned() returns void language plpgsql as $$
-declare
-  v_jobs uuid[];
+-- Cancelled jobs whose lease is gone, whoever removed it: nobody will report them any more. Locked for the caller.
+create function holdfast.orphaned_jobs() returns uuid[] language plpgsql as $$
 begin
   if not exists (select from holdfast.cancellations) then
-    return;
+    return '{}';
   end if;
-  with orphaned as (
+  return array(
     select c.job_id from holdfast.cancellations as c
-    where not exists (select from holdfast.leases as l where l.id = c.lease_id) for update skip locked
-  ), ended as (
-    delete from holdfast.cancellations as c using orphaned as o where c.job_id = o.job_id returning c.job_id
-  )
-  select array_agg(job_id) into v_jobs from ended;
-  if v_jobs is not null then
-    perform holdfast.free_slots(v_jobs, v_jobs);
-    perform holdfast.start_followers(v_jobs);
-  end if;
+    where not exists (select from holdfast.leases as l where l.id = c.lease_id) for update skip locked);
+end $$;
+
+-- Gives back the slots of these.
+create function holdfast.end_orphaned(p_jobs uuid[]) returns void language plpgsql as $$
+begin
+  delete from holdfast.cancellations as c where c.job_id = any (p_jobs);
+  perform holdfast.free_slots(p_jobs, p_jobs);
+  perform holdfast.start_followers(p_jobs);
 end $$;
 
 -- Why a settled attempt found nothing to settle, and which result stands instead. written: this very attempt, by its job and its

@@ -51,6 +51,10 @@ begin
     'place', case when v_queue.job_id is not null then 'queue' when v_waiting.job_id is not null then 'waiting'
                   when v_gated.job_id is not null then 'gated' when v_following.job_id is not null then 'following' end,
     'follows', v_following.follows,
+    'set_aside', (select jsonb_build_object('duty', s.duty, 'error', s.error, 'times', s.times,
+                    'again_in_ms', greatest(0, extract(epoch from s.again_at - v_now) * 1000))
+                  from holdfast.set_aside as s
+                  where s.of = p_job::text or (s.of = v_type.name and s.duty = 'admit' and v_gated.job_id is not null) limit 1),
     'due_in_ms', case when isfinite(v_waiting.due_at) then extract(epoch from v_waiting.due_at - v_now) * 1000 end,
     'due_at', v_waiting.due_at,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);

@@ -54,6 +54,14 @@ create table holdfast.enqueue_errors (
   total   bigint not null
 );
 
+-- What workers do beside running jobs: how often there was something to do, how often it failed, and how long it took.
+create table holdfast.duties (
+  duty      text primary key,
+  runs      bigint not null,
+  failures  bigint not null,
+  seconds   double precision not null
+);
+
 -- What was noted already, so that a note whose answer was lost can be sent again and counts once.
 create table holdfast.notes (
   id  uuid primary key,
@@ -73,10 +81,11 @@ create table holdfast.dead_measured (
 insert into holdfast.dead_measured default values;
 
 -- Adds what a process noted since its last note: how long attempts took, by type and bucket, results that came too late, and
--- requests to enqueue that were refused. A note of an id that is known does nothing. Rows are taken in order, so that two notes wait for each other.
+-- requests to enqueue that were refused, and how duties went. A note of an id that is known does nothing. Rows are taken in order, so that two notes wait for each other.
 create function holdfast.take_note(
   p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[],
-  p_late_types text[], p_late_counts integer[], p_statuses smallint[], p_status_counts integer[]
+  p_late_types text[], p_late_counts integer[], p_statuses smallint[], p_status_counts integer[],
+  p_duties text[] default '{}', p_runs integer[] default '{}', p_failures integer[] default '{}', p_duty_seconds double precision[] default '{}'
 ) returns void
 language plpgsql as $$
 begin
@@ -94,7 +103,19 @@ begin
   insert into holdfast.enqueue_errors as e (status, total)
   select n.status, n.count from unnest(p_statuses, p_status_counts) as n (status, count) order by n.status
   on conflict (status) do update set total = e.total + excluded.total;
+  insert into holdfast.duties as d (duty, runs, failures, seconds)
+  select n.duty, n.runs, n.failures, n.seconds
+  from unnest(p_duties, p_runs, p_failures, p_duty_seconds) as n (duty, runs, failures, seconds) order by n.duty
+  on conflict (duty) do update
+    set runs = d.runs + excluded.runs, failures = d.failures + excluded.failures, seconds = d.seconds + excluded.seconds;
 end $$;
+
+-- Whether a worker lives and takes no jobs: its heart beats, and for a minute it has not asked for jobs and been answered. A remote
+-- worker asks when it likes.
+create function holdfast.is_stalled(p_worker holdfast.workers) returns boolean language sql volatile as $$
+  select p_worker.stopped_at is null and p_worker.token_hash is null and p_worker.seen_at > holdfast.now() - interval '3 minutes'
+    and coalesce(p_worker.looked_at, p_worker.started_at) < holdfast.now() - interval '1 minute'
+$$;
 
 -- What /metrics shows, in one snapshot, from what is kept. Compiling it would take longer than running it.
 create function holdfast.read_metrics() returns json
@@ -135,8 +156,14 @@ begin
         select f.family, count(m.day) as missing
         from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
         left join holdfast.missing_days(1) as m on m.family = f.family group by f.family) as n),
+    'duties', (
+      select coalesce(json_agg(json_build_array(d.duty, coalesce(n.runs, 0), coalesce(n.failures, 0), coalesce(n.seconds, 0),
+        (select count(*) from holdfast.set_aside as a where a.duty = d.duty)) order by d.duty), '[]')
+      from (select duty from holdfast.duties union select duty from holdfast.set_aside) as d
+      left join holdfast.duties as n on n.duty = d.duty),
     'workers', (
-      select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes')
+      select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes'),
+    'stalled', (select count(*) from holdfast.workers as w where holdfast.is_stalled(w))
   ));
 end $$;
 

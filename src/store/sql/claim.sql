@@ -1,26 +1,26 @@
 -- name: claimJobs
 -- At most $4 free jobs of one lane under one new lease, $7 of them through a gate; never one that another worker is claiming.
+-- After $8 milliseconds it is undone: its worker waits no longer.
 -- No row: none is free. Otherwise one row for all, as claim_jobs describes it.
 select lease, ids, seqs, types, priorities, attempts, maxes, created, payloads, to_jsonb(gated) as gated, traces
 from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $4::text::integer, $5::text::integer, $6::bigint[],
-                         $7::text::integer)
+                         $7::text::integer, $8::text::integer)
 where lease is not null
 
 -- name: promoteDue
--- Moves jobs whose time has come into the queue. Answers with how many, how far it read, and when the next is due; and, for
+-- Does what is due. Answers with how many jobs it moved, how far it read, when the next is due, what each duty says; and, for
 -- the price of no statement more, with the lanes that the types of this worker run in now, so that a change takes effect
--- within one look. The lanes they left are among them: jobs of theirs may still turn up there.
+-- within one look.
 -- With $4, for a worker that sleeps and has nothing else to ask, also whether any job of its types is free and whether a lease
 -- has run out; null otherwise. A worker that is awake asks too often for that: under a long transaction both read what is dead.
-select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", (
-         select coalesce(jsonb_agg(lane order by lane.id), '[]') from (
-           select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, array_agg(t.id) as types
-           from holdfast.lanes as l join holdfast.types as t on l.id = any (t.left_lanes || t.lane_id)
-           where t.id = any ($3::integer[]) group by l.id
-         ) as lane) as lanes,
+select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", p.duties, holdfast.lanes_of($3::integer[]) as lanes,
        case when $4::text::boolean then holdfast.any_free($3::integer[]) end as free,
        case when $4::text::boolean then holdfast.any_lease_expired() end as expired
-from holdfast.promote_due($1::text::integer, $2::text::timestamptz) as p
+from holdfast.promote_due($1::text::integer, $2::text::timestamptz, $5::text::integer) as p
+
+-- name: lanesOfTypes
+-- The lanes alone, for a worker whose promoteDue fails: what is free it can claim all the same.
+select holdfast.lanes_of($1::integer[]) as lanes
 
 -- name: fallAsleep
 -- Asks producers to wake this worker in these lanes. Answers whether that is news, and how many others sleep in the lane where the

@@ -167,6 +167,7 @@ where j.id = any ($1::uuid[])
 -- The workers that have not stopped and were seen within the last day, with what they hold. Moments are milliseconds since 1970.
 select w.id, w.name, w.host, w.pid, w.version, date_part('epoch', w.started_at) * 1000 as started,
        date_part('epoch', w.seen_at) * 1000 as seen, extract(epoch from holdfast.now() - w.seen_at)::float8 * 1000 as silent,
+       date_part('epoch', w.looked_at) * 1000 as looked, holdfast.is_stalled(w) as stalled,
        (select coalesce(jsonb_agg(t.name order by t.name), '[]') from holdfast.types as t where t.id = any (w.types)) as types,
        (select coalesce(sum(cardinality(l.jobs)), 0) from holdfast.leases as l where l.worker_id = w.id)::integer as leased
 from holdfast.workers as w

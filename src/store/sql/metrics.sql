@@ -1,7 +1,7 @@
 -- name: takeNote
--- Adds how long attempts took, which results came too late and which requests to enqueue were refused. The same note twice counts once.
+-- Adds how long attempts took, which results came too late, which requests to enqueue were refused and how duties went. The same note twice counts once.
 select holdfast.take_note($1::uuid, $2::text[], $3::smallint[], $4::integer[], $5::float8[], $6::text[], $7::integer[],
-                          $8::smallint[], $9::integer[])::text as done
+                          $8::smallint[], $9::integer[], $10::text[], $11::integer[], $12::integer[], $13::float8[])::text as done
 
 -- name: keepTotals
 -- Adds up what was counted and counts the dead letters, unless somebody else does.
