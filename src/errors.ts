@@ -14,6 +14,7 @@ export const errorTable = {
   invalid_module: { status: 500, retryable: false, title: 'The file with the handlers cannot be loaded' },
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
   unique_conflict: { status: 409, retryable: false, title: 'Another job stands for this unique key' },
+  id_conflict: { status: 409, retryable: false, title: 'The id is that of another job' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
   unknown_worker: { status: 409, retryable: false, title: 'No worker with that token is signed on' },
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
@@ -71,11 +72,11 @@ export class HoldfastError extends Error {
 /** Raised where a unique key is taken and the caller wanted to be told so. Nothing was stored. */
 export class UniqueConflictError extends HoldfastError {
   override readonly name = 'UniqueConflictError'
-  /** The job that has the key. */
-  readonly jobId: string
+  /** The job that has the key; undefined where that is another one of the same batch, or one the caller may not read. */
+  readonly jobId: string | undefined
 
-  constructor(jobId: string, cause?: unknown) {
-    super('unique_conflict', `job ${jobId} stands for this unique key; nothing was stored`, { field: 'unique', cause })
+  constructor(jobId: string | undefined, message: string, cause?: unknown) {
+    super('unique_conflict', `${message}; nothing was stored`, { field: 'unique', cause })
     this.jobId = jobId
   }
 }

@@ -1,5 +1,5 @@
 import { sleep } from '../clock.js'
-import { type ErrorCode, errorTable, HoldfastError } from '../errors.js'
+import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { newJobId } from '../job/id.js'
 import type { JobOptions, JobRequest, JobType } from '../job/type.js'
 import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../server/schemas/jobs.js'
@@ -168,18 +168,19 @@ function ours(enqueued: ClientEnqueued, { body, brought }: Named, sent: number):
 
 /** The server's problem as the error the library would have thrown. Somebody in between may answer something else. */
 function problemOf(response: Response, text: string): HoldfastError {
-  const { code, detail, field } = readProblem(text)
+  const { code, detail, field, job_id } = readProblem(text)
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   const options = { ...(field === undefined ? {} : { field }), ...(after >= 0 ? { retryAfterMs: after * 1_000 } : {}) }
+  if (code === 'unique_conflict') return new UniqueConflictError(job_id, (detail ?? code).replace(/; nothing was stored$/, ''))
   if (code !== undefined && Object.hasOwn(errorTable, code)) return new HoldfastError(code as ErrorCode, detail ?? code, options)
   const said = `the answer was ${response.status}, and not from Holdfast`
   if (response.status >= 500 || response.status === 429) return new HoldfastError('server_unreachable', said, options)
   return new HoldfastError('invalid_request', said)
 }
 
-function readProblem(text: string): { code?: string; detail?: string; field?: string } {
+function readProblem(text: string): { code?: string; detail?: string; field?: string; job_id?: string } {
   try {
-    return (JSON.parse(text) ?? {}) as { code?: string; detail?: string; field?: string }
+    return (JSON.parse(text) ?? {}) as ReturnType<typeof readProblem>
   } catch {
     return {}
   }

@@ -71,6 +71,10 @@ export async function enqueue(
   })
 }
 
+function idsOf(jobs: readonly NewJob[]): string[] {
+  return jobs.map((job) => job.id)
+}
+
 /** Each once, however many jobs have it. */
 function definitionsIn(requests: readonly JobRequest[]): AnyJobType[] {
   const found = new Set<AnyJobType>()
@@ -94,7 +98,7 @@ async function storeIn(
     return standing
   } catch (error) {
     ended(false)
-    const problem = explained(error)
+    const problem = explained(error, idsOf(jobs))
     if (!(problem instanceof HoldfastError) || problem.code !== 'unknown_type') throw problem
     // A type we have just registered can only be unknown to a transaction that still looks at an earlier moment.
     const unseen = types.find(({ type }) => problem.message.includes(`"${type}"`))
@@ -142,7 +146,7 @@ async function storeDurably(
       const again = met ? attempt <= tries : isWorthAnotherTry(error) && attempt < tries && !late
       if (!again) {
         ended?.(false)
-        throw explained(error)
+        throw explained(error, idsOf(jobs))
       }
       await sleep(50 * 3 ** (attempt - 1))
     }
@@ -162,7 +166,7 @@ async function storeOn(
 ): Promise<Map<number, Stands>> {
   const inOne = endOfStatement(jobs, 0) === jobs.length
   const keysTaken = !inOne && jobs.some((job) => job.idempotencyKey !== null)
-  const standing = keysTaken ? await store.takeKeys(jobs, tx) : new Map<number, Stands>()
+  const standing = keysTaken ? await store.takeKeys(jobs, tx, owner) : new Map<number, Stands>()
   for (let start = 0, end = 0; start < jobs.length; start = end) {
     end = endOfStatement(jobs, start)
     const places = Array.from({ length: end - start }, (_, i) => start + i).filter((place) => !standing.has(place))

@@ -53,6 +53,8 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
   readonly sensitive: boolean
+  /** Its unique and idempotency keys are common to all services. */
+  readonly sharedKeys: boolean
   readonly isolation: Isolation
   /** Payloads are stored encrypted. */
   readonly encrypt: boolean
@@ -86,6 +88,8 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> extends Isolati
   unique?: UniqueOption
   /** A dead job of the type is replayed only when whoever does it confirms it by the name of the type. */
   sensitive?: boolean
+  /** Unique and idempotency keys of the type are common to all services that enqueue over HTTP, and to the application itself. */
+  sharedKeys?: boolean
   /** Payloads are encrypted before they are stored, with the keys Holdfast was given. */
   encrypt?: boolean
   /** What people do not see of the payload, such as `card.number` or `items[].secret`. Handlers get all of it. */
@@ -106,6 +110,7 @@ const fields = [
   'approval',
   'unique',
   'sensitive',
+  'sharedKeys',
   'encrypt',
   'redact',
   ...isolationFields,
@@ -125,7 +130,7 @@ export function isJobType(value: unknown): value is AnyJobType {
 export function defineType<Schema extends StandardSchemaV1>(
   definition: TypeDefinition<Schema>,
 ): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>> {
-  const { type, payload, lane = 'default', sensitive = false, run } = definition
+  const { type, payload, lane = 'default', sensitive = false, sharedKeys = false, run } = definition
   if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
     throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
   }
@@ -136,6 +141,7 @@ export function defineType<Schema extends StandardSchemaV1>(
   }
   if (run !== undefined && typeof run !== 'function') throw refused('run', `of ${type} is not a function`)
   if (typeof sensitive !== 'boolean') throw refused('sensitive', `of ${type} is neither true nor false`)
+  if (typeof sharedKeys !== 'boolean') throw refused('sharedKeys', `of ${type} is neither true nor false`)
   const timeoutMs = toMilliseconds(definition.timeout ?? '5m', 'timeout')
   if (timeoutMs < 1 || timeoutMs > longestTimeoutMs) throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
 
@@ -151,6 +157,7 @@ export function defineType<Schema extends StandardSchemaV1>(
     approval: readApproval(definition.approval),
     unique: (definition.unique && readUnique(definition.unique)) || undefined,
     sensitive,
+    sharedKeys,
     isolation: readIsolation(definition, type),
     encrypt: definition.encrypt ?? false,
     redact: Object.freeze([...(definition.redact ?? [])]),

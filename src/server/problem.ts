@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, errorTable, HoldfastError } from '../errors.js'
+import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { explained } from '../store/sqlstate.js'
 import type { Logger } from '../worker/logger.js'
 import { securityHeaders } from './security-headers.js'
@@ -15,6 +15,8 @@ export interface Problem {
   detail: string
   /** The field of the request that was wrong, where there is one. */
   field?: string
+  /** The job that has the unique key, where the caller may read it. */
+  job_id?: string
 }
 
 /** Answers every error and every unknown path with a problem. What nobody expected goes to the log and not to the caller. */
@@ -58,6 +60,7 @@ function problem(error: HoldfastError): Problem {
     status,
     detail: message,
     ...(field === undefined ? {} : { field }),
+    ...(error instanceof UniqueConflictError && error.jobId !== undefined ? { job_id: error.jobId } : {}),
   }
 }
 

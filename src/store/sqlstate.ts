@@ -91,8 +91,11 @@ export async function told<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. */
-export function explained(error: unknown): unknown {
+/**
+ * The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. `ids`: those of a
+ * batch, whose jobs can exclude each other.
+ */
+export function explained(error: unknown, ids: readonly string[] = []): unknown {
   if (error instanceof HoldfastError || error === null || typeof error !== 'object') return error
   const { code, message = '', detail, hint, constraint } = said(error)
   const text = hint ? `${message}. ${hint}` : message
@@ -124,7 +127,9 @@ export function explained(error: unknown): unknown {
     case 'HF011':
       return new HoldfastError(code === 'HF010' ? 'conflict' : 'forbidden', text, { field: detail ?? '', cause: error })
     case 'HF409':
-      return new UniqueConflictError(detail ?? '', error)
+      return uniqueConflict(detail ?? '', ids, error)
+    case 'HF410':
+      return new HoldfastError('id_conflict', text, { field: 'id', cause: error })
     case '42P01': // undefined table
     case '3F000': // undefined schema
     case '42883': // undefined function
@@ -154,6 +159,15 @@ export function wasTooSlow(error: unknown): boolean {
 export function tooSlow(ms: number, cause: unknown): HoldfastError {
   const narrower = 'ask for less: one type or status, a shorter time (created_after, created_before), a smaller limit'
   return new HoldfastError('question_too_slow', `there was no answer within ${ms} ms; ${narrower}`, { cause })
+}
+
+/** Names the job that has the key or, where that was never stored because it is of the same batch, the places of both. */
+function uniqueConflict(detail: string, ids: readonly string[], cause: unknown): UniqueConflictError {
+  const [standing = '', refused = ''] = detail.split(' ')
+  const [first, second] = [ids.indexOf(standing), ids.indexOf(refused)]
+  if (first >= 0) return new UniqueConflictError(undefined, `jobs[${first}] and jobs[${second}] have the same unique key`, cause)
+  const place = ids.length > 1 ? `jobs[${second}]: ` : ''
+  return new UniqueConflictError(standing, `${place}job ${standing} stands for this unique key`, cause)
 }
 
 /** What has to be sent to mean it. */

@@ -36,6 +36,7 @@ export interface RegisteredType {
   backoff?: Backoff | BackoffFunction
   sensitive?: boolean
   encrypt?: boolean
+  sharedKeys?: boolean
   redact?: readonly string[]
 }
 
@@ -108,6 +109,7 @@ export class Store {
       types.map((t) => t.encrypt ?? false),
       types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
       keepPrivacy,
+      types.map((t) => t.sharedKeys ?? false),
     ])
   }
 
@@ -140,9 +142,9 @@ export class Store {
   }
 
   /** Takes the idempotency keys of jobs about to be stored in this transaction, all in one order. Answers like enqueue. */
-  async takeKeys(jobs: readonly NewJob[], tx: Queryable): Promise<Map<number, Stands>> {
+  async takeKeys(jobs: readonly NewJob[], tx: Queryable, owner: string | undefined): Promise<Map<number, Stands>> {
     const { text } = statement('takeKeys')
-    const values = [jobs.map((job) => job.id), jobs.map((job) => job.type), jobs.map((job) => job.idempotencyKey)]
+    const values = [jobs.map((job) => job.id), jobs.map((job) => job.type), jobs.map((job) => job.idempotencyKey), owner ?? null]
     return standing(await tx.query(text, values))
   }
 

@@ -32,18 +32,44 @@ function idAt(time: string | number, n = 1): string {
 describe("a producer's own id", () => {
   test('is the id of the job, and a second enqueue with it answers with the first job', async () => {
     const id = idAt(Date.now())
-    expect(await holdfast.enqueue(imported, 'first', { id })).toEqual({ id, status: 'created' })
-    expect(await holdfast.enqueue(imported, 'second', { id: id.toUpperCase() })).toEqual({ id, status: 'existing' })
-    expect(await holdfast.job(id)).toMatchObject({ payload: 'first' })
+    expect(await holdfast.enqueue(imported, { a: 1, b: 2 }, { id })).toEqual({ id, status: 'created' })
+    expect(await holdfast.enqueue(imported, { b: 2, a: 1 }, { id: id.toUpperCase() })).toEqual({ id, status: 'existing' })
     await queue.drain([imported])
-    expect(await holdfast.enqueue(imported, 'third', { id })).toEqual({ id, status: 'existing' })
+    expect(await holdfast.enqueue(imported, { a: 1, b: 2 }, { id })).toEqual({ id, status: 'existing' })
     expect((await queue.drain([imported])).jobs).toEqual([])
+  })
+
+  test('is refused for something else: another payload or another type', async () => {
+    const id = idAt(Date.now(), 50)
+    await holdfast.enqueue(imported, 'first', { id })
+    const other = defineType({ type: 'other', unique: { key: 'any', onConflict: 'existing' } })
+    await holdfast.types.ensure([other])
+    const refused = { code: 'id_conflict', status: 409, field: 'id', retryable: false }
+    await expect(holdfast.enqueue(imported, 'second', { id })).rejects.toMatchObject({
+      ...refused,
+      message: `id ${id} is that of another job: its payload is another one`,
+    })
+    await expect(holdfast.enqueue(other, 'first', { id })).rejects.toMatchObject({
+      ...refused,
+      message: `id ${id} is that of another job: its type is imported`,
+    })
+    await expect(holdfast.enqueueMany([imported.job('new'), imported.job('second', { id })])).rejects.toMatchObject(refused)
+    expect((await queue.drain([imported])).completed).toMatchObject([{ id, payload: 'first' }])
+  })
+
+  test('answers with its job where another enqueue has replaced the payload since', async () => {
+    const id = idAt(Date.now(), 51)
+    const unique = { key: 'k', onConflict: 'replace' } as const
+    await holdfast.enqueue(imported, 'first', { id, unique })
+    expect(await holdfast.enqueue(imported, 'second', { unique })).toEqual({ id, status: 'replaced' })
+    expect(await holdfast.enqueue(imported, 'first', { id, unique })).toEqual({ id, status: 'existing' })
+    expect((await queue.drain([imported])).completed).toMatchObject([{ id, payload: 'second' }])
   })
 
   test('makes one job of 30 enqueues at the same moment', async () => {
     for (let round = 0; round < 10; round++) {
       const id = idAt(Date.now(), round + 100)
-      const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => holdfast.enqueue(imported, n, { id })))
+      const answers = await Promise.all(Array.from({ length: 30 }, () => holdfast.enqueue(imported, round, { id })))
       expect(answers.filter((answer) => answer.status === 'created')).toHaveLength(1)
       expect(answers.every((answer) => answer.id === id)).toBe(true)
     }
@@ -108,7 +134,7 @@ describe("a producer's own id", () => {
       await client.query('begin')
       await holdfast.enqueue(imported, 'first', { id, tx: client })
       let answered = false
-      const second = holdfast.enqueue(imported, 'second', { id }).finally(() => (answered = true))
+      const second = holdfast.enqueue(imported, 'first', { id }).finally(() => (answered = true))
       await holdfast.enqueue(imported, 'others need not wait')
       expect(answered).toBe(false)
       await client.query(end)

@@ -97,7 +97,8 @@ describe('select holdfast.enqueue(type, payload, options)', () => {
   test('answers a second enqueue with the key or the id with the first job', async () => {
     const first = await enqueue('send_email', '1', { idempotency_key: 'k' })
     expect(await enqueue('send_email', '2', { idempotency_key: 'k' })).toEqual({ id: first.id, status: 'existing' })
-    expect(await enqueue('send_email', '3', { id: first.id })).toEqual({ id: first.id, status: 'existing' })
+    expect(await enqueue('send_email', '1', { id: first.id })).toEqual({ id: first.id, status: 'existing' })
+    await expect(enqueue('send_email', '3', { id: first.id })).rejects.toMatchObject({ code: 'HF410' })
     expect(await queue.holdfast.enqueue(sendEmail, 4, { idempotencyKey: 'k' })).toEqual({ id: first.id, status: 'existing' })
     expect(await countJobs()).toBe(1)
   })

@@ -41,7 +41,7 @@ export async function contractOf(serving: Serving) {
 const text = { type: 'string' } as const
 const problem: Schema = {
   type: 'object',
-  properties: { type: text, code: text, title: text, status: { type: 'integer' }, detail: text, field: text },
+  properties: { type: text, code: text, title: text, status: { type: 'integer' }, detail: text, field: text, job_id: text },
   required: ['type', 'code', 'title', 'status', 'detail'],
   additionalProperties: false,
 }

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../errors.js'
+import { HoldfastError, UniqueConflictError } from '../../errors.js'
 import type { JobRequest } from '../../job/type.js'
 import { isTraceparent } from '../../tracing/traceparent.js'
 import type { JobBody } from '../schemas/jobs.js'
@@ -42,7 +42,7 @@ export function theirs(fields: object | boolean): unknown {
 
 /** The library names fields as its own callers write them; over HTTP some have another name. */
 export function inOurWords(error: unknown, prefix = ''): unknown {
-  if (!(error instanceof HoldfastError)) return error
+  if (!(error instanceof HoldfastError) || error instanceof UniqueConflictError) return error
   const ours = (text: string) => Object.entries(names).reduce((so, [here, there]) => so.replaceAll(there, here), text)
   const field = error.field === undefined ? {} : { field: prefix + ours(error.field) }
   const later = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }

@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/permissions.js'
-import { HoldfastError } from '../../errors.js'
+import type { Enqueued } from '../../enqueue/enqueue.js'
+import { HoldfastError, UniqueConflictError } from '../../errors.js'
 import { shownJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
@@ -38,10 +39,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       const { body } = request
       refuseOtherTypes(request, [body.type])
       await checkPayload(holdfast, body)
-      const owner = callerOf(request).service
-      const [enqueued] = await holdfast.enqueueMany([jobRequest(body, request.headers.traceparent)], { owner }).catch((error) => {
-        throw inOurWords(error)
-      })
+      const [enqueued] = await enqueueOwned(holdfast, request, [body])
       return reply
         .status(enqueued?.status === 'created' ? 201 : 200)
         .headers({ location: `/jobs/${enqueued?.id}`, 'cache-control': 'no-store' })
@@ -67,11 +65,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       )
       spend(request, jobs.length - 1)
       for (const job of jobs) await checkPayload(holdfast, job)
-      const owner = callerOf(request).service
-      const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
-      const enqueued = await holdfast.enqueueMany(requests, { owner }).catch((error) => {
-        throw inOurWords(error)
-      })
+      const enqueued = await enqueueOwned(holdfast, request, jobs)
       const anyNew = enqueued.some(({ status }) => status === 'created')
       return reply
         .status(anyNew ? 201 : 200)
@@ -116,6 +110,20 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       }
     },
   )
+}
+
+/** Stores jobs as those of the caller's service, under keys of that service. */
+async function enqueueOwned(holdfast: Holdfast, request: FastifyRequest, jobs: readonly JobBody[]): Promise<Enqueued[]> {
+  try {
+    const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
+    return await holdfast.enqueueMany(requests, { owner: callerOf(request).service })
+  } catch (error) {
+    if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw inOurWords(error)
+    // Where a type shares its keys, the job that stands may be one the caller does not see.
+    const own = onlyOwn(callerOf(request))
+    if (own === undefined || (await holdfast.store.inspect.job(error.jobId))?.owner === own) throw error
+    throw new UniqueConflictError(undefined, 'another job stands for this unique key')
+  }
 }
 
 /** Against the schema of its type, where this process has the definition; elsewhere the worker refuses it. */

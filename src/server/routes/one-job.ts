@@ -83,11 +83,14 @@ export async function visibleJob(holdfast: Holdfast, request: FastifyRequest<One
   return story
 }
 
-/** Approval is the word of somebody else: who asked for a job cannot be the one who allows it. */
+/** Approval is the word of somebody else: who asked for a job, or wrote its payload last, cannot be the one who allows it. */
 async function somebodyElsesJob(holdfast: Holdfast, request: FastifyRequest<OneJob>): Promise<JobStory> {
   const story = await visibleJob(holdfast, request)
-  if (story.owner !== null && story.owner === callerOf(request).service) {
-    throw new HoldfastError('forbidden', `${story.owner} asked for this job, so somebody else has to decide about it`)
+  const { service } = callerOf(request)
+  const writer = story.changes.findLast(({ before }) => 'payload' in before)?.by
+  if (story.owner === service || writer === service) {
+    const did = story.owner === service ? 'asked for this job' : 'wrote the payload of this job'
+    throw new HoldfastError('forbidden', `${service} ${did}, so somebody else has to decide about it`)
   }
   return story
 }

@@ -40,7 +40,7 @@ export const movedAnswer = object({ id: jobId, done: yesOrNo, was: text, status:
 ])
 
 export const problemAnswer = object(
-  { type: text, code: text, title: text, status: { type: 'integer' }, detail: text, field: text },
+  { type: text, code: text, title: text, status: { type: 'integer' }, detail: text, field: text, job_id: text },
   ['type', 'code', 'title', 'status', 'detail'],
   'What a request that failed is answered with (RFC 9457)',
 )

@@ -61,6 +61,8 @@ create table holdfast.types (
   sensitive      boolean not null default false,
   -- Payloads come encrypted; others are refused. No key ever comes here.
   encrypted      boolean not null default false,
+  -- Keys are common to all who enqueue, whichever service they are. Otherwise each service has its own.
+  shared_keys    boolean not null default false,
   -- A list of paths of the payload that people are not shown. Whoever shows payloads heeds it.
   redact         jsonb,
   constraint type_name_is_short check (length(name) between 1 and 200)
@@ -186,24 +188,28 @@ create table holdfast.dead_letters (
 ) partition by range (died_at);
 create index dead_letters_by_job on holdfast.dead_letters (job_id);
 
+-- owner: the service whose key it is; empty for the application itself, and where the type shares its keys (key_owner).
 create table holdfast.idempotency_keys (
   type_id     integer not null,
+  owner       text not null,
   key         text not null constraint key_is_at_most_500_characters check (length(key) between 1 and 500),
   job_id      uuid not null,
-  constraint idempotency_keys_once primary key (type_id, key)
+  constraint idempotency_keys_once primary key (type_id, key, owner)
 );
 create index idempotency_keys_by_job on holdfast.idempotency_keys (job_id);
 
 -- Which job a unique key was last taken by, and the one that waits behind it. Nobody ever releases a key: an enqueue looks
 -- at what that job is now, so no crash can leave a key taken. kept_until: the row must outlive its job as long as that.
+-- owner: as in idempotency_keys.
 create table holdfast.uniques (
   type_id      integer not null,
+  owner        text not null,
   key          text not null constraint key_is_at_most_510_characters check (length(key) between 1 and 510),
   job_id       uuid not null,
   next_job_id  uuid,
   taken_at     timestamptz not null,
   kept_until   timestamptz not null,
-  constraint uniques_once primary key (type_id, key)
+  constraint uniques_once primary key (type_id, key, owner)
 );
 create index uniques_by_job on holdfast.uniques (job_id);
 

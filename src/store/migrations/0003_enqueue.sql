@@ -52,9 +52,26 @@ begin
   end if;
 end $$;
 
+-- Refuses an id under which something else is kept than what was asked for: the caller would take another job for theirs. A payload
+-- that was replaced since says nothing about what was first asked for, and two encrypted ones are never the same.
+create function holdfast.refuse_other_job(p_id uuid, p_type text, p_payload text) returns void language plpgsql as $$
+declare
+  v_owner constant text := nullif(current_setting('holdfast.owner', true), '');
+  v_other text;
+begin
+  select case when v_owner is not null and b.owner is distinct from v_owner then 'it is not yours'
+              when t.name <> p_type then 'its type is ' || t.name
+              when b.payload::text = p_payload or b.payload::text like '{"$enc"%' or p_payload like '{"$enc"%' then null
+              when b.payload::jsonb <> p_payload::jsonb and holdfast.last_writer(b.id) is null then 'its payload is another one' end
+  into v_other from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id where b.id = p_id;
+  if v_other is not null then
+    raise exception 'id % is that of another job: %', p_id, v_other using errcode = 'HF410';
+  end if;
+end $$;
+
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default. One
 -- type alone is that of all jobs. p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists
--- answers as existing; one whose first transaction is still open is waited for.
+-- answers as existing, or is refused where that is another job; one whose first transaction is still open is waited for.
 -- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one.
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
@@ -110,6 +127,7 @@ begin
       select a.place, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, place)
       where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
     loop
+      perform holdfast.refuse_other_job(job_id, p_types[place], p_payloads[place]);
       v_taken[place] := true;
       what := 'existing';
       return next;
@@ -199,6 +217,7 @@ begin
   foreach place in array coalesce(v_known, '{}') loop
     job_id := p_ids[place];
     what := 'existing';
+    perform holdfast.refuse_other_job(job_id, p_types[place], p_payloads[place]);
     -- Taken above or just before, for a job that turned out to exist without it.
     delete from holdfast.idempotency_keys as k using holdfast.types as t
     where t.name = p_types[place] and k.type_id = t.id and k.key = p_keys[place] and k.job_id = p_ids[place];

@@ -122,7 +122,7 @@ begin
            a.max_attempts as asked_max_attempts, a.delay_ms as asked_delay_ms, a.run_at as asked_run_at,
            coalesce(a.priority, t.priority) as priority, coalesce(a.max_attempts, t.max_attempts) as max_attempts,
            coalesce(a.run_at, v_now + a.delay_ms * v_ms) as due_at, t.id as type_id, t.lane_id,
-           a.approval as asked_approval, holdfast.approval_rule(t.approval, a.approval) as approval,
+           holdfast.key_owner(t.shared_keys) as owner, a.approval as asked_approval, holdfast.approval_rule(t.approval, a.approval) as approval,
            u.key, u.policy, u.period, u.states, u.delay, u.max_wait, count(*) over (partition by t.id, u.key) > 1 as repeated
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
                 p_approvals, p_uniques, p_taken)
@@ -142,7 +142,7 @@ begin
     stored := false;
     delay_ms := extract(epoch from v_job.delay) * 1000;
     key := v_job.key;
-    v_taken := holdfast.take_unique(v_job.type_id, v_job.key, v_job.id, coalesce(v_job.period, interval '0'));
+    v_taken := holdfast.take_unique(v_job.type_id, v_job.owner, v_job.key, v_job.id, coalesce(v_job.period, interval '0'));
     if v_taken.job_id is not null then
       select m.job_id, m.what into job_id, what from holdfast.meet_standing(
         v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
@@ -172,7 +172,7 @@ begin
       stored := true;
       -- Its idempotency key was taken for a job that will not exist.
       update holdfast.idempotency_keys as k set job_id = take_uniques.job_id
-      where k.type_id = v_job.type_id and k.key = v_job.idempotency_key;
+      where k.type_id = v_job.type_id and k.key = v_job.idempotency_key and k.owner = v_job.owner;
     end if;
     if stored and job_id = v_job.id and (what = 'created' or v_job.idempotency_key is not null) then
       update holdfast.bodies as b set idempotency_key = v_job.idempotency_key, unique_key = v_job.key where b.id = v_job.id;
@@ -181,9 +181,14 @@ begin
   end loop;
 end $$;
 
+-- Whose keys an enqueue uses: those of the service it is owned by, or of all where the type shares them. Without a service it is
+-- the application itself, through the library or SQL, which has keys of its own.
+create function holdfast.key_owner(p_shared boolean) returns text language sql stable
+as $$ select case when p_shared then '' else coalesce(current_setting('holdfast.owner', true), '') end $$;
+
 -- Takes a unique key for a job where it is free, and answers with nothing; or locks its row and answers with that. A key whose
 -- first transaction is still open is waited for. Only a sweep removes rows, so a second try finds the row or makes it.
-create function holdfast.take_unique(p_type integer, p_key text, p_job uuid, p_period interval) returns holdfast.uniques
+create function holdfast.take_unique(p_type integer, p_owner text, p_key text, p_job uuid, p_period interval) returns holdfast.uniques
 language plpgsql
 set enable_seqscan = off set jit = off
 as $$
@@ -192,12 +197,12 @@ declare
   v_taken holdfast.uniques;
 begin
   for v_try in 1..100 loop
-    insert into holdfast.uniques (type_id, key, job_id, taken_at, kept_until)
-    values (p_type, p_key, p_job, v_now, v_now + p_period) on conflict do nothing;
+    insert into holdfast.uniques (type_id, owner, key, job_id, taken_at, kept_until)
+    values (p_type, p_owner, p_key, p_job, v_now, v_now + p_period) on conflict do nothing;
     if found then
       return null;
     end if;
-    select * into v_taken from holdfast.uniques as u where u.type_id = p_type and u.key = p_key for update;
+    select * into v_taken from holdfast.uniques as u where u.type_id = p_type and u.key = p_key and u.owner = p_owner for update;
     if found then
       return v_taken;
     end if;
@@ -216,7 +221,7 @@ declare
   v_job record;
 begin
   for v_job in
-    select a.place, a.id, a.key, t.id as type_id
+    select a.place, a.id, a.key, t.id as type_id, holdfast.key_owner(t.shared_keys) as owner
     from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, place)
     join holdfast.types as t on t.name = a.type
     where a.key is not null
@@ -225,10 +230,11 @@ begin
     place := v_job.place;
     job_id := null;
     for v_try in 1..100 loop
-      insert into holdfast.idempotency_keys (type_id, key, job_id) values (v_job.type_id, v_job.key, v_job.id)
+      insert into holdfast.idempotency_keys (type_id, owner, key, job_id) values (v_job.type_id, v_job.owner, v_job.key, v_job.id)
       on conflict do nothing;
       exit when found;
-      select k.job_id into job_id from holdfast.idempotency_keys as k where k.type_id = v_job.type_id and k.key = v_job.key;
+      select k.job_id into job_id from holdfast.idempotency_keys as k
+      where k.type_id = v_job.type_id and k.key = v_job.key and k.owner = v_job.owner;
       exit when found;
       if v_try = 100 then
         raise exception 'an idempotency key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';

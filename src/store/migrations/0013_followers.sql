@@ -96,7 +96,7 @@ begin
       job_id := case when v_first_is = any (v_states) then v_first when v_next_is = any (v_states) then v_next
                      when p_taken.taken_at + p_unique.period > v_now then coalesce(v_next, v_first) end;
       if job_id is not null and p_unique.policy = 'reject' then
-        raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = job_id::text;
+        raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = concat_ws(' ', job_id, p_id);
       end if;
       what := 'existing';
       exit;
@@ -108,7 +108,7 @@ begin
       insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
       values (p_id, v_first, coalesce(p_due, v_now), p_taken.type_id, p_lane, p_priority);
       update holdfast.uniques as u set job_id = v_first, next_job_id = p_id
-      where u.type_id = p_taken.type_id and u.key = p_taken.key;
+      where u.type_id = p_taken.type_id and u.key = p_taken.key and u.owner = p_taken.owner;
       job_id := p_id;
       what := 'queued_behind';
       return next;
@@ -152,7 +152,7 @@ begin
   if job_id is null then
     update holdfast.uniques as u
     set job_id = p_id, next_job_id = null, taken_at = v_now, kept_until = v_now + coalesce(p_unique.period, interval '0')
-    where u.type_id = p_taken.type_id and u.key = p_taken.key;
+    where u.type_id = p_taken.type_id and u.key = p_taken.key and u.owner = p_taken.owner;
     job_id := p_id;
     what := 'created';
   end if;

@@ -103,6 +103,12 @@ begin
   return true;
 end $$;
 
+-- Who wrote the payload of a job after its enqueue, by replacing it or by a replay with another one; null where nobody did.
+create function holdfast.last_writer(p_job uuid) returns text language plpgsql stable as $$
+begin
+  return (select m.actor from holdfast.moves as m where m.job_id = p_job and m.before ? 'payload' order by m.at desc limit 1);
+end $$;
+
 -- Lets jobs go that have been approved: to the time they were to run at, or where they belong now.
 create function holdfast.release_approved(p_jobs uuid[]) returns void language plpgsql as $$
 declare
@@ -176,6 +182,8 @@ begin
     on conflict on constraint approvals_once do update set verdict = 'reject', comment = p_why, at = holdfast.now();
     perform holdfast.end_unapproved(array[p_job], 'Rejected', format('rejected by %s: %s', p_by, p_why), p_by, p_why);
     done := true;
+  elsif holdfast.last_writer(p_job) = p_by then
+    because := format('%s wrote its payload, so somebody else has to approve it', p_by);
   else
     insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'approve', p_why, holdfast.now())
     on conflict do nothing;

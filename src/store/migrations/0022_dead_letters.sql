@@ -44,7 +44,9 @@ declare
   v_lead uuid;
 begin
   select * into v_body from holdfast.bodies as b where b.id = p_job;
-  v_taken := holdfast.take_unique(v_body.type_id, v_body.unique_key, p_job, interval '0');
+  v_taken := holdfast.take_unique(
+    v_body.type_id, (select case when t.shared_keys then '' else coalesce(v_body.owner, '') end from holdfast.types as t where t.id = v_body.type_id),
+    v_body.unique_key, p_job, interval '0');
   if v_taken.job_id is null then
     return null;
   end if;
@@ -60,7 +62,7 @@ begin
     return null;
   end if;
   update holdfast.uniques as u set job_id = coalesce(v_lead, p_job), next_job_id = case when v_lead is not null then p_job end
-  where u.type_id = v_taken.type_id and u.key = v_taken.key;
+  where u.type_id = v_taken.type_id and u.key = v_taken.key and u.owner = v_taken.owner;
   return v_lead;
 end $$;
 

@@ -14,4 +14,4 @@ select holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5
 -- name: takeKeys
 -- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
 -- whose key another job has.
-select place, job_id::text as id, 'existing' as what from holdfast.take_keys($1::uuid[], $2::text[], $3::text[])
+select place, job_id::text as id, 'existing' as what from holdfast.take_keys(holdfast.owned($1::uuid[], $4::text), $2::text[], $3::text[])
