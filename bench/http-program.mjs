@@ -1,5 +1,6 @@
 // A process of its own for the HTTP row: the server, or the load on it, as the parent asks. Ends when the parent does.
 import { randomBytes } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Holdfast } from '../dist/index.js'
 import { createServer } from '../dist/server/index.js'
 import { answerCalls } from './answering.mjs'
@@ -10,6 +11,7 @@ import { makePayload } from './systems/payload.mjs'
 const { url } = JSON.parse(process.argv[2])
 const silent = { info() {}, warn() {}, error: console.error }
 let closing = async () => {}
+const delay = monitorEventLoopDelay({ resolution: 1 })
 
 const calls = {
   prepare: () => prepare(url),
@@ -54,6 +56,31 @@ const calls = {
     // From the times themselves: its own percentiles are whole milliseconds, and under a rate it adds requests that were never
     // meant to be sent, one for every millisecond that an answer took. That the rate was kept is the caller's to look at.
     return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), rate: times.length / duration }
+  },
+
+  /** Bodies that take the longest to read or to refuse, each as large as is taken, one after the other. */
+  async worst({ address, key, times }) {
+    const most = 8_000_000
+    const bodies = [
+      '['.repeat(most),
+      `[${'1,'.repeat(most / 2)}1]`,
+      `{${Array.from({ length: 190_000 }, (_, n) => `"name ${n}":${n}`).join()}}`,
+      JSON.stringify({ jobs: Array.from({ length: 120 }, () => ({ type: 'bench', payload: 'x'.repeat(64_000) })) }),
+    ].map((body) => Buffer.from(body))
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    for (const body of Array(times).fill(bodies).flat()) {
+      const answer = await fetch(`${address}/jobs/batch`, { method: 'POST', headers, body })
+      if (answer.status < 400 || answer.status >= 500) throw new Error(`${answer.status}: ${await answer.text()}`)
+      await answer.text()
+    }
+  },
+
+  /** From here on it is watched how long the loop stands still; asked again, it says the longest, in milliseconds. */
+  stoodStill() {
+    const longest = delay.max / 1e6
+    delay.enable()
+    delay.reset()
+    return longest
   },
 
   close: () => closing(),

@@ -17,7 +17,11 @@ const asking = (bench, { seconds, rate, batch }) =>
       // Otherwise the figures would be those of another rate.
       if (single.rate < rate * 0.9) throw new Error(`only ${Math.round(single.rate)} of ${rate} requests a second were answered`)
       const many = await caller.call('load', { ...at, seconds: Math.ceil(seconds / 3), batch })
-      return { p50: single.p50, p99: single.p99, batch: many.p50, batchP99: many.p99, rate: single.rate }
+      await caller.call('worst', { ...at, times: 1 })
+      await server.call('stoodStill')
+      await caller.call('worst', { ...at, times: 3 })
+      const still = await server.call('stoodStill')
+      return { p50: single.p50, p99: single.p99, batch: many.p50, batchP99: many.p99, rate: single.rate, still }
     },
     { program },
   )
@@ -52,6 +56,14 @@ export default {
       title: ({ batch }) => `${batch} jobs in one request over HTTP: p50`,
       unit: 'ms',
       figure: 'batch',
+      better: 'lower',
+      bars: [{ value: true, below: 50 }],
+    },
+    {
+      name: 'http-still',
+      title: () => 'the longest that one request of 8 MB held the server up',
+      unit: 'ms',
+      figure: 'still',
       better: 'lower',
       bars: [{ value: true, below: 50 }],
     },

@@ -1,14 +1,20 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HoldfastError } from '../errors.js'
+import { type Unfit, unfitIn } from './json-scan.js'
+
+/** A body that is larger costs one more request of the caller's for each of these. */
+const bytesPerRequest = 64 * 1024
 
 /**
- * Takes JSON and nothing else, and refuses what reading it would change without a word: bytes that are no UTF-8, and numbers
- * that JavaScript cannot hold. `__proto__` becomes a property like any other, which it stays because nothing copies by assignment.
+ * Takes JSON and nothing else, and refuses what reading it would change without a word: bytes that are no UTF-8, numbers
+ * that JavaScript cannot hold, a name that stands twice in one object; and what would take long to read. `__proto__` becomes a
+ * property like any other, which it stays because nothing copies by assignment.
  */
 export function readBodiesExactly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      payFor(request, body.length)
       done(null, parseExactly(body as Buffer))
     } catch (error) {
       done(error as Error)
@@ -16,34 +22,44 @@ export function readBodiesExactly(app: FastifyInstance): void {
   })
 }
 
-export function parseExactly(body: Uint8Array): unknown {
-  let text: string
-  let value: unknown
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new HoldfastError('invalid_request', `the body is not JSON: ${(error as Error).message}`)
-  }
-  const lossy = numberThatWouldChange(text)
-  if (lossy === undefined) return value
-  throw new HoldfastError(
-    'invalid_payload',
-    `the number ${lossy.slice(0, 60)} cannot be held exactly; send it as a text, in quotes`,
-    { field: 'payload' },
-  )
+/** Before it is parsed: who sends what is refused in the end pays for it all the same. */
+function payFor(request: FastifyRequest, bytes: number): void {
+  request.known?.bucket?.spend(Math.floor(bytes / bytesPerRequest))
 }
 
-/** Texts are matched too, so that digits inside them are passed over. */
-const textsAndNumbers = /"(?:[^"\\]|\\.)*"|-?\d+(\.\d+)?([eE][+-]?\d+)?/g
-
-function numberThatWouldChange(json: string): string | undefined {
-  for (const [literal, fraction, exponent] of json.matchAll(textsAndNumbers)) {
-    if (literal.startsWith('"')) continue
-    const value = Number(literal)
-    if (!Number.isFinite(value)) return literal
-    const isWhole = fraction === undefined && exponent === undefined
-    if (isWhole && !Number.isSafeInteger(value) && BigInt(literal) !== BigInt(value)) return literal
+export function parseExactly(body: Uint8Array): unknown {
+  const notJson = (error: unknown) => new HoldfastError('invalid_request', `the body is not JSON: ${(error as Error).message}`)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (error) {
+    throw notJson(error)
   }
-  return undefined
+  const unfit = unfitIn(text)
+  if (unfit) throw refusal(unfit)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw notJson(error)
+  }
+}
+
+function refusal(unfit: Unfit): HoldfastError {
+  switch (unfit.problem) {
+    case 'deep':
+      return new HoldfastError('invalid_request', `the body is nested more than ${unfit.depth} levels deep`)
+    case 'many':
+      return new HoldfastError(
+        'request_too_large',
+        `the body has more than ${unfit.tokens} names, values and lists; send it in parts`,
+      )
+    case 'twice': {
+      const name = JSON.stringify(unfit.name.slice(0, 60))
+      return new HoldfastError('invalid_request', `the body has the name ${name} twice in one object, and only one would be kept`)
+    }
+    case 'lossy': {
+      const problem = `the number ${unfit.number.slice(0, 60)} cannot be held exactly; send it as a text, in quotes`
+      return new HoldfastError('invalid_payload', problem, { field: 'payload' })
+    }
+  }
 }

@@ -101,6 +101,7 @@ describe('POST /jobs', () => {
   test.each([
     ['a body that is no JSON', '{"type": greet}', 400, 'invalid_request'],
     ['an empty body', '', 400, 'invalid_request'],
+    ['a name that stands twice', '{"type":"greet","payload":{"to":"ada","to":"eve"}}', 400, 'invalid_request'],
     ['bytes that are no UTF-8', Uint8Array.from([0x22, 0xff, 0xfe, 0x22]), 400, 'invalid_request'],
     ['a whole number too large to hold', '{"type":"greet","payload":{"n":9007199254740993}}', 422, 'invalid_payload'],
     ['a number larger than any', '{"type":"greet","payload":[1e400]}', 422, 'invalid_payload'],

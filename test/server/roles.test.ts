@@ -122,6 +122,25 @@ describe('a key', () => {
     await eventually(async () => (await serving.call('GET', '/jobs', undefined, key)).status === 200)
   })
 
+  test('pays for each 64 KB of a body, before anybody has read it', async () => {
+    const { key } = await serving.holdfast.access.createKey({ service: 'heavy', roles: ['producer'], rateLimit: 5 }, who)
+    const post = (body: string) =>
+      fetch(`${serving.address}/jobs/batch`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body,
+      })
+    const deep = await post('['.repeat(4_000_000))
+    expect(await deep.json()).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      detail: expect.stringContaining('64 levels'),
+    })
+    const next = await serving.call('GET', '/jobs', undefined, key)
+    expect(next.status).toBe(429)
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(5)
+  })
+
   test('pays for each job of a batch', async () => {
     const { key } = await serving.holdfast.access.createKey({ service: 'bulk', roles: ['producer'], rateLimit: 5 }, who)
     const jobs = Array.from({ length: 60 }, () => ({ type: 'nobody_knows', payload: {} }))
