@@ -151,7 +151,7 @@ begin
       and (q.pass = 0 or q.type_id = any (v_shut) or (q.pass = 1 and q.type_id = any (v_broken)))
     returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
   ), given_up as (
-    delete from holdfast.held as h using aside as a where h.job_id = a.job_id
+    delete from holdfast.held as h using aside as a where h.job_id = a.job_id returning h.type_id, h.concurrency_key
   ), gated as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
@@ -159,7 +159,9 @@ begin
     from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
     returning type_id, concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+    -- The key whose slot was given up is looked at too: it may be another, and be passed over as full.
+    insert into holdfast.arrivals (type_id, concurrency_key)
+    select g.type_id, g.concurrency_key from gated as g union select u.type_id, u.concurrency_key from given_up as u
   )
   select array_agg(a.ctid) into v_moved from aside as a;
   if v_moved is null then
@@ -215,8 +217,8 @@ begin
   jobs := array(select j from unnest(jobs) as j order by j);
 end $$;
 
--- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key. Runs under the
--- gate's lock. A claim under way may have locked more of them than it takes; only where one has, it is waited for, and the
+-- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key; where a breaker's probe is
+-- among them, the next one may go at once. Runs under the gate's lock. A claim under way may have locked more of them than it takes; only where one has, it is waited for, and the
 -- other claims with it. Gates are locked before claims: whoever claims never waits for a gate.
 create function holdfast.pull_back(p_type integer, p_key text) returns void language plpgsql as $$
 begin
@@ -233,7 +235,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
   select q.job_id from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
   where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
-    and q.lease_id is null and q.pass = 1
+    and q.lease_id is null and q.pass > 0
 $$;
 
 -- The same for those that nobody has locked.
@@ -245,19 +247,23 @@ begin
   with admitted as materialized (
     select q.ctid as place from holdfast.queue as q
     where q.job_id = any (array(select a.job_id from holdfast.admitted_not_running(p_type, p_key) as a))
-      and q.lease_id is null and q.pass = 1
+      and q.lease_id is null and q.pass > 0
     for update skip locked
   ), pulled as (
     delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
-    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
+    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt, q.pass
+  ), unprobed as (
+    update holdfast.gates as g set breaker_probe_at = holdfast.now()
+    where g.type_id = p_type and g.breaker_opened_at is not null and exists (select from pulled as p where p.pass = 2)
   ), given_up as (
     delete from holdfast.held as h using pulled as p where h.job_id = p.job_id returning h.job_id, h.concurrency_key
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct p_type, g.concurrency_key from given_up as g
   )
   insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt, g.concurrency_key
-  from pulled as p join given_up as g on g.job_id = p.job_id join holdfast.lanes as l on l.id = p.lane_id;
+  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt,
+         coalesce(g.concurrency_key, '')
+  from pulled as p left join given_up as g on g.job_id = p.job_id join holdfast.lanes as l on l.id = p.lane_id;
 end $$;
 
 -- Held shared by every claim while it runs, and alone by whoever makes a rule that claims under way do not know of.

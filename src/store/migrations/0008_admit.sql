@@ -10,6 +10,19 @@ create function holdfast.admit_ahead() returns integer language sql immutable as
 create function holdfast.rate_window(p_per interval) returns interval language sql immutable parallel safe
 as $$ select p_per + least(p_per / 20, interval '100 milliseconds') $$;
 
+-- A start in the future says that the clock was set back since, by that much at least. What waits for starts to grow old goes back with
+-- it: it would wait for as long as the clock went back otherwise. No start is forgotten before its time. Runs under the gate's lock.
+create function holdfast.follow_clock_back(p_type integer, p_now timestamptz) returns void language plpgsql as $$
+declare
+  v_back interval := (select s.at from holdfast.starts as s where s.type_id = p_type order by s.at desc limit 1) - p_now;
+begin
+  -- Those of a claim that is just being counted are not from the future.
+  if v_back > interval '1 second' then
+    update holdfast.starts as s set at = s.at - v_back where s.type_id = p_type and s.at > p_now;
+    update holdfast.keys as k set rests_until = k.rests_until - v_back where k.type_id = p_type and k.rests_until is not null;
+  end if;
+end $$;
+
 -- Admits jobs of one type as far as its gate is open, under the lock of its row: whatever is counted under it cannot be
 -- exceeded. Returns the next moment at which looking again is worth while because of the clock; null where there is none.
 -- p_wait: wait for somebody who is admitting right now, instead of leaving it to them.
@@ -18,7 +31,7 @@ language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_now timestamptz := holdfast.now();
+  v_now timestamptz;
   v_gate holdfast.gates;
   v_probe boolean := false;
   v_running integer;
@@ -40,6 +53,10 @@ begin
   end if;
   if not found or v_gate.paused_at is not null or v_gate.breaker_hold = 'open' then
     return null;
+  end if;
+  v_now := holdfast.now();
+  if v_gate.rate_count is not null or v_gate.key_rate_count is not null then
+    perform holdfast.follow_clock_back(p_type, v_now);
   end if;
   if v_gate.stopped_until > v_now then
     return v_gate.stopped_until;
@@ -74,13 +91,12 @@ begin
     return v_next;
   end if;
 
-  if v_gate.keyed and not v_probe then
-    select a.admitted, least(v_next, a.next_at) into v_admitted, v_next from holdfast.admit_by_turn(v_gate, v_want) as a;
+  if v_gate.keyed then
+    select a.admitted, least(v_next, a.next_at) into v_admitted, v_next
+    from holdfast.admit_by_turn(v_gate, v_want, case when v_probe then 2 else 1 end) as a;
   else
-    if not v_gate.keyed then
-      -- Nobody else reads these where keys are not told apart; should that change, review_gate looks at the jobs themselves.
-      delete from holdfast.arrivals where type_id = p_type;
-    end if;
+    -- Nobody else reads these where keys are not told apart; should that change, review_gate looks at the jobs themselves.
+    delete from holdfast.arrivals where type_id = p_type;
     v_admitted := holdfast.admit_in_order(p_type, v_want, case when v_probe then 2 else 1 end);
   end if;
 
@@ -153,7 +169,7 @@ end $$;
 -- Lets jobs through key by key: the key whose turn is furthest behind comes first, and each job moves its key's turn on by
 -- one part of its weight. Keys that are full, paused or at their rate are set aside until that changes, so that they are
 -- not looked at again and again. Runs under the gate's lock.
-create function holdfast.admit_by_turn(p_gate holdfast.gates, p_limit integer, out admitted integer, out next_at timestamptz)
+create function holdfast.admit_by_turn(p_gate holdfast.gates, p_limit integer, p_pass integer, out admitted integer, out next_at timestamptz)
 language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -215,7 +231,7 @@ begin
       where k.type_id = v_key.type_id and k.concurrency_key = v_key.concurrency_key;
       continue;
     end if;
-    perform holdfast.let_through(array[v_job], 1);
+    perform holdfast.let_through(array[v_job], p_pass);
     v_turn := v_key.turn;
     update holdfast.keys set turn = turn + 1 / weight
     where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;

@@ -158,8 +158,38 @@ begin
   return query select * from unnest(v_found);
 end $$;
 
--- Looks at the next p_limit jobs, slots and keys, unless somebody did within p_every, and repairs what disagrees. It locks and writes
--- nothing about jobs where all agrees. Returns what it repaired.
+-- Removes those of these keys that nothing is known of but their turn: no job of theirs waits or runs, and no operator said anything.
+-- A key that comes back begins at the turn of its type: it may come one job earlier than it would have.
+create function holdfast.forget_keys(p_types integer[], p_keys text[]) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_type integer;
+begin
+  for v_type in select distinct k.type_id from holdfast.idle_keys(p_types, p_keys) as k order by 1 loop
+    -- Where somebody is admitting, the keys stay until the next time.
+    perform from holdfast.gates as g where g.type_id = v_type for update skip locked;
+    continue when not found;
+    delete from holdfast.keys as k using holdfast.idle_keys(p_types, p_keys) as i
+    where k.type_id = v_type and k.type_id = i.type_id and k.concurrency_key = i.key;
+  end loop;
+end $$;
+
+create function holdfast.idle_keys(p_types integer[], p_keys text[]) returns table (type_id integer, key text)
+language sql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+  select j.type_id, j.key from unnest(p_types, p_keys) as j (type_id, key)
+  join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.key
+  where k.paused_at is null and k.weight = 1 and (k.rests_until is null or k.rests_until < holdfast.now())
+    and not exists (select from holdfast.gated as g where g.type_id = j.type_id and g.concurrency_key = j.key)
+    and not exists (select from holdfast.held as h where h.type_id = j.type_id and h.concurrency_key = j.key)
+    and not exists (select from holdfast.arrivals as a where a.type_id = j.type_id and a.concurrency_key = j.key)
+$$;
+
+-- Looks at the next p_limit jobs, slots and keys, unless somebody did within p_every, repairs what disagrees, and forgets keys that are
+-- no longer used. It locks and writes nothing about jobs where all agrees. Returns what it repaired.
 create function holdfast.repair_drift(p_every interval, p_limit integer) returns table (what text, repaired integer)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -198,6 +228,7 @@ begin
   v_found := array(
     select d from holdfast.drift_of_jobs(v_slots || v_jobs) as d union all select d from holdfast.drift_of_keys(v_types, v_keys) as d);
   if v_found = '{}' then
+    perform holdfast.forget_keys(v_types, v_keys);
     return;
   end if;
   return query
@@ -208,4 +239,5 @@ begin
       on conflict on constraint drift_repairs_pkey do update set total = r.total + excluded.total
     )
     select m.what, m.repaired from mended as m;
+  perform holdfast.forget_keys(v_types, v_keys);
 end $$;
