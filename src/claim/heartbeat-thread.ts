@@ -9,6 +9,7 @@ import pg from 'pg'
 import { monotonicMs, sleep } from '../clock.js'
 import { cutOff } from '../store/database.js'
 import { statement } from '../store/queries.js'
+import { ReadCommitted } from '../store/read-committed.js'
 import { asText } from '../store/transaction.js'
 import { type FromHeartbeat, type HeartbeatSettings, heartbeatPatience, type ToHeartbeat } from './heartbeat-messages.js'
 
@@ -18,6 +19,7 @@ const { text } = statement('renewLeases')
 const afterTroubleMs = Math.min(1_000, intervalMs)
 
 const held = new Map<string, number>()
+const readCommitted = new ReadCommitted()
 let client: pg.Client | undefined
 let timer: NodeJS.Timeout | undefined
 let stopping = false
@@ -65,7 +67,7 @@ async function beat(): Promise<void> {
     client ??= await connect()
     const lookedMsAgo = lookedAt === undefined ? null : monotonicMs() - lookedAt
     const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms), lookedMsAgo])
-    const { rows } = await client.query({ text, values, query_timeout: patience().answerMs } as pg.QueryConfig)
+    const { rows } = await readCommitted.run(client, { text, values, query_timeout: patience().answerMs } as pg.QueryConfig)
     tell({ kind: 'beat' })
     const renewed = new Set(rows.map((row: { lease: string }) => row.lease))
     // A lease released while the statement ran is gone for a good reason.
@@ -103,6 +105,7 @@ async function connect(): Promise<pg.Client> {
     if (client === fresh) client = undefined
   })
   await fresh.connect()
+  readCommitted.ask()
   return fresh
 }
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { monotonicMs, sleep } from '../clock.js'
 import type { Statement } from './queries.js'
+import { ReadCommitted } from './read-committed.js'
 import { resultTypes } from './result-types.js'
 import { isConnectionTrouble, tooSlow, wasTooSlow } from './sqlstate.js'
 import { asText, type Queryable } from './transaction.js'
@@ -43,6 +44,7 @@ export class Database {
   /** When each connection last answered. */
   readonly #provenAt = new WeakMap<pg.PoolClient, number>()
   #suspectBefore = 0
+  readonly #readCommitted = new ReadCommitted()
   /** A client with which a lone connection (LISTEN, heartbeat) can be opened the same way. */
   readonly clientConfig: pg.ClientConfig
 
@@ -62,6 +64,7 @@ export class Database {
     this.#pool = options.pool ?? new pg.Pool({ ...this.clientConfig, max: options.connections ?? 4, idleTimeoutMillis: 30_000 })
     // Without a listener an error on an idle connection would end the process.
     this.#pool.on('error', ignoreHandledElsewhere)
+    this.#pool.on('connect', this.#readCommitted.ask)
     if (!this.#ownsPool) return
     this.#pool.on('connect', (client) => this.#open.add(client as pg.PoolClient))
     this.#pool.on('remove', (client) => this.#open.delete(client as pg.PoolClient))
@@ -156,6 +159,7 @@ export class Database {
   async close(): Promise<void> {
     if (!this.#ownsPool) {
       this.#pool.off('error', ignoreHandledElsewhere)
+      this.#pool.off('connect', this.#readCommitted.ask)
       return
     }
     if (!this.#pool.ending) await this.#pool.end()
@@ -227,7 +231,7 @@ export class Database {
     const begun = monotonicMs()
     try {
       const query = { text, values, name, query_timeout: timeoutMs, types: resultTypes }
-      const { rows } = await client.query(query as pg.QueryConfig)
+      const { rows } = await this.#readCommitted.run(client, query as pg.QueryConfig)
       this.#provenAt.set(client, monotonicMs())
       return rows as Row[]
     } catch (error) {

@@ -136,5 +136,5 @@ export function migrationScript(): string {
       `-- ── ${String(number).padStart(4, '0')} ${name}\n${sql}\n` +
       `insert into holdfast.migrations (number, name, checksum) values (${number}, '${name}', '${checksum}');\n`,
   )
-  return `begin;\nselect pg_advisory_xact_lock(${lockKey});\n${ownTable}\n\n${parts.join('\n')}\ncommit;\n`
+  return `begin isolation level read committed;\nselect pg_advisory_xact_lock(${lockKey});\n${ownTable}\n\n${parts.join('\n')}\ncommit;\n`
 }
