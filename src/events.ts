@@ -21,6 +21,8 @@ export interface WorkerEvents {
   'host.crashed': [{ type: string; reason: string; inARow: number; restMs: number }]
   'lease.lost': [{ leases: number; jobs: number }]
   'lease.rescued': [{ job: string; type: string; attempt: number; worker: number; dead: boolean }]
+  /** Slots, holds or keys disagreed with the jobs they stand for and were put right; `what` is a row of find_drift(). */
+  'drift.repaired': [{ what: string; repaired: number }]
   /**
    * Something this worker does beside running jobs failed, and will be tried again: `duty` is claim, promote, deadlines,
    * followers, orphans, admit or settle. `of` names the job or type that was set aside for it, so that the others go on.

@@ -16,6 +16,7 @@ export const alertKinds = [
   'enqueue_errors',
   'missing_days',
   'notify_queue',
+  'drift',
 ] as const
 export type AlertKind = (typeof alertKinds)[number]
 

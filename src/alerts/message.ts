@@ -36,6 +36,8 @@ function sentence({ state, rule, kind, subject, value }: Trouble): string {
       return `${subject} has no partition for today or tomorrow: workers cannot make it, and their log says why.`
     case 'notify_queue':
       return `The queue of NOTIFY is ${Math.round(value * 100)} % full: a session that listens sits in a transaction. From 50 % on workers find jobs by polling alone.`
+    case 'drift':
+      return `${value === 1 ? 'A slot or key' : `${value} slots or keys`} disagreed with the jobs they stand for, and were repaired. It is a defect: please report it with the log lines drift.repaired.`
     default:
       return `${value} requests to enqueue were refused.`
   }

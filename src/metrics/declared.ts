@@ -44,6 +44,12 @@ export const metrics = {
     ['status'],
     'Requests to enqueue over HTTP that were not taken, by the status of the answer.',
   ),
+  driftRepairs: metric(
+    'drift_repairs_total',
+    'counter',
+    ['what'],
+    'Slots, holds and keys that disagreed with the jobs they stand for and were repaired; it should be 0.',
+  ),
   duration: metric('processing_duration_seconds', 'histogram', ['type'], 'How long attempts took that completed or failed.'),
   deadLetters: metric('dlq_depth', 'gauge', ['type'], 'Dead letters, as counted last.'),
   dutyRuns: metric('duty_runs_total', 'counter', ['duty'], 'How often a duty of the workers had something to do.'),

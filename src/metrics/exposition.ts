@@ -7,7 +7,7 @@ const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
 export function expose(row: MetricsRow): string {
-  const { types, oldest, lanes, refusals, duties, workers, stalled, missingDays, notifyQueue } = row
+  const { types, oldest, lanes, refusals, drift, duties, workers, stalled, missingDays, notifyQueue } = row
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -35,6 +35,10 @@ export function expose(row: MetricsRow): string {
     block(
       metrics.refused,
       refusals.map(([status, count]) => sample(metrics.refused, [status], count)),
+    ),
+    block(
+      metrics.driftRepairs,
+      drift.map(([what, count]) => sample(metrics.driftRepairs, [what], count)),
     ),
     block(metrics.duration, types.flatMap(histogram)),
     ofTypes(metrics.deadLetters, (one) => one.deadLetters),

@@ -40,6 +40,8 @@ export interface MetricsRow {
   lanes: { lane: string; slots: number | null; enabled: boolean; inUse: number }[]
   /** HTTP status of requests to enqueue that were refused, and how many. */
   refusals: [number, number][]
+  /** What disagreed with its jobs, and how often that was repaired. */
+  drift: [string, number][]
   /** Duty, how often it had something to do, failures, seconds it took, and how much it has set aside now. */
   duties: [string, number, number, number, number][]
   workers: number

@@ -117,6 +117,11 @@ export class OperatorStore {
     await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why, who.from])
   }
 
+  /** Compares the next so many slots, holds, keys and jobs, unless somebody did just now. Answers with what it repaired. */
+  async repairDrift(notWithinMs: number, limit: number): Promise<RepairRow[]> {
+    return this.#database.query(statement('repairDrift'), [notWithinMs, limit])
+  }
+
   /** Orders a remote worker to claim no more. False: there is no such worker. */
   async drainRemoteWorker(worker: number, who: Named): Promise<boolean> {
     return (
@@ -124,6 +129,12 @@ export class OperatorStore {
         ?.known === true
     )
   }
+}
+
+/** How many disagreements of one kind were repaired. */
+export interface RepairRow {
+  what: string
+  repaired: number
 }
 
 /** A numeric column comes as text. */

@@ -4,6 +4,7 @@ import type { Meter } from '../metrics/meter.js'
 import type { Store } from '../store/store.js'
 import { daysChore, retentionChore } from '../upkeep/days.js'
 import { depthsChore } from '../upkeep/depths.js'
+import { driftChore } from '../upkeep/drift.js'
 import { type LeaseNews, rescueChore } from '../upkeep/rescue.js'
 import { sleepersChore } from '../upkeep/sleepers.js'
 import { straysChore } from '../upkeep/strays.js'
@@ -32,6 +33,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     metricsChore(store.metrics, meter),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
+    driftChore(store.operate, (repaired) => report.tell('drift.repaired', repaired)),
     daysChore(store.days),
     retentionChore(store.days, settings, (day) => report.dayDropped(day)),
   ]

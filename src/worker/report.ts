@@ -22,6 +22,7 @@ const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
   'host.crashed': 'warn',
   'lease.lost': 'warn',
   'lease.rescued': 'warn',
+  'drift.repaired': 'warn',
   'duty.failed': 'warn',
   'database.away': 'warn',
   'database.back': 'info',

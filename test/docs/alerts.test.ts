@@ -37,8 +37,8 @@ test('docs/alerts.md has examples that are answered and run as they stand, and a
     const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
     const run = new AsyncFunction('holdfast', 'port', 'console', block('```js\n'))
     await run(serving.holdfast, receiver.port, { log: (text: unknown) => printed.push(text) })
-    // The six that come with the installation, and the one the page made.
-    expect(printed).toEqual([9])
+    // Those that come with the installation, and the one the page made.
+    expect(printed).toEqual([10])
     await worker.stop()
   } finally {
     await serving.end()

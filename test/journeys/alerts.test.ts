@@ -162,6 +162,18 @@ describe('an alert', () => {
     expect(await missing()).toEqual([0, 0, 0, 0])
   })
 
+  test('is about slots that upkeep found without a job and freed, and so is a metric', async () => {
+    const { alerts, holdfast, sql } = await setUp()
+    const repairs = async () => readMeasured(await scrape(holdfast)).get('holdfast_drift_repairs_total{what="lane_slot_left"}')
+    expect(await alerts.look()).toEqual([])
+    expect(await repairs()).toBe(0)
+    await sql(`insert into holdfast.lane_slots select gen_random_uuid(), id from holdfast.lanes where name = 'interactive'`)
+    expect(await holdfast.store.operate.repairDrift(0, 100)).toEqual([{ what: 'lane_slot_left', repaired: 1 }])
+    expect(await sql('select from holdfast.lane_slots')).toEqual([])
+    expect(await alerts.look()).toEqual([{ state: 'firing', rule: 'drift', subject: '', value: 1 }])
+    expect(await repairs()).toBe(1)
+  })
+
   test('goes to those who want to hear of its rule', async () => {
     const receiver = await startReceiver()
     const { alerts, die, callThatIs } = await setUp([receiver.host])

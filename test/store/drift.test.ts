@@ -74,7 +74,9 @@ describe.each(Object.entries(wrongs))('%s', (_, [wrong, what]) => {
     const repairs = await repair()
     expect(repairs.flatMap(({ what, repaired }) => Array(repaired).fill(what))).toEqual(what)
     expect(await drift()).toEqual([])
-    expect(await rows('select what, total::int as repaired from holdfast.drift_repairs order by what')).toEqual(repairs)
+    expect(await rows('select what, total::int as repaired from holdfast.drift_repairs where total > 0 order by what')).toEqual(
+      repairs,
+    )
     await rows('select from holdfast.rescue_leases(100, 1000)')
     for (let n = 0; n < 3; n++) {
       await queue.client.query(settle)

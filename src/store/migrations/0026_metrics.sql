@@ -150,6 +150,7 @@ begin
         'inUse', (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)) order by l.name), '[]')
       from holdfast.lanes as l),
     'refusals', (select coalesce(json_agg(json_build_array(e.status, e.total) order by e.status), '[]') from holdfast.enqueue_errors as e),
+    'drift', (select coalesce(json_agg(json_build_array(d.what, d.total) order by d.what), '[]') from holdfast.drift_repairs as d),
     'notifyQueue', pg_notification_queue_usage(),
     'missingDays', (
       select json_agg(json_build_array(n.family, n.missing) order by n.family) from (

@@ -7,9 +7,10 @@ create table holdfast.alert_rules (
   -- dead_letters: more than the threshold died since the last look. breaker: it is open. depth: more than that wait. oldest: a job has
   -- been due for more than that many seconds. enqueue_errors: more than that were refused by servers since the last look.
   -- missing_days: more partitions of today and tomorrow than that are missing in a table. notify_queue: more of the server's queue of
-  -- notifications is full than that; from half of it on none are sent.
+  -- notifications is full than that; from half of it on none are sent. drift: more slots, holds and keys than that disagreed with their
+  -- jobs since the last look, and were repaired.
   kind          text not null constraint kind_is_known check (kind in
-    ('dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_days', 'notify_queue')),
+    ('dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_days', 'notify_queue', 'drift')),
   threshold     double precision not null default 0 constraint threshold_is_no_debt check (threshold >= 0),
   -- Only of this type; null: of any, and for depth all together.
   type          text,
@@ -27,7 +28,8 @@ insert into holdfast.alert_rules (name, kind, threshold, min_priority, hold) val
   ('oldest-urgent', 'oldest', 60, 7, '1 minute'),
   ('enqueue-errors', 'enqueue_errors', 10, 0, '10 minutes'),
   ('missing-days', 'missing_days', 0, 0, '1 minute'),
-  ('notify-queue', 'notify_queue', 0.4, 0, '1 minute');
+  ('notify-queue', 'notify_queue', 0.4, 0, '1 minute'),
+  ('drift', 'drift', 0, 0, '10 minutes');
 
 -- The trouble there is now. subject: the type or priority it is about; empty: the whole queue.
 create table holdfast.alerts (
@@ -91,6 +93,9 @@ as $$
     select '', m.value - m.before from holdfast.alert_marks as m
     where r.kind = 'enqueue_errors' and m.what = 'refused' and m.value - m.before > r.threshold
     union all
+    select '', m.value - m.before from holdfast.alert_marks as m
+    where r.kind = 'drift' and m.what = 'drift' and m.value - m.before > r.threshold
+    union all
     select d.family, count(*) from holdfast.missing_days(1) as d
     where r.kind = 'missing_days' group by d.family having count(*) > r.threshold
     union all
@@ -140,11 +145,13 @@ begin
     select 'dead ' || t.name as what, k.dead as value from holdfast.counters as k join holdfast.types as t on t.id = k.type_id
     union all
     select 'refused', sum(e.total) from holdfast.enqueue_errors as e where e.status not in (401, 403) having count(*) > 0
+    union all
+    select 'drift', sum(d.total) from holdfast.drift_repairs as d having sum(d.total) > 0
   ) as c left join holdfast.alert_marks as known on known.what = c.what
   where c.value > coalesce(known.value, 0) or known.before <> known.value
   on conflict (what) do update set value = excluded.value, before = excluded.before;
   for v_trouble in select t.*, r.kind from holdfast.troubles() as t join holdfast.alert_rules as r on r.name = t.rule loop
-    v_growing := v_trouble.kind in ('dead_letters', 'enqueue_errors');
+    v_growing := v_trouble.kind in ('dead_letters', 'enqueue_errors', 'drift');
     update holdfast.alerts as a
     set seen_at = v_now, value = case when v_growing then a.value + v_trouble.value else v_trouble.value end
     where a.rule = v_trouble.rule and a.subject = v_trouble.subject;
@@ -173,7 +180,7 @@ begin
   select to_jsonb(r) into v_before from holdfast.alert_rules as r where r.name = p_name for update;
   if v_before is null and p_fields ->> 'kind' is null then
     raise exception 'there is no rule "%", and to make one its kind is needed', p_name using errcode = 'HF002',
-      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_days and notify_queue.';
+      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_days, notify_queue and drift.';
   end if;
   insert into holdfast.alert_rules as r (name, kind) values (p_name, coalesce(p_fields ->> 'kind', v_before ->> 'kind')) on conflict (name) do nothing;
   update holdfast.alert_rules as r set

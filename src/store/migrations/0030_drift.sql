@@ -78,11 +78,14 @@ language sql stable as $$
   ) as every cross join lateral holdfast.drift_of_keys(every.types, every.keys) as d
 $$;
 
--- How much was repaired, by what it was.
+-- How much was repaired, by what it was. It has a row for each from the beginning, so that a rule always finds a number.
 create table holdfast.drift_repairs (
   what   text primary key,
   total  bigint not null
 );
+insert into holdfast.drift_repairs (what, total)
+select what, 0 from unnest('{lane_slot_left, lane_slot_missing, held_left, held_missing, held_state, held_key, lease_missing,
+                             leader_missing, key_full, key_idle}'::text[]) as what;
 
 -- Up to where the last look went, in each of the three walks, and when it was.
 create table holdfast.drift_looked (
@@ -235,8 +238,7 @@ begin
     with mended as materialized (
       select d.what, count(*)::integer as repaired from holdfast.mend_drift(v_found) as d group by d.what
     ), counted as (
-      insert into holdfast.drift_repairs as r (what, total) select m.what, m.repaired from mended as m
-      on conflict on constraint drift_repairs_pkey do update set total = r.total + excluded.total
+      update holdfast.drift_repairs as r set total = r.total + m.repaired from mended as m where r.what = m.what
     )
     select m.what, m.repaired from mended as m;
   perform holdfast.forget_keys(v_types, v_keys);

@@ -46,6 +46,10 @@ select holdfast.move_jobs_to_lane($1::text, $2::text::integer) as moved
 -- Brings at most $1 jobs of each type that changed its lane after it, those committed late too.
 select holdfast.bring_strays($1::text::integer) as moved
 
+-- name: repairDrift
+-- Compares the next $2 slots, holds, keys and jobs with each other, unless somebody did within $1 ms, and repairs what disagrees.
+select what, repaired from holdfast.repair_drift($1::text::float8 * interval '1 millisecond', $2::text::integer)
+
 -- name: laneStates
 -- Every lane with its settings and how full it is. Moments are milliseconds since 1970.
 select jsonb_build_object(

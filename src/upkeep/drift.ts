@@ -1,0 +1,23 @@
+import type { OperatorStore, RepairRow } from '../store/operator-store.js'
+import type { Chore } from './upkeep.js'
+
+const everyMs = 60_000
+/** A fleet looks together as often as one of them would alone. */
+const notWithinMs = 40_000
+const atOnce = 1_000
+
+/**
+ * Compares slots, holds and keys with the jobs they stand for, a piece at a time, and repairs what disagrees. That there is
+ * anything to repair is a defect somewhere else, so it is told.
+ */
+export function driftChore(store: OperatorStore, onRepaired: (row: RepairRow) => void): Chore {
+  return {
+    name: 'drift',
+    everyMs,
+    inNoHurry: true,
+    async runOnce() {
+      for (const row of await store.repairDrift(notWithinMs, atOnce)) onRepaired(row)
+      return { more: false }
+    },
+  }
+}
