@@ -99,8 +99,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   }
   // Milliseconds of a lease are an integer in the database, which ends at 24 days.
   const [shortest, longest] = options.unsafe ? [100, 24 * day] : [60_000, 3_600_000]
-  const tooShort = 'is outside of 60s to 1h; say unsafe: true if it is meant'
-  const leaseMs = read(options.lease, 'lease', '60s', shortest, longest, tooShort)
+  const outside = options.unsafe ? 'is outside of 100ms to 24d' : 'is outside of 60s to 1h; say unsafe: true if it is meant'
+  const leaseMs = read(options.lease, 'lease', '60s', shortest, longest, outside)
   const heartbeatMs = Math.min(15_000, leaseMs / 4)
   const twoBeats = 'is less than two heartbeats, or more than a day'
   const settings: WorkerSettings = {

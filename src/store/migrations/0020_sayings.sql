@@ -5,7 +5,7 @@
 create table holdfast.progress (
   job_id    uuid primary key,
   attempt   smallint not null,
-  fraction  real not null constraint progress_is_0_to_1 check (fraction between 0 and 1),
+  fraction  double precision not null constraint progress_is_0_to_1 check (fraction between 0 and 1),
   note      text constraint note_is_at_most_500_characters check (length(note) <= 500),
   at        timestamptz not null
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
@@ -36,7 +36,7 @@ create table holdfast.checkpoints (
 -- Nothing an earlier attempt says late takes the place of what a later one said. Of a job that was forgotten nothing is kept: a
 -- handler can go on after a cancel, and forget_job waits for the lock that is taken here on the body.
 create function holdfast.note_sayings(
-  p_jobs uuid[], p_attempts smallint[], p_fractions real[], p_notes text[], p_lines text[], p_ages_ms double precision[],
+  p_jobs uuid[], p_attempts smallint[], p_fractions double precision[], p_notes text[], p_lines text[], p_ages_ms double precision[],
   p_levels text[] default null
 ) returns void
 language sql volatile

@@ -158,7 +158,7 @@ from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5:
 
 -- name: watchedJobs
 -- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log.
-select j.id, j.status, j.attempt, p.fraction::float8 as fraction, p.note, date_part('epoch', p.at) * 1000 as progressed,
+select j.id, j.status, j.attempt, p.fraction, p.note, date_part('epoch', p.at) * 1000 as progressed,
        coalesce((select max(l.id) from holdfast.log_lines as l where l.job_id = j.id), 0)::text as line
 from holdfast.jobs as j left join holdfast.progress as p on p.job_id = j.id
 where j.id = any ($1::uuid[])

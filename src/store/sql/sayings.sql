@@ -1,6 +1,6 @@
 -- name: noteSayings
 -- Keeps what handlers said: progress (the latest counts) and lines.
-select holdfast.note_sayings($1::uuid[], $2::smallint[], $3::real[], $4::text[], $5::text[], $6::float8[], $7::text[])::text as done
+select holdfast.note_sayings($1::uuid[], $2::smallint[], $3::float8[], $4::text[], $5::text[], $6::float8[], $7::text[])::text as done
 
 -- name: saveCheckpoint
 -- Keeps where a retry is to go on. False: the attempt no longer holds its lease.
@@ -12,7 +12,7 @@ select value from holdfast.checkpoints where job_id = $1::text::uuid
 
 -- name: progressOfJob
 -- How far a job is, as its handler said last.
-select attempt, fraction::float8 as fraction, note, date_part('epoch', at) * 1000 as at from holdfast.progress where job_id = $1::text::uuid
+select attempt, fraction, note, date_part('epoch', at) * 1000 as at from holdfast.progress where job_id = $1::text::uuid
 
 -- name: logLinesOfJob
 -- At most $3 lines of a job's log after the one with id $2, first to last.
