@@ -7,6 +7,11 @@ export const errorTable = {
   payload_rejected: { status: 422, retryable: false, title: 'The payload does not fit the schema of its type' },
   payload_too_large: { status: 413, retryable: false, title: 'The payload is larger than 64 KB' },
   invalid_option: { status: 400, retryable: false, title: 'An option has a value it cannot have' },
+  encryption_keys_missing: {
+    status: 503,
+    retryable: true,
+    title: 'The payload has to be encrypted, and this process has no keys for it',
+  },
   invalid_configuration: { status: 500, retryable: false, title: 'The configuration has problems' },
   unknown_type: { status: 422, retryable: false, title: 'No job type of that name is registered' },
   unknown_lane: { status: 422, retryable: false, title: 'There is no lane of that name' },
@@ -52,6 +57,8 @@ export class HoldfastError extends Error {
   readonly field: string | undefined
   /** When it makes sense to try again, where that is known. */
   readonly retryAfterMs: number | undefined
+  /** Which of several jobs that were handed in together it is about, counted from 0. */
+  place: number | undefined
 
   constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown; retryAfterMs?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

@@ -1,4 +1,5 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
+import { reserved } from '../enqueue/sealing.js'
 import { HoldfastError } from '../errors.js'
 import { type By, named } from '../flow/by.js'
 import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from '../flow/moves.js'
@@ -6,6 +7,7 @@ import { type JobStory, readStory } from '../history/story.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
 import { wholeNumber } from '../job/type.js'
+import { isSealed } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 import type { DeadLetterRow } from '../store/rows.js'
@@ -162,6 +164,7 @@ export class DeadLetters {
 
   async #checked(id: string, payload: unknown): Promise<string> {
     const text = encodePayload(payload)
+    if (isSealed(text)) throw reserved()
     try {
       const job = await this.#store.inspect.job(id)
       const definition = job && this.#types.definitionOf(job.type)

@@ -199,10 +199,12 @@ function forgetOwn(standing: Map<number, Stands>, jobs: readonly NewJob[]): void
 
 function refuseRepeatedIds(jobs: readonly NewJob[]): void {
   const seen = new Set<string>()
-  for (const job of jobs) {
+  for (const [place, job] of jobs.entries()) {
     if (!job.brought) continue
     if (seen.has(job.id)) {
-      throw new HoldfastError('invalid_option', `id ${job.id} is given twice in one call`, { field: 'id' })
+      const error = new HoldfastError('invalid_option', `id ${job.id} is given twice in one call`, { field: 'id' })
+      error.place = place
+      throw error
     }
     seen.add(job.id)
   }

@@ -31,8 +31,20 @@ const msToday = 86_400_000
 export function prepareAll(requests: readonly JobRequest[]): NewJob[] | Promise<NewJob[]> {
   // Only a schema may take its time. Without one a thousand jobs need not wait for a thousand promises.
   return requests.some((request) => definitionOf(request)?.schema)
-    ? Promise.all(requests.map(prepareBySchema))
-    : requests.map(prepare)
+    ? Promise.all(requests.map((request, place) => prepareBySchema(request).catch((error) => refuseAt(place, error))))
+    : requests.map((request, place) => {
+        try {
+          return prepare(request)
+        } catch (error) {
+          return refuseAt(place, error)
+        }
+      })
+}
+
+/** Of many jobs, the one that is wrong is named. */
+function refuseAt(place: number, error: unknown): never {
+  if (error instanceof HoldfastError) error.place = place
+  throw error
 }
 
 async function prepareBySchema(request: JobRequest): Promise<NewJob> {

@@ -32,7 +32,8 @@ export class Sealing {
 
   /** Undefined where nothing of these jobs is to be encrypted: most processes have no keys. */
   seal(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
-    for (const { payload } of jobs) if (isSealed(payload)) throw reserved()
+    const sealed = jobs.findIndex(({ payload }) => isSealed(payload))
+    if (sealed >= 0) throw reserved(sealed)
     if (!this.#privacy.keyring && !requests.some(({ type }) => typeof type !== 'string' && type.encrypt)) return undefined
     return this.#sealAll(requests, jobs, tx)
   }
@@ -74,8 +75,10 @@ export class Sealing {
   }
 }
 
-function reserved(): HoldfastError {
-  return new HoldfastError('invalid_payload', 'payload begins with the field $enc, which marks encrypted payloads', {
-    field: 'payload',
-  })
+/** Nobody but us says that a payload is encrypted. */
+export function reserved(place?: number): HoldfastError {
+  const problem = 'payload begins with the field $enc, which marks encrypted payloads'
+  const error = new HoldfastError('invalid_payload', problem, { field: 'payload' })
+  error.place = place
+  return error
 }

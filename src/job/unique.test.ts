@@ -33,7 +33,7 @@ describe('a uniqueness', () => {
     [{ by: [7] }, 'unique.by', /"payload" or a list/],
     [{ states: ['runing'] }, 'unique.states', /no status/],
     [{ states: ['pendig'] }, 'unique.states', /did you mean "pending"/],
-    [{ states: [] }, 'unique.states', /list of statuses/],
+    [{ states: [] }, 'unique.states', /is empty/],
     [{ states: ['pending'], onConflict: 'one_more' }, 'unique.states', /no meaning for one_more/],
     [{ period: -1 }, 'unique.period', /negative/],
     [{ period: 0 }, 'unique.period', /between 1 ms and five years/],

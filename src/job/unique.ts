@@ -117,8 +117,10 @@ function checkNames(by: unknown): void {
 
 function checkStates(states: unknown, onConflict: OnConflict): void {
   if (onConflict === 'one_more') throw wrong('states', 'has no meaning for one_more: it asks whether the job runs or waits')
-  if (!Array.isArray(states) || states.length === 0) throw wrong('states', 'must be a list of statuses')
+  if (!Array.isArray(states)) throw wrong('states', 'must be a list of statuses')
   const all = Object.keys(statuses)
+  if (states.length === 0)
+    throw wrong('states', `is empty, so nothing would ever stand for the key; name some of ${all.join(', ')}`)
   const unknown = states.find((status) => !all.includes(status))
   if (unknown === undefined) return
   throw wrong(

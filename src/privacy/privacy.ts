@@ -39,7 +39,7 @@ export class Privacy {
   seal(type: string, job: string, text: string, what: Sealed = 'payload'): string {
     if (this.keyring) return this.keyring.seal(job, text, what)
     const problem = `the ${what} of ${type} is stored encrypted, and this process has no keys: give encryption, or set HOLDFAST_ENCRYPTION_KEYS`
-    throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
+    throw new HoldfastError('encryption_keys_missing', problem, { field: 'encryption' })
   }
 
   /** Whether anything has to be done before a stored payload can be handled as it is. */

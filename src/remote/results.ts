@@ -67,8 +67,12 @@ export class RemoteResults {
     this.#privacy = privacy
   }
 
-  /** Renews leases. Those that are not in `held` are lost; `cancelled` are jobs whose handler is to stop. */
-  async beat(worker: RemoteWorker, leases: readonly string[], ms: number): Promise<{ held: string[]; cancelled: string[] }> {
+  /** Renews leases, each for that long, or for as long as it was claimed for. Those that are not in `held` are lost; `cancelled` are jobs whose handler is to stop. */
+  async beat(
+    worker: RemoteWorker,
+    leases: readonly string[],
+    ms: number | null,
+  ): Promise<{ held: string[]; cancelled: string[] }> {
     const rows = await this.#store.remote.renew(worker.id, leases, ms)
     return { held: rows.map(({ lease }) => lease), cancelled: rows.flatMap(({ cancelled }) => cancelled) }
   }

@@ -45,7 +45,7 @@ export class RemoteWorkers {
       const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
       const rows = await this.#store.types(names)
       const missing = names.find((name) => !rows.some((row) => row.name === name))
-      if (missing !== undefined) throw await this.#unknown(missing)
+      if (missing !== undefined) throw await this.#unknown(missing, types.indexOf(missing))
       const secret = randomBytes(secretBytes).toString('base64url')
       const id = await this.#store.remote.register({
         ...worker,
@@ -89,10 +89,10 @@ export class RemoteWorkers {
     }
   }
 
-  async #unknown(missing: string): Promise<HoldfastError> {
+  async #unknown(missing: string, place: number): Promise<HoldfastError> {
     const known = (await this.#store.types(null)).map((row) => row.name)
     const problem = `no job type named "${missing}" is registered${didYouMean(missing, known)}; give its definition instead of its name`
-    return new HoldfastError('unknown_type', problem, { field: 'types' })
+    return new HoldfastError('unknown_type', problem, { field: `types[${place}]` })
   }
 }
 

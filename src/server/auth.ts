@@ -78,18 +78,18 @@ export function actor(request: FastifyRequest, why: string | undefined): By {
 }
 
 /** What Holdfast sends itself, such as alerts, nobody sends, edits or takes over HTTP, whatever the key. */
-export function refuseOwnTypes(types: readonly string[]): void {
+export function refuseOwnTypes(types: readonly string[], field = 'type'): void {
   const own = types.find((type) => type.startsWith('holdfast:'))
   if (own === undefined) return
   const problem = `"${own.slice(0, 200)}" is a type of Holdfast's own, which nobody enqueues, edits or works on over HTTP`
-  throw new HoldfastError('forbidden', problem, { field: 'type' })
+  throw new HoldfastError('forbidden', problem, { field })
 }
 
-export function refuseOtherTypes(request: FastifyRequest, types: readonly string[]): void {
-  refuseOwnTypes(types)
+export function refuseOtherTypes(request: FastifyRequest, types: readonly string[], field = 'type'): void {
+  refuseOwnTypes(types, field)
   const caller = callerOf(request)
   const other = types.find((type) => !allowsType(caller, type))
   if (other === undefined) return
   const shown = other.slice(0, 200)
-  throw new HoldfastError('forbidden', `the key of ${caller.service} is not for jobs of type "${shown}"`, { field: 'type' })
+  throw new HoldfastError('forbidden', `the key of ${caller.service} is not for jobs of type "${shown}"`, { field })
 }

@@ -80,9 +80,12 @@ function checkText(schema: Schema, value: string, path: string): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema
   if (value.length > maxLength) throw refused(path, `has ${value.length} characters; at most ${maxLength} are taken`)
   if (format === 'date-time') {
-    const year = timeWithZone.test(value) ? new Date(value).getUTCFullYear() : Number.NaN
+    if (!timeWithZone.test(value)) {
+      throw refused(path, `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
+    }
+    const year = new Date(value).getUTCFullYear()
     if (year >= 2000 && year <= 2199) return
-    throw refused(path, `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
+    throw refused(path, `is ${showValue(value)}; ${Number.isNaN(year) ? 'there is no such time' : 'from 2000 to 2199 is taken'}`)
   }
   const bad = format === 'uuid' ? !isJobId(value) : pattern !== undefined && !new RegExp(pattern, 'u').test(value)
   if (bad || value.length < minLength || unstorable.test(value)) throw wrong(schema, value, path)

@@ -45,8 +45,11 @@ export class RemoteStore {
     return rows[0]?.running ?? 0
   }
 
-  /** Renews leases. Answers with those that are still held, each with the jobs under it that were cancelled. */
-  async renew(worker: number, leases: readonly string[], ms: number): Promise<{ lease: string; cancelled: string[] }[]> {
+  /**
+   * Renews leases, each for that long, or for as long as it was claimed for. Answers with those that are still held, each with the
+   * jobs under it that were cancelled.
+   */
+  async renew(worker: number, leases: readonly string[], ms: number | null): Promise<{ lease: string; cancelled: string[] }[]> {
     return this.#database.queryShort(statement('renewLeases'), [worker, leases, leases.map(() => ms), null])
   }
 

@@ -122,7 +122,7 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     case 'HF008':
       return notConfirmed(JSON.parse(detail ?? '[]'), error)
     case 'HF009':
-      return new HoldfastError('invalid_configuration', text, { field: 'encryption', cause: error })
+      return new HoldfastError('encryption_keys_missing', text, { field: 'encryption', cause: error })
     case 'HF010':
     case 'HF011':
       return new HoldfastError(code === 'HF010' ? 'conflict' : 'forbidden', text, { field: detail ?? '', cause: error })

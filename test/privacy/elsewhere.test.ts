@@ -63,7 +63,7 @@ describe('over HTTP, where the server has the keys', () => {
     onTestFinished(() => without.end())
     await without.holdfast.types.update([charge])
     const refused = await without.post({ type: 'charge', payload: { card: secret } })
-    expect([refused.status, (await refused.json()).code]).toEqual([500, 'invalid_configuration'])
+    expect([refused.status, (await refused.json()).code]).toEqual([503, 'encryption_keys_missing'])
     expect((await without.sql.query('select from holdfast.bodies')).rowCount).toBe(0)
   })
 })

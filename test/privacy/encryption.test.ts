@@ -54,7 +54,7 @@ describe('a type that is encrypted', () => {
     const queue = await makeQueue()
     const type = defineType({ type: 'charge', encrypt: true })
     await queue.holdfast.types.ensure([type])
-    const refused = { code: 'invalid_configuration', field: 'encryption' }
+    const refused = { code: 'encryption_keys_missing', field: 'encryption' }
     await expect(queue.holdfast.enqueue(type, { card: secret })).rejects.toMatchObject(refused)
     await expect(queue.holdfast.enqueue('charge', { card: secret })).rejects.toMatchObject(refused)
     const many = [1, 2].map((n) => ({ type: 'charge', payload: n }))

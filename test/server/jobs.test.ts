@@ -50,7 +50,8 @@ describe('POST /jobs', () => {
     const again = await serving.post({ ...job, idempotency_key: 'twice' })
     expect(again.status).toBe(200)
     expect(await again.json()).toEqual({ ...(first as object), status: 'existing' })
-    const id = '01900000-0000-7000-8000-000000000001'
+    const hex = Date.now().toString(16).padStart(12, '0')
+    const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000001`
     expect((await serving.post({ ...job, id })).status).toBe(201)
     expect((await serving.post({ ...job, id })).status).toBe(200)
   })

@@ -34,7 +34,8 @@ describe('a type of Holdfast itself', () => {
     ['defined', '/worker/register', { name: 'w', types: [{ type: 'holdfast:alert', max_attempts: 1 }] }],
     ['made', '/worker/register', { name: 'w', types: [{ type: 'holdfast:other' }] }],
   ])('is not %s over HTTP, whatever the key', async (_how, path, body) => {
-    expect(await call(path, body)).toMatchObject({ status: 403, code: 'forbidden', field: 'type' })
+    const field = path === '/jobs/batch' ? 'jobs[1].type' : 'type'
+    expect(await call(path, body)).toMatchObject({ status: 403, code: 'forbidden', field })
     expect((await serving.sql.query('select from holdfast.bodies')).rowCount).toBe(0)
   })
 

@@ -40,10 +40,15 @@ export function theirs(fields: object | boolean): unknown {
   return Object.fromEntries(named)
 }
 
-/** The library names fields as its own callers write them; over HTTP some have another name. */
+/** Which words of a message are ours to rename: what stands in quotes somebody sent. */
+const quotesAndWords = /"[^"]*"|\b[a-z]+[A-Z]\w*/g
+const here = new Map(Object.entries(names).map(([here, there]) => [there as string, here]))
+
+/** The library names fields as its own callers write them; over HTTP some have another name. What is inside of a payload has its own. */
 export function inOurWords(error: unknown, prefix = ''): unknown {
   if (!(error instanceof HoldfastError) || error instanceof UniqueConflictError) return error
-  const ours = (text: string) => Object.entries(names).reduce((so, [here, there]) => so.replaceAll(there, here), text)
+  const theirOwn = /^payload\b/.test(error.field ?? '')
+  const ours = (text: string) => (theirOwn ? text : text.replace(quotesAndWords, (word) => here.get(word) ?? word))
   const field = error.field === undefined ? {} : { field: prefix + ours(error.field) }
   const later = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }
   return new HoldfastError(error.code, ours(error.message), { ...field, ...later, cause: error })

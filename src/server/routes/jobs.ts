@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/permissions.js'
+import { wallMs } from '../../clock.js'
 import type { Enqueued } from '../../enqueue/enqueue.js'
 import { HoldfastError, UniqueConflictError } from '../../errors.js'
 import { shownJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
+import { isJobId, timeOfJobId } from '../../job/id.js'
 import { decodePayload, encodePayload } from '../../job/payload.js'
 import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
@@ -25,6 +27,9 @@ import { inOurWords, jobRequest } from './job-request.js'
 
 /** A hundred payloads of the largest size, with what stands around them. */
 const batchBytes = 8 * 1024 * 1024
+const dayMs = 86_400_000
+/** A client may try again for as long as what ended is kept, and its clock may be wrong. */
+const idsFromMs = { past: 7 * dayMs, future: dayMs }
 /** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
@@ -38,8 +43,8 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
     async (request, reply) => {
       const { body } = request
       refuseOtherTypes(request, [body.type])
-      await checkPayload(holdfast, body)
-      const [enqueued] = await enqueueOwned(holdfast, request, [body])
+      await checkJob(holdfast, body)
+      const [enqueued] = await enqueueOwned(holdfast, request, [body], () => '')
       return reply
         .status(enqueued?.status === 'created' ? 201 : 200)
         .headers({ location: `/jobs/${enqueued?.id}`, 'cache-control': 'no-store' })
@@ -59,13 +64,14 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
     },
     async (request, reply) => {
       const { jobs } = request.body
-      refuseOtherTypes(
-        request,
-        jobs.map((job) => job.type),
-      )
+      for (const [place, { type }] of jobs.entries()) refuseOtherTypes(request, [type], `jobs[${place}].type`)
       spend(request, jobs.length - 1)
-      for (const job of jobs) await checkPayload(holdfast, job)
-      const enqueued = await enqueueOwned(holdfast, request, jobs)
+      for (const [place, job] of jobs.entries()) {
+        await checkJob(holdfast, job).catch((error) => {
+          throw inOurWords(error, `jobs[${place}].`)
+        })
+      }
+      const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => placeIn(jobs, error))
       const anyNew = enqueued.some(({ status }) => status === 'created')
       return reply
         .status(anyNew ? 201 : 200)
@@ -113,12 +119,17 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
 }
 
 /** Stores jobs as those of the caller's service, under keys of that service. */
-async function enqueueOwned(holdfast: Holdfast, request: FastifyRequest, jobs: readonly JobBody[]): Promise<Enqueued[]> {
+async function enqueueOwned(
+  holdfast: Holdfast,
+  request: FastifyRequest,
+  jobs: readonly JobBody[],
+  placeOf: (error: unknown) => string,
+): Promise<Enqueued[]> {
   try {
     const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
     return await holdfast.enqueueMany(requests, { owner: callerOf(request).service })
   } catch (error) {
-    if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw inOurWords(error)
+    if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw inOurWords(error, placeOf(error))
     // Where a type shares its keys, the job that stands may be one the caller does not see.
     const own = onlyOwn(callerOf(request))
     if (own === undefined || (await holdfast.store.inspect.job(error.jobId))?.owner === own) throw error
@@ -126,8 +137,26 @@ async function enqueueOwned(holdfast: Holdfast, request: FastifyRequest, jobs: r
   }
 }
 
-/** Against the schema of its type, where this process has the definition; elsewhere the worker refuses it. */
-async function checkPayload({ types }: Holdfast, { type, payload }: JobBody): Promise<void> {
+/** Where in a batch stands what an error is about, where it is about one job. The database names an unknown type, and not its place. */
+function placeIn(jobs: readonly JobBody[], error: unknown): string {
+  if (!(error instanceof HoldfastError)) return ''
+  const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === /"(.*?)"/s.exec(error.message)?.[1]) : -1
+  const place = unknown >= 0 ? unknown : error.place
+  return place === undefined ? '' : `jobs[${place}].`
+}
+
+/**
+ * The payload against the schema of its type, where this process has the definition; elsewhere the worker refuses it. An id must be of these
+ * days: jobs are kept by the day their id names, and one from far away would be gone before its time, or never go.
+ */
+async function checkJob({ types }: Holdfast, { type, payload, id }: JobBody): Promise<void> {
+  if (id !== undefined && isJobId(id)) {
+    const madeAt = timeOfJobId(id)
+    if (madeAt < wallMs() - idsFromMs.past || madeAt > wallMs() + idsFromMs.future) {
+      const problem = `id says that it was made at ${new Date(madeAt).toISOString()}; taken are ids from 7 days ago to a day from now`
+      throw new HoldfastError('invalid_option', problem, { field: 'id' })
+    }
+  }
   const definition = types.definitionOf(type)
   if (definition) await checkAgainstSchema(definition, payload)
 }

@@ -120,7 +120,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     { bodyLimit, schema: { summary: 'Renew leases, and hear orders', body: heartbeatBody, response: { 200: heartbeatAnswer } } },
     async (request, reply) => {
       const { body } = request
-      const ms = leaseOf(body.lease)
+      const ms = body.lease === undefined ? null : leaseOf(body.lease)
       const said = readSaid(body.said)
       const worker = await speaker(request, body.worker, [...body.leases, ...said.map(({ lease }) => lease)])
       const { held, cancelled } = await results.beat(worker, body.leases, ms)

@@ -152,7 +152,9 @@ create table holdfast.leases (
   worker_id   integer not null,
   claimed_at  timestamptz not null,
   expires_at  timestamptz not null,
-  jobs        uuid[] not null
+  jobs        uuid[] not null,
+  -- For how long it was claimed, in milliseconds: what a heartbeat renews it for that does not say how long.
+  lasts_ms    integer
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 -- Ids hardly get smaller by compression; trying costs a claim more than the bytes are worth.
 alter table holdfast.leases alter column jobs set storage external;

@@ -153,8 +153,8 @@ begin
     update holdfast.queue as q set lease_id = lease where q.ctid = any (v_all)
     returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
   ), leased as (
-    insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
-    select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id)
+    insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs, lasts_ms)
+    select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id), p_lease_ms
     from claimed as c
   )
   select array_agg(j.job_id), array_agg(j.seq), array_agg(j.type_id), array_agg(j.priority), array_agg(j.attempt),

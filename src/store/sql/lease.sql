@@ -2,13 +2,14 @@
 -- One heartbeat: renews every lease this worker holds and shows that it lives. A lease missing from the answer is lost.
 -- Waits for nobody: a lease that is being settled or rescued at this moment stays as it is until the next heartbeat.
 -- $4: how many milliseconds ago it last asked for jobs and was answered; null: it does not say.
+-- Where no time is given for a lease, it is renewed for as long as it was claimed for.
 -- With each lease come the jobs under it that were cancelled and whose end has not been reported yet.
 with seen as (
   update holdfast.workers
   set seen_at = holdfast.now(), looked_at = coalesce(holdfast.now() - $4::text::float8 * interval '1 millisecond', looked_at)
   where id = $1::text::integer
 ), free as materialized (
-  select l.id, h.ms from unnest($2::bigint[], $3::integer[]) as h (id, ms)
+  select l.id, coalesce(h.ms, l.lasts_ms) as ms from unnest($2::bigint[], $3::integer[]) as h (id, ms)
   join holdfast.leases as l on l.id = h.id and l.worker_id = $1::text::integer
   for no key update of l skip locked
 ), renewed as (
