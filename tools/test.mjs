@@ -1,7 +1,8 @@
-// What `npm test` runs: install, build, test; at the end what was not run and why, and the counts in one plain line.
+// What `npm test` runs: install, build, test; at the end what was not run and why, and the counts in one plain line. Interrupted,
+// it says so, and what had been run.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { installIfMissing } from './install.mjs'
@@ -19,6 +20,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-results-'))
 const results = join(scratch, 'results.json')
 const notRun = join(scratch, 'not-run')
+const progress = join(scratch, 'progress')
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 installIfMissing(root)
@@ -27,21 +29,47 @@ if (built.status !== 0) {
   console.log('The build failed, so no test was run.\n0 passed, 1 failed')
   process.exit(built.status ?? 1)
 }
+let interruptedBy
 process.exitCode = await runVitest(process.argv.slice(2))
-printNotRun()
-printCounts(process.exitCode)
+if (interruptedBy) {
+  process.exitCode = 128 + constants.signals[interruptedBy]
+  printInterrupted()
+} else {
+  printNotRun()
+  printCounts(process.exitCode)
+}
 
 function runVitest(args) {
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`]
+  const noting = `--reporter=${join(root, 'tools', 'progress-reporter.mjs')}`
+  const reporters = ['--reporter=default', '--reporter=json', noting, `--outputFile.json=${results}`]
   const vitest = spawn(process.execPath, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...args], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, HOLDFAST_NOT_RUN_FILE: notRun },
+    env: { ...process.env, HOLDFAST_NOT_RUN_FILE: notRun, HOLDFAST_PROGRESS_FILE: progress },
   })
   // Ctrl-C in a terminal reaches vitest without us; we stay until it has stopped its Postgres. Other signals reach only us.
-  process.on('SIGINT', () => process.stdin.isTTY || vitest.kill('SIGINT'))
-  process.on('SIGTERM', () => vitest.kill('SIGTERM'))
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.on(signal, () => {
+      interruptedBy ??= signal
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) vitest.kill(signal)
+    })
+  }
   return new Promise((resolve) => vitest.on('close', (code) => resolve(code ?? 1)))
+}
+
+/** What had been run by then. A test that was running is not among it: that it was cut off says nothing about it. */
+function printInterrupted() {
+  const tests = read(progress)
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  const of = (state) => tests.filter((test) => test.state === state)
+  const files = new Set(tests.map((test) => test.file)).size
+  for (const { file, name } of of('failed')) console.log(`\nFailed: ${file} > ${name}`)
+  const skipped = of('skipped').length > 0 ? `, ${of('skipped').length} skipped` : ''
+  console.log(
+    `\nInterrupted by ${interruptedBy}; by then ${of('passed').length} passed, ${of('failed').length} failed${skipped} in ${files} ${files === 1 ? 'file' : 'files'}`,
+  )
 }
 
 function printNotRun() {
