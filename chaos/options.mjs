@@ -23,7 +23,7 @@ export function readOptions(words) {
 const shares = { sweep: 0.38, campaigns: 0.25, scenarios: 0.15, soak: 0.17 }
 
 /** The short run is one of ten minutes; on a busy machine fewer cases of the sweep fit into them. */
-const shortSweepMs = 120_000
+const shortSweepMs = 90_000
 
 /** How long a part may take; for ever where nobody has said. */
 export function timeFor(part, { minutes, only, long }) {

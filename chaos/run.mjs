@@ -33,7 +33,7 @@ if (options.list) {
   }
   report.print()
   // A part of the run is no report of the whole; of the soak it is, since nothing else belongs to it.
-  const names = options.only ? [options.only.startsWith('soak') ? 'soak' : 'part'] : ['latest', options.long ? 'long' : 'short']
+  const names = options.only ? [report.soak ? 'soak' : 'part'] : ['latest', options.long ? 'long' : 'short']
   for (const name of names) report.write(new URL(`./results/${name}.json`, import.meta.url))
   // What a case that stood still has left open must not keep the run alive.
   process.exit(report.failures.length === 0 ? 0 : 1)

@@ -20,7 +20,7 @@ const workerOptions = { lease: '2s', poll: '500ms', concurrency: 10, drain: '5s'
 const holdfastOptions = { statementTimeout: '3s' }
 const adminKey = 'chaos-key-of-no-other-use'
 /** Whoever asks for jobs or acts on them; they go before those who do the work. */
-const asking = ['producer', 'http-producer', 'canceller']
+const asking = ['producer', 'http-producer', 'canceller', 'operator']
 
 export class Field {
   fleet = new Fleet()
@@ -58,10 +58,17 @@ export class Field {
     return this.fleet.start('worker', { url, ledger: ledger.path, sinkPort: sink.port, options, holdfast }, { ...harm, programs })
   }
 
-  startProducer(seed, pauseMs = 30) {
+  /** `only`: 'tx' for one that knows no other way than its own transactions. */
+  startProducer(seed, pauseMs = 30, only = undefined) {
     const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
     const programs = this.version?.programs
-    return this.fleet.start('producer', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast }, { programs })
+    return this.fleet.start('producer', { url: this.url, ledger: this.ledger.path, seed, pauseMs, only, holdfast }, { programs })
+  }
+
+  /** Somebody on call, who is never idle. One of them replays dead letters. */
+  startOperator(seed, { replays = false, pauseMs = 30 } = {}) {
+    const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
+    return this.fleet.start('operator', { url: this.url, ledger: this.ledger.path, seed, pauseMs, replays, holdfast })
   }
 
   /** Somebody who cancels what others enqueue. */
@@ -90,6 +97,11 @@ export class Field {
   /** Resolves when one more job was acknowledged over HTTP. False: not within half a minute. */
   acknowledgedOverHttp() {
     return this.#countsUp(1, ({ kind, through }) => kind === 'acknowledged' && through === 'http')
+  }
+
+  /** Resolves when one more job was acknowledged to that process. False: not within half a minute. */
+  acknowledgedTo(pid) {
+    return this.#countsUp(1, ({ kind, call }) => kind === 'acknowledged' && String(call).startsWith(`${pid}-`))
   }
 
   /** A statement past everything, for the bench itself. */

@@ -8,6 +8,7 @@ import { diskFull } from './disk-full.mjs'
 import { faults } from './faults.mjs'
 import { Field } from './field.mjs'
 import { migration } from './migration.mjs'
+import { operators } from './operators.mjs'
 import { pgbouncer } from './pgbouncer.mjs'
 import { promotion, promotionAsynchronous } from './promotion.mjs'
 
@@ -45,7 +46,7 @@ const mixed = (number) => ({
   },
 })
 
-const special = [pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
+const special = [operators, pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
 
 export const campaigns = {
   name: 'campaigns',

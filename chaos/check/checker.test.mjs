@@ -136,6 +136,15 @@ describe('what faults make happen and the promise allows is no violation:', () =
     expect(check(story({ entries, attempts: [expired, { ...attempt, attempt: 2 }] })).I15.violations).toEqual([])
   })
 
+  test('a job that was replayed and began with its first attempt again, under a greater fence', () => {
+    const again = { ...start, fence: '900', at: 900 }
+    const reviving = { kind: 'reviving', job: 'j', at: 800 }
+    const entries = [asked, ack, start, { ...finish, kind: 'threw' }, { ...second, at: 500, fence: '500' }, reviving, again]
+    const growing = (list) => check(story({ entries: list })).I6.violations.filter((text) => text.includes('do not grow'))
+    expect(growing(entries)).toEqual([])
+    expect(growing(entries.filter(({ kind }) => kind !== 'reviving'))).toHaveLength(1)
+  })
+
   test('a job that was replayed and spent its attempts twice', () => {
     const [reviving, failed] = [
       { kind: 'reviving', job: 'j' },

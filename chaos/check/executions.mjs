@@ -28,8 +28,11 @@ export const I6 = {
         running.set(entry.job, [...(running.get(entry.job) ?? []), entry])
       }
     }
+    // Whoever is replayed begins with its first attempt again.
+    const revivedAt = new Map(of('reviving').map(({ job, at }) => [job, at]))
+    const life = ({ job, at }) => (at > (revivedAt.get(job) ?? Number.POSITIVE_INFINITY) ? 2 : 1)
     for (const [job, executions] of starts) {
-      const inOrder = [...executions].sort((a, b) => a.attempt - b.attempt || a.at - b.at)
+      const inOrder = [...executions].sort((a, b) => life(a) - life(b) || a.attempt - b.attempt || a.at - b.at)
       const grows = inOrder.every(({ fence }, at) => at === 0 || BigInt(fence) > BigInt(inOrder[at - 1].fence))
       yield grows || `the fences of ${job} do not grow: ${inOrder.map(({ attempt, fence }) => `${attempt}: ${fence}`).join(', ')}`
     }

@@ -18,7 +18,7 @@ export class Fleet {
   async start(role, settings, { skewMs = 0, programs = import.meta.url } = {}) {
     const program = fileURLToPath(new URL(`./${role}.mjs`, programs))
     const child = fork(program, [JSON.stringify(settings)], {
-      execArgv: role === 'worker' ? [`--import=${clockThatJumps(skewMs)}`] : [],
+      execArgv: role === 'worker' ? [`--import=${clockThatJumps(skewMs)}`] : role === 'tx-producer' ? ['--expose-gc'] : [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     const member = { role, settings, child, pid: child.pid, complaints: '', expected: false }

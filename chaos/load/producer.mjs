@@ -1,5 +1,6 @@
-// A producer in a process of its own. Its one argument is JSON: { url, ledger, seed, pauseMs, holdfast }. It enqueues jobs
-// of every kind, in every way there is, and notes what it asked for and what it was told.
+// A producer in a process of its own. Its one argument is JSON: { url, ledger, seed, pauseMs, only, holdfast }. It
+// enqueues jobs of every kind, in every way there is, and notes what it asked for and what it was told. With `only: 'tx'` it enqueues
+// inside its own transactions and in no other way.
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast, HoldfastError } from 'holdfast'
 import pg from 'pg'
@@ -9,7 +10,7 @@ import { pick, seeded } from '../seeded.mjs'
 import { backoffMs } from './handler.mjs'
 import { keys, types } from './types.mjs'
 
-const { url, ledger, seed, pauseMs, holdfast: options = {} } = JSON.parse(process.argv[2])
+const { url, ledger, seed, pauseMs, only, holdfast: options = {} } = JSON.parse(process.argv[2])
 const { note } = openLedger(ledger)
 const random = seeded(seed)
 const holdfast = new Holdfast({ connectionString: url, ...options })
@@ -67,10 +68,12 @@ async function inTransaction(requests, end) {
   }
 }
 
+const ways = only === 'tx' ? ['commit', 'commit', 'rollback'] : ['plain', 'plain', 'plain', 'commit', 'rollback', 'key', 'unique']
+
 async function enqueue(n) {
   const call = `${process.pid}-${n}`
   const specs = Array.from({ length: 1 + Math.floor(random() * 8) }, () => pick(kinds, random)())
-  const way = pick(['plain', 'plain', 'plain', 'commit', 'rollback', 'key', 'unique'], random)
+  const way = pick(ways, random)
   if (way === 'key') specs.splice(1)
   if (way === 'unique') specs.splice(0, specs.length, uniqueSpec(n))
   // A key is of its type.

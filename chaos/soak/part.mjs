@@ -6,6 +6,7 @@ import { timeFor } from '../options.mjs'
 import { startLoad } from '../scenarios/load.mjs'
 import { durable, startServer } from '../server.mjs'
 import { judge } from './flat.mjs'
+import { name as producerName, soakProducer } from './producer.mjs'
 
 const perSecond = 300
 const lengths = { short: { minutes: 2, everyMs: 2_000 }, long: { minutes: 60, everyMs: 15_000 } }
@@ -32,9 +33,11 @@ const look = `
 
 export const soak = {
   name: 'soak',
-  list: async () => ['soak/steady'],
+  list: async ({ only }) => ['soak/steady', producerName].filter((name) => name.startsWith(only)),
   async run(options, report) {
     const { long, only } = options
+    if (producerName.startsWith(only)) await soakProducer(options, report)
+    if (!'soak/steady'.startsWith(only)) return
     if (!long && !only) return report.skip('soak/steady', 'an hour long; in the long run, or two minutes of it with --only soak')
     const most = timeFor('soak', options) / 60_000
     const { minutes, everyMs } =
