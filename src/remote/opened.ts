@@ -3,7 +3,7 @@ import type { RemoteClaim } from './claims.js'
 
 interface Opened {
   read: { row: RemoteClaim; checkpoint: string | undefined }[]
-  /** Those that cannot be decrypted here, and why. */
+  /** Those that cannot be handed out, because they cannot be decrypted here or have no body, and why. */
   unread: { row: RemoteClaim; problem: string }[]
 }
 
@@ -11,10 +11,14 @@ interface Opened {
 export function opened(privacy: Privacy, rows: readonly RemoteClaim[], checkpoints: ReadonlyMap<string, string>): Opened {
   const all: Opened = { read: [], unread: [] }
   for (const row of rows) {
+    if (row.payload === null) {
+      all.unread.push({ row, problem: 'the body of this job is missing from the database' })
+      continue
+    }
     try {
       const checkpoint = checkpoints.get(row.id)
       all.read.push({
-        row: row.payload === null ? row : { ...row, payload: privacy.open(row.id, row.payload) },
+        row: { ...row, payload: privacy.open(row.id, row.payload) },
         checkpoint: checkpoint && privacy.open(row.id, checkpoint, 'checkpoint'),
       })
     } catch (error) {

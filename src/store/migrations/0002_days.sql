@@ -11,6 +11,10 @@ create table holdfast.dead_letters_rest partition of holdfast.dead_letters defau
 create function holdfast.first_id_at(at timestamptz) returns uuid language sql immutable parallel safe
 as $$ select (lpad(to_hex(floor(extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid $$;
 
+-- The time inside a UUIDv7.
+create function holdfast.time_of_id(id uuid) returns timestamptz language sql immutable parallel safe
+as $$ select to_timestamp(('x' || lpad(left(replace(id::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0) $$;
+
 -- A fresh UUIDv7 by the database's clock.
 create function holdfast.new_job_id() returns uuid language sql volatile parallel safe
 as $$

@@ -101,7 +101,7 @@ begin
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
            coalesce(b.concurrency_key, '')
-    from gone as e join holdfast.lanes as l on l.id = e.lane_id join holdfast.bodies as b on b.id = e.job_id
+    from gone as e join holdfast.lanes as l on l.id = e.lane_id left join holdfast.bodies as b on b.id = e.job_id
     where e.move = 'hand_back'
     returning type_id, concurrency_key
   ), arrived as (

@@ -156,7 +156,7 @@ begin
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
            coalesce(b.concurrency_key, '')
-    from aside as a join holdfast.lanes as l on l.id = a.lane_id join holdfast.bodies as b on b.id = a.job_id
+    from aside as a join holdfast.lanes as l on l.id = a.lane_id left join holdfast.bodies as b on b.id = a.job_id
     returning type_id, concurrency_key
   ), arrived as (
     -- The key whose slot was given up is looked at too: it may be another, and be passed over as full.

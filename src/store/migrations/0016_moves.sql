@@ -29,7 +29,7 @@ begin
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select m.job_id, v_now - m.priority * l.ageing, v_now, m.type_id, t.lane_id, m.priority, m.attempt, coalesce(b.concurrency_key, '')
     from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
-    join holdfast.bodies as b on b.id = m.job_id where t.gated
+    left join holdfast.bodies as b on b.id = m.job_id where t.gated
     returning type_id, concurrency_key
   ), arrived as (
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
@@ -289,11 +289,11 @@ begin
       union all
       select f.job_id, f.type_id, f.lane_id, f.priority, 'pending' from holdfast.following as f where f.job_id > p_after
     ) as s
-    join holdfast.bodies as b on b.id = s.job_id
+    left join holdfast.bodies as b on b.id = s.job_id
     where (v_type is null or s.type_id = v_type) and (v_lane is null or s.lane_id = v_lane)
       and (p_status is null or s.status = p_status) and (p_priority is null or s.priority = p_priority)
       and (p_concurrency_key is null or b.concurrency_key = p_concurrency_key)
-      and b.created_at < p_created_before
+      and (b.id is null or b.created_at < p_created_before)
       and (p_payload is null or b.payload::jsonb @> p_payload)
     order by s.job_id limit p_limit;
 end $$;

@@ -23,18 +23,19 @@ declare
   v_key_name text;
 begin
   select * into v_body from holdfast.bodies as b where b.id = p_job;
-  if not found then
-    return null;
-  end if;
-  select * into v_type from holdfast.types as t where t.id = v_body.type_id;
-  select * into v_lane from holdfast.lanes as l where l.id = v_type.lane_id;
-  select * into v_gate from holdfast.gates as g where g.type_id = v_type.id;
-  v_key_name := coalesce(v_body.concurrency_key, '');
-  select * into v_key from holdfast.keys as k where k.type_id = v_type.id and k.concurrency_key = v_key_name;
   select * into v_queue from holdfast.queue as q where q.job_id = p_job;
   select * into v_waiting from holdfast.waiting as w where w.job_id = p_job;
   select * into v_gated from holdfast.gated as g where g.job_id = p_job;
   select * into v_following from holdfast.following as f where f.job_id = p_job;
+  select * into v_type from holdfast.types as t
+  where t.id = coalesce(v_body.type_id, v_queue.type_id, v_waiting.type_id, v_gated.type_id, v_following.type_id);
+  if not found then
+    return null;
+  end if;
+  select * into v_lane from holdfast.lanes as l where l.id = v_type.lane_id;
+  select * into v_gate from holdfast.gates as g where g.type_id = v_type.id;
+  v_key_name := coalesce(v_body.concurrency_key, '');
+  select * into v_key from holdfast.keys as k where k.type_id = v_type.id and k.concurrency_key = v_key_name;
   select * into v_lease from holdfast.leases as e where e.id = v_queue.lease_id;
   select * into v_worker from holdfast.workers as w where w.id = v_lease.worker_id;
 
