@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
 import { blockedOrDone } from '../support/blocked.js'
 import { by } from '../support/flow.js'
+import { costOf } from '../support/plans.js'
 
 /** Slots, holds and keys that disagree with the jobs they stand for are found, repaired and counted. */
 let queue: BareQueue
@@ -129,4 +130,19 @@ test('it walks through everything a piece at a time, begins again at the end, an
   expect(await rows(`select * from holdfast.repair_drift(interval '1 minute', 10)`)).toEqual([])
   await queue.client.query('delete from holdfast.lane_slots')
   expect(await rows(`select * from holdfast.repair_drift(interval '1 minute', 10)`)).toEqual([])
+})
+
+test('where all agrees a look costs the same however many jobs wait, and writes no more than where it has been', async () => {
+  const look = `select * from holdfast.repair_drift(interval '0', 1000)`
+  const costs: { pages: number; wal: number }[] = []
+  for (const jobs of [2_000, 100_000]) {
+    await queue.fill(jobs)
+    await queue.client.query('analyze')
+    for (let n = 0; n < 3; n++) await queue.client.query(look)
+    costs.push(await costOf(queue.client, look))
+  }
+  const [few, many] = costs as [{ pages: number; wal: number }, { pages: number; wal: number }]
+  expect(many.pages).toBeLessThan(3 * few.pages)
+  expect(many.pages).toBeLessThan(40_000)
+  expect(many.wal).toBeLessThan(20_000)
 })

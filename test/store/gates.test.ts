@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
 import { blockedOrDone } from '../support/blocked.js'
 import { eventually } from '../support/facts.js'
+import { by } from '../support/flow.js'
 import { moveClock } from '../support/moving-clock.js'
 
 /** What gates leave in the database. */
@@ -117,6 +118,24 @@ test('jobs of a claim whose answer was lost go back before their gate, so that n
   await promote()
   expect(await claimed()).toHaveLength(2)
   expect(await count('gated')).toBe(0)
+})
+
+test.each([
+  ['a type that is paused', () => holdfast.flow.pauseType('bare', by)],
+  ['a key that is paused', () => holdfast.flow.pauseKey('bare', '', by)],
+  ['a breaker that is held open', () => holdfast.flow.breaker('bare', 'hold_open', by)],
+])('%s while a claim is under way lets nothing start once the call has ended', async (_, stop) => {
+  await queue.fill(2)
+  const claimer = await queue.connect()
+  await claimer.query('begin')
+  await claimer.query(claim(1), [queue.lane, fromTheHead])
+  const running = async () => (await queue.client.query('select from holdfast.queue where lease_id is not null')).rowCount
+  const stopped = stop().then(running)
+  await blockedOrDone(queue.client, stopped)
+  await claimer.query('commit')
+  expect(await stopped).toBe(1)
+  await queue.client.query(claim(1), [queue.lane, fromTheHead])
+  expect(await running()).toBe(1)
 })
 
 test('a limit counts a job that runs and is writing its checkpoint at that moment', async () => {

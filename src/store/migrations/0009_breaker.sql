@@ -55,7 +55,8 @@ begin
   where type_id = p_type and breaker_opened_at is not null;
 end $$;
 
--- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released.
+-- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released. As for a pause, claims under
+-- way are waited for.
 create function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
@@ -64,6 +65,7 @@ declare
   v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
   case p_action
     when 'open' then

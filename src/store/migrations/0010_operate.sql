@@ -106,13 +106,15 @@ begin
   end loop;
 end $$;
 
--- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason.
+-- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason. Waits for claims under way, which do not
+-- know of it: from its end on none starts.
 create function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
   where type_id = v_type and paused_at is null;
@@ -140,6 +142,7 @@ declare
   v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
   values (v_type, p_key, holdfast.now(), p_by, p_why)
