@@ -9,7 +9,7 @@ export interface WorkerEvents {
   'job.cancelled': [{ job: string; type: string; attempt: number; ms: number }]
   /** A result came after the lease was lost. Nothing was changed. */
   'settle.late': [{ job: string; type: string }]
-  /** A handler came to its end after its attempt had been given up. */
+  /** A handler came to its end long after its attempt had been given up: it ignored that it was told to stop. */
   'job.overran': [{ job: string; type: string; attempt: number }]
   /** Something a handler started failed after its attempt had ended: a promise nobody waited for, a late timer. */
   'job.escaped': [{ job: string; type: string; attempt: number; error: string }]

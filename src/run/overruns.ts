@@ -19,8 +19,11 @@ export class Overruns {
     this.#tellAt.set(attempt, monotonicMs() + returnsWithinMs)
   }
 
-  returned(attempt: RunningAttempt): void {
+  /** True where it came later than one that obeys does. */
+  returned(attempt: RunningAttempt): boolean {
+    const late = monotonicMs() >= (this.#tellAt.get(attempt) ?? Number.POSITIVE_INFINITY) || this.#tellAt.get(attempt) === told
     this.#tellAt.delete(attempt)
+    return late
   }
 
   /** Says which of them ignore it. True while there may be more to say. */

@@ -70,8 +70,9 @@ export class Slots {
         trace.end(outcome, () => this.#ended(attempt, outcome))
       },
       overran: (attempt, leaseLost) => {
-        this.#overruns.returned(attempt)
-        events.overran(attempt.job, leaseLost)
+        // A handler that returned soon after it was told to did what it was told, and only its result comes too late.
+        const ignored = this.#overruns.returned(attempt)
+        if (leaseLost || ignored) events.overran(attempt.job, leaseLost)
       },
       escaped: ({ job }, failure) => {
         events.escaped(job, job.secrets ? failureWithoutSecrets(failure, job.secrets) : failure)

@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { EndedAttempt } from '../store/settle-values.js'
-import { isRefusal } from '../store/sqlstate.js'
+import { isLimit, isRefusal } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
 /** A decided attempt on its way to the database. */
@@ -42,6 +42,8 @@ export class Settler {
   /** Leases with an attempt that could not be written. They are left to run out. */
   readonly #unclosable = new Set<string>()
   #gathering: Settling[] = []
+  /** Those that a limit of the server kept from being written. They come again behind all others. */
+  readonly #putOffs = new Set<Settling>()
   #writing: Promise<void> | undefined
   #atOnce = mostAtOnce
   #abandoned = false
@@ -79,8 +81,11 @@ export class Settler {
       try {
         await this.#writeBatch(batch)
         this.#gathering.splice(0, batch.length)
+        const again = this.#putOffs.size === 0 ? [] : batch.filter((settling) => this.#putOffs.has(settling))
+        this.#gathering.push(...again)
         this.#atOnce = Math.min(mostAtOnce, this.#atOnce * 2)
-        pause = pauseMs.first
+        if (again.length > 0) await sleep(pause * (0.5 + Math.random()))
+        pause = again.length > 0 ? Math.min(pause * 2, pauseMs.most) : pauseMs.first
       } catch (error) {
         this.#events.trouble(error, this.#gathering.length)
         this.#atOnce = Math.max(1, Math.ceil(batch.length / 2))
@@ -96,6 +101,7 @@ export class Settler {
     try {
       await this.#settle(batch)
     } catch (error) {
+      if (isLimit(error) && batch.length === 1) return this.#putOff(batch[0] as Settling, error)
       if (!isRefusal(error)) throw error
       // One of them cannot be written. The others must not wait for it.
       if (batch.length === 1) return this.#refuse(batch[0] as Settling, error)
@@ -117,8 +123,15 @@ export class Settler {
     // A try whose connection broke may have been written nevertheless; then the next one finds its own work done.
     const lost = new Map<string, 'cancelled' | 'lost'>()
     for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
+    if (this.#putOffs.size > 0) for (const settling of batch) this.#putOffs.delete(settling)
     this.#finish(finished)
     this.#events.settled(batch, lost)
+  }
+
+  /** A limit of the server was reached, which may be this result's fault or the server's own: it comes again, behind all others. */
+  #putOff(settling: Settling, error: unknown): void {
+    this.#events.trouble(error, this.#gathering.length)
+    this.#putOffs.add(settling)
   }
 
   /** Its job is still held by the lease, which must outlive this: closed, nobody would ever find the job again. */
@@ -138,7 +151,13 @@ export class Settler {
     const finished: string[] = []
     for (const settling of batch) {
       settling.closesLease ??= this.#lastOfLease(settling.job.lease)
-      if (settling.closesLease) finished.push(settling.job.lease)
+      const { closesLease, job } = settling
+      const left = closesLease && [...this.#putOffs].find((other) => other.job.lease === job.lease && !batch.includes(other))
+      if (left) {
+        // Its lease is needed until that one is written too, and is closed by it.
+        settling.closesLease = false
+        left.closesLease = true
+      } else if (closesLease) finished.push(job.lease)
     }
     return finished
   }

@@ -6,6 +6,19 @@ const checkEveryMs = 10_000
 const answerWithinMs = 5_000
 const reconnectMs = { first: 200, most: 5_000 }
 const goodbyeMs = 500
+const mostBorrowed = 20
+/** A pooler that swallows calls will go on doing so; but it may be replaced, and a probe may have come too late. */
+const afterSwallowedMs = 600_000
+/**
+ * How long the server lets what it sends lie unread. A process that is frozen reads nothing; its backend would wait in the middle of
+ * its sending, with a snapshot that keeps every vacuum of the server from cleaning up, for as long as the process stays frozen.
+ * On a Unix socket, and where the server's system cannot, it has no effect.
+ */
+const unreadForMs = 30_000
+
+export const swallowedCalls =
+  'a pooler in transaction mode swallows the wake-up calls, so this worker looks for jobs five times a second: ' +
+  'give listen: false, or a connection that goes past the pooler'
 
 export interface ListenerEvents {
   /** Somebody called, or may have called while nobody listened. */
@@ -14,6 +27,12 @@ export interface ListenerEvents {
   ordered(): void
   /** From now on no call can be heard. */
   deaf(): void
+  /** A pooler between here and the server swallows the calls. Said once. */
+  swallowed?(): void
+}
+
+export interface ListenerOptions {
+  unreadForMs?: number
 }
 
 /**
@@ -31,17 +50,25 @@ export class Listener {
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
   #client: pg.Client | undefined
+  readonly #unreadForMs: number
+  #swallowed = false
 
   /** `own` is the channel on which this worker alone is called. */
-  constructor(config: pg.ClientConfig, own: string, events: ListenerEvents) {
+  constructor(config: pg.ClientConfig, own: string, events: ListenerEvents, options: ListenerOptions = {}) {
     this.#config = config
     this.#own = own
     this.#events = events
+    this.#unreadForMs = options.unreadForMs ?? unreadForMs
   }
 
   /** Whether wake-up calls can arrive right now. */
   get listening(): boolean {
     return this.#listening
+  }
+
+  /** Whether a pooler was found to swallow the calls. */
+  get swallowed(): boolean {
+    return this.#swallowed
   }
 
   /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
@@ -70,13 +97,14 @@ export class Listener {
       } catch {
         // The database is away; the claim loop reports that. Here it only means to try again.
       }
-      await sleep(pause * (0.5 + Math.random()), { signal: this.#stop.signal })
+      const restMs = this.#swallowed ? afterSwallowedMs : pause * (0.5 + Math.random())
+      await sleep(restMs, { signal: this.#stop.signal })
       pause = Math.min(pause * 2, reconnectMs.most)
     }
   }
 
   async #listenUntilBroken(onReady: () => void): Promise<void> {
-    const client = new pg.Client({ ...this.#config, application_name: 'holdfast listener', query_timeout: answerWithinMs })
+    const client = this.#newClient()
     const broken = new Promise<void>((resolve) => {
       this.#broken = resolve
       client.on('error', () => resolve())
@@ -86,7 +114,7 @@ export class Listener {
     let check: NodeJS.Timeout | undefined
     try {
       // A stop is not to wait for a server that does not answer.
-      const ready = await Promise.race([this.#listen(client).then(() => true), broken.then(() => false)])
+      const ready = await Promise.race([this.#reach(client), broken.then(() => false)])
       if (!ready) return
       this.#client = client
       this.#listening = true
@@ -107,8 +135,69 @@ export class Listener {
     }
   }
 
-  async #listen(client: pg.Client): Promise<void> {
+  /** False where calls cannot be heard. Behind a pooler the backend is another one than the one we were greeted by; only then it is tried. */
+  async #reach(client: pg.Client): Promise<boolean> {
     await client.connect()
+    const direct = (await backendOf(client)) === (client as unknown as { processID: number }).processID
+    const hears = direct || (await this.#hearsThroughPooler(client))
+    if (!hears && !this.#swallowed) this.#events.swallowed?.()
+    this.#swallowed = !hears
+    if (!hears) return false
+    await client.query(`set tcp_user_timeout = ${this.#unreadForMs}`)
+    await this.#listen(client)
+    return true
+  }
+
+  /**
+   * A pooler in session mode keeps one backend for us; where somebody else gets that one, it does not. Where they get another, they
+   * call once, and what is not heard is swallowed: one in transaction mode leaves the LISTEN in whichever backend took it.
+   */
+  async #hearsThroughPooler(client: pg.Client): Promise<boolean> {
+    const caller = this.#newClient()
+    try {
+      await caller.connect()
+      const ours = await backendOf(client)
+      if ((await backendOf(caller)) === ours) return false
+      const heard = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)))
+      const backend = await backendOf(client, `listen ${this.#own}`)
+      await caller.query(`notify ${this.#own}`)
+      const waited = new AbortController()
+      const hears = await Promise.race([heard, sleep(answerWithinMs, { signal: waited.signal }).then(() => false)])
+      waited.abort()
+      if (!hears) await this.#takeBack(backend)
+      return hears
+    } finally {
+      await this.#sayGoodbye(caller)
+    }
+  }
+
+  /** Takes the LISTEN back from that backend of the pooler: borrows one after the other until it is among them. */
+  async #takeBack(backend: number): Promise<void> {
+    const borrowed: pg.Client[] = []
+    try {
+      while (borrowed.length < mostBorrowed) {
+        const client = this.#newClient()
+        borrowed.push(client)
+        await client.connect()
+        if ((await backendOf(client, 'begin')) !== backend) continue
+        await client.query('unlisten *; commit')
+        return
+      }
+    } catch {
+      // All of them are taken. The pooler ends that one in its time.
+    } finally {
+      await Promise.all(borrowed.map((client) => client.query('rollback').catch(() => {})))
+      await Promise.all(borrowed.map((client) => this.#sayGoodbye(client)))
+    }
+  }
+
+  #newClient(): pg.Client {
+    const client = new pg.Client({ ...this.#config, application_name: 'holdfast listener', query_timeout: answerWithinMs })
+    client.on('error', () => {})
+    return client
+  }
+
+  async #listen(client: pg.Client): Promise<void> {
     // Lanes may be added while this waits for the server; those are heard too before anybody is told that calls are heard.
     const heard = new Set<string>()
     for (;;) {
@@ -126,4 +215,12 @@ export class Listener {
     waited.abort()
     cutOff(client)
   }
+}
+
+/** Runs a statement and says which backend it ran in: both in one message, and so in one backend through any pooler. */
+async function backendOf(client: pg.Client, statement = ''): Promise<number> {
+  const results = (await client.query(`${statement}; select pg_backend_pid() as pid`)) as unknown as
+    | pg.QueryResult
+    | pg.QueryResult[]
+  return (Array.isArray(results) ? results : [results]).at(-1)?.rows[0].pid
 }

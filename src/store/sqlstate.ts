@@ -50,7 +50,12 @@ export function isConnectionTrouble(error: unknown): boolean {
  */
 export function isRefusal(error: unknown): boolean {
   const { code = '' } = said(error)
-  return /^(21|22|23|54|P0|HF)...$/.test(code) && !isPartitionChange(error)
+  return /^(21|22|23|P0|HF)...$/.test(code) && !isPartitionChange(error)
+}
+
+/** A limit of the server was reached: by these values, or by what others did, as where the queue of NOTIFY is full. */
+export function isLimit(error: unknown): boolean {
+  return (said(error).code ?? '').startsWith('54')
 }
 
 /**
@@ -81,6 +86,10 @@ function isPartitionChange(error: unknown): boolean {
 const rightsNeeded =
   'Migrating needs the right to create in the database and to own the schema holdfast; a program that only enqueues and works ' +
   'needs usage of that schema, and to select, insert, update and delete in its tables'
+
+const poolerInBetween =
+  'A pooler in transaction mode is between here and the server, and does not keep prepared statements apart ' +
+  '(PgBouncer before 1.21): give new Holdfast({ preparedStatements: false })'
 
 /** What the store answers, or the error its caller is to see. */
 export async function told<Result>(answer: Promise<Result>): Promise<Result> {
@@ -134,6 +143,12 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     case '3F000': // undefined schema
     case '42883': // undefined function
       return new HoldfastError('schema_outdated', `${message}. Run: holdfast migrate`, { cause: error })
+    case '42P05': // duplicate prepared statement
+    case '26000': // unknown prepared statement
+      return new HoldfastError('invalid_configuration', `${message}. ${poolerInBetween}`, {
+        field: 'preparedStatements',
+        cause: error,
+      })
     case '42501': // insufficient privilege
       return new HoldfastError('permission_denied', `${text}. ${rightsNeeded}`, { cause: error })
     case '23514':

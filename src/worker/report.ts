@@ -7,12 +7,17 @@ import type { Meter } from '../metrics/meter.js'
 import type { Settling } from '../settle/settler.js'
 import type { TroubleRow } from '../store/alert-store.js'
 import type { DutyRow } from '../store/duty-rows.js'
-import { isConnectionTrouble } from '../store/sqlstate.js'
+import { explained, isConnectionTrouble } from '../store/sqlstate.js'
 import type { Need, Pulse } from './health.js'
 import type { Logger } from './logger.js'
 
-/** What is worth a line. A failed attempt is in history; a dead job and a lost lease are news. */
-const logged: Partial<Record<WorkerEvent, 'info' | 'warn'>> = {
+/** What is worth a line, and how loud. Thousands of jobs a second complete, so that is said only to a log that wants it. */
+const logged: Partial<Record<WorkerEvent, 'debug' | 'info' | 'warn'>> = {
+  'job.completed': 'debug',
+  'job.failed': 'warn',
+  'job.snoozed': 'debug',
+  'job.cancelled': 'info',
+  'job.handed_back': 'info',
   'job.dead': 'warn',
   'settle.late': 'warn',
   'job.overran': 'warn',
@@ -37,6 +42,7 @@ const sayAgainMs = 60_000
 export class Report {
   readonly events = new EventEmitter<WorkerEvents>()
   readonly #log: Logger
+  readonly #logsDebug: boolean
   readonly #pulse: Pulse
   readonly #meter: Meter
   /** What failed, and when that was last said. */
@@ -44,22 +50,25 @@ export class Report {
 
   constructor(log: Logger, pulse: Pulse, meter: Meter) {
     this.#log = log
+    this.#logsDebug = log.debug !== undefined && (log.isLevelEnabled?.('debug') ?? true)
     this.#pulse = pulse
     this.#meter = meter
   }
 
   tell<Name extends WorkerEvent>(name: Name, event: WorkerEvents[Name][0]): void {
-    if (logged[name]) this.#log[logged[name]](event, name)
+    const level = logged[name]
+    if (level && (level !== 'debug' || this.#logsDebug)) this.#log[level]?.(event, name)
     try {
-      if (this.hears(name)) this.events.emit(name, ...([event] as never))
+      if (this.events.listenerCount(name) > 0) this.events.emit(name, ...([event] as never))
     } catch (error) {
       // A listener is a spectator: its failure must not become that of a job, a settlement or the heartbeat.
       this.#log.error({ event: name, error: describeFailure(error).message }, 'a listener of this worker threw')
     }
   }
 
+  /** Whether it is worth telling. */
   hears(name: WorkerEvent): boolean {
-    return this.events.listenerCount(name) > 0
+    return this.events.listenerCount(name) > 0 || (logged[name] === 'debug' && this.#logsDebug)
   }
 
   /** The database answered. */
@@ -71,12 +80,12 @@ export class Report {
 
   /** The database did not answer, which is said once until it does; or it refused, and that is another matter. */
   trouble(need: Need, error: unknown): void {
-    const text = textOf(error)
     if (typeof error !== 'string' && !isConnectionTrouble(error)) {
+      const text = textOf(explained(error))
       this.#pulse.refused(need, text)
       this.#meter.duty({ duty: dutyOf[need], ms: 0, failures: 1 })
       this.#dutyFailed({ duty: dutyOf[need], error: text })
-    } else if (this.#pulse.unanswered(need, text)) this.tell('database.away', { error: text })
+    } else if (this.#pulse.unanswered(need, textOf(error))) this.tell('database.away', { error: textOf(error) })
   }
 
   /** How the duties went that had something to do. */
@@ -123,6 +132,12 @@ export class Report {
       case 'hand_back':
         return this.tell('job.handed_back', about)
     }
+  }
+
+  /** A handler came to its end after its attempt had ended without it. */
+  overran(job: ClaimedJob, leaseLost: boolean): void {
+    if (leaseLost) this.late(job)
+    else this.tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt })
   }
 
   /** A result came after its lease was gone. */

@@ -14,7 +14,7 @@ import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
 import { Scribe } from '../settle/scribe.js'
 import { Settler, type Settling } from '../settle/settler.js'
-import { Listener } from '../store/listener.js'
+import { Listener, swallowedCalls } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { LeaseNews } from '../upkeep/rescue.js'
@@ -89,10 +89,7 @@ export class Worker {
     const checkpoints = new Checkpoints(store.sayings, privacy)
     this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
-      overran: (job, leaseLost) => {
-        if (leaseLost) this.#report.late(job)
-        else this.#report.tell('job.overran', { job: job.id, type: job.type.type, attempt: job.attempt })
-      },
+      overran: (job, leaseLost) => this.#report.overran(job, leaseLost),
       overrunning: (job) => this.#report.tell('job.overrunning', { job: job.id, type: job.type.type, attempt: job.attempt }),
       escaped: (job, { message: error }) => {
         this.#report.tell('job.escaped', { job: job.id, type: job.type.type, attempt: job.attempt, error })
@@ -158,6 +155,7 @@ export class Worker {
           called: () => this.#loop.called(),
           ordered: () => this.#leases.beatNow(),
           deaf: () => this.#loop.wake.signal(),
+          swallowed: () => this.#log.warn({ worker: id }, swallowedCalls),
         })
       : undefined
     this.#upkeep = new Upkeep(choresOf(store, settings, this.#meter, this.#report, news), (chore, error) =>
@@ -171,14 +169,18 @@ export class Worker {
     this.#loop.start()
     this.#upkeep.start()
     this.#releaseSignals = settings.handleSignals ? stopOnSignals(() => this.stop()) : ignore
-    this.#log.info({ worker: id, name, types: [...handlers.keys()], concurrency: settings.concurrency }, 'worker started')
+    this.#log.info(
+      { worker: id, workerName: name, types: [...handlers.keys()], concurrency: settings.concurrency },
+      'worker started',
+    )
     for (const warning of warnings) this.#log.warn({ worker: id }, warning)
   }
 
   /** Whether this worker truly works. */
   health(): Health {
     const { running, troubles, overrunning } = this.#places
-    const warnings = [...this.#warnings, ...this.#upkeep.failing.map(inWords)]
+    const swallowed = this.#listener?.swallowed ? [swallowedCalls] : []
+    const warnings = [...this.#warnings, ...swallowed, ...this.#upkeep.failing.map(inWords)]
     const counts = {
       running,
       unwritten: this.#settler.unwritten,
@@ -202,6 +204,7 @@ export class Worker {
   }
 
   async #stop(): Promise<void> {
+    this.#log.info({ worker: this.id, running: this.#places.running, drainMs: this.#settings.drainMs }, 'worker stopping')
     // A chore that the database leaves unanswered is not waited for: nothing depends on it.
     await Promise.all([this.#loop.stop(), Promise.race([this.#upkeep.stop(), sleep(writeRestWithinMs, { unref: true })])])
     this.#places.handBackWaiting()

@@ -1,10 +1,14 @@
+import { spawnSync } from 'node:child_process'
 import { Holdfast } from 'holdfast'
+import { startWorker } from 'holdfast/worker'
+import pg from 'pg'
 import { expect, onTestFinished } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { startFleet } from '../support/fleet.js'
 import { makeObservedDatabase } from '../support/observed-database.js'
 import { startPgBouncer } from '../support/pgbouncer.js'
 import { whenInstalled } from '../support/programs.js'
+import { quiet, work } from '../support/small-worker.js'
 
 whenInstalled(
   'pgbouncer',
@@ -50,18 +54,69 @@ whenInstalled(
 
 whenInstalled(
   'pgbouncer',
-  'a worker that listens through a pooler, where no call can arrive, still finds every job',
+  'a worker that listens through a pooler, where no call can arrive, finds every job, says so, and leaves no LISTEN behind',
   async (program) => {
     const database = await makeObservedDatabase()
     const url = await startPgBouncer(program, database.url, 4)
-    const holdfast = { connectionString: url, preparedStatements: false } as const
-    await startFleet({ holdfast, worker: { poll: '1s' } })
+    const holdfast = new Holdfast({ connectionString: url, preparedStatements: false })
+    const warned: string[] = []
+    const logger = { ...quiet, warn: (_: object, message: string) => void warned.push(message) }
+    const worker = await startWorker(holdfast, [work()], { logger, poll: '1s' })
+    onTestFinished(async () => {
+      await worker.stop()
+      await holdfast.close()
+    })
+    await eventually(() => warned.some((message) => message.includes('listen: false')))
+    expect(worker.health().warnings).toContainEqual(expect.stringContaining('pooler'))
     const producer = new Holdfast({ connectionString: database.url })
     onTestFinished(() => producer.close())
     for (let n = 1; n <= 5; n++) {
       await producer.enqueue('work', {})
       await eventually(async () => (await database.counts()).completed === n)
     }
+    // Whoever borrows one of the pooler's backends hears no calls of ours in it.
+    const borrowers = await Promise.all(Array.from({ length: 4 }, () => connectTo(url)))
+    for (const borrower of borrowers) await borrower.query('begin')
+    const left = await Promise.all(borrowers.map((borrower) => borrower.query('select pg_listening_channels()')))
+    expect(left.flatMap(({ rows }) => rows)).toEqual([])
   },
   60_000,
 )
+
+whenInstalled(
+  'pgbouncer',
+  'prepared statements behind a pooler that cannot keep them fail with the name of the option to set',
+  async (program) => {
+    const database = await makeObservedDatabase()
+    const url = await startPgBouncer(program, database.url, 2)
+    const direct = new Holdfast({ connectionString: database.url })
+    await direct.types.ensure([work()])
+    await direct.close()
+    const holdfasts = Array.from({ length: 4 }, () => new Holdfast({ connectionString: url }))
+    onTestFinished(async () => void (await Promise.all(holdfasts.map((one) => one.close()))))
+    const refused: unknown[] = []
+    // A pooler of a version that keeps them has nothing to refuse.
+    const version = spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout
+    const [, minor = 0] = /(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number) ?? []
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(holdfasts.map((one) => one.enqueue('work', {}).catch((error) => refused.push(error))))
+    }
+    if (minor >= 21) return
+    expect(refused.length).toBeGreaterThan(0)
+    for (const error of refused) {
+      expect(error).toMatchObject({
+        code: 'invalid_configuration',
+        message: expect.stringContaining('preparedStatements: false'),
+      })
+    }
+  },
+  60_000,
+)
+
+async function connectTo(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString })
+  client.on('error', () => {})
+  await client.connect()
+  onTestFinished(() => client.end().catch(() => {}))
+  return client
+}

@@ -18,6 +18,9 @@ const pipesCloseWithinMs = 500
 /** What V8 writes before it aborts because of memory. There is nothing else to tell it from another abort. */
 const heapFull = /FATAL ERROR: .*(heap out of memory|Allocation failed)|OutOfMemory|process out of memory/i
 
+/** How V8's own report of its death begins. It is for those who debug V8; how the process ended is told in one line of the log. */
+const nativeReport = /\n?<--- Last few GCs --->|FATAL ERROR: |----- Native stack trace -----/
+
 /** Flags of the worker's own Node that the handlers may need as well. Others, like --inspect or --eval, are its alone. */
 const passedOn = /^(--import|--require|-r|--loader|--experimental-loader|--conditions|-C)$/
 const passedOnWhole =
@@ -44,9 +47,13 @@ export function startChild<To extends object, From>(
 
   let tail = ''
   let words = ''
+  let dying = false
   child.stderr?.on('data', (data: Buffer) => {
-    process.stderr.write(data)
-    tail = (tail + data.toString('latin1')).slice(-tailKept)
+    const text = data.toString('latin1')
+    const reportAt = text.search(nativeReport)
+    if (!dying) process.stderr.write(reportAt < 0 ? data : data.subarray(0, reportAt))
+    dying ||= reportAt >= 0
+    tail = (tail + text).slice(-tailKept)
   })
   child.stdio[lastWordsFd]?.on('data', (data: Buffer) => {
     words += data.toString()

@@ -1,0 +1,13 @@
+/** The connection of a worker that hears calls, alone in a process that can be frozen. Its one argument is JSON: { url, unreadForMs }. */
+import { Listener } from '../../dist/store/listener.js'
+
+const { url, unreadForMs } = JSON.parse(process.argv[2])
+const config = { connectionString: url, connectionTimeoutMillis: 5_000 }
+const say = (event) => process.stdout.write(`${JSON.stringify({ event })}\n`)
+const listener = new Listener(
+  config,
+  'holdfast_worker_1',
+  { called: () => say('ready'), ordered() {}, deaf() {} },
+  { unreadForMs },
+)
+listener.start()
