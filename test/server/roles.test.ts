@@ -1,5 +1,6 @@
 import { createServer, rules } from 'holdfast/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectedRules } from '../support/expected-rules.js'
 import { eventually } from '../support/facts.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
@@ -10,7 +11,7 @@ const allowed: Record<string, string[]> = {
   worker: ['jobs:work'],
   viewer: ['jobs:read', 'workers:view'],
   operator: ['jobs:read', 'jobs:cancel', 'workers:view', 'workers:manage', 'types:manage', 'dlq:manage'],
-  admin: [...new Set(Object.values(rules))],
+  admin: [...new Set(Object.values(expectedRules))],
   'night-watch': ['workers:view'],
 }
 
@@ -32,7 +33,7 @@ const somewhere = (path: string) =>
   path.replace(':id', path.includes('/keys/') ? '999' : '01900000-0000-7000-8000-00000000dead').replace(/:\w+/, 'nothing')
 
 describe('every route × method × role', () => {
-  const matrix = Object.entries(rules).flatMap(([route, rule]) =>
+  const matrix = Object.entries(expectedRules).flatMap(([route, rule]) =>
     [...Object.keys(allowed), 'the admin key', 'no key', 'a wrong key'].map((role) => [route, role, rule] as const),
   )
 
@@ -55,6 +56,15 @@ describe('every route × method × role', () => {
     )
     const undescribed = ['GET /', 'GET /page/page.js', 'GET /page/page.css', 'GET /page/icon.svg']
     expect([...described, ...undescribed].sort()).toEqual(Object.keys(rules).sort())
+  })
+
+  test('has an expectation for each, which is what the server goes by', () => {
+    expect(rules).toEqual(expectedRules)
+    const there = (route: string) => {
+      const [method, url] = route.split(' ') as ['GET', string]
+      return serving.app().hasRoute({ method, url })
+    }
+    expect(Object.keys(expectedRules).filter((route) => !there(route))).toEqual([])
   })
 
   test('a route without a rule does not start', () => {
