@@ -7,9 +7,7 @@ import { join } from 'node:path'
 export function installIfMissing(root) {
   if (isInstalled(root)) return
   console.log('Installing dependencies')
-  // Not `npm ci`: it refuses a lock file that lacks the optional packages of platforms other than the one it was written on.
-  // This installs the same locked versions and leaves both files alone; the price is that it does not begin from nothing.
-  const command = ['install', '--no-save', '--no-audit', '--no-fund']
+  const command = ['ci', '--no-audit', '--no-fund']
   // The npm that runs us, if one does, rather than whichever is first on the PATH.
   const npm = process.env.npm_execpath
   const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...command]] : ['npm', command]
