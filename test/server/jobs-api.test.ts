@@ -92,7 +92,7 @@ describe('POST /jobs/batch', () => {
     for (const [bad, code, field] of [
       [{ ...good, priority: 11 }, 'invalid_option', 'jobs[1].priority'],
       [{ ...good, prioritty: 1 }, 'invalid_option', 'jobs[1].prioritty'],
-      [{ ...good, type: 'unheard_of' }, 'unknown_type', 'type'],
+      [{ ...good, type: 'unheard_of' }, 'unknown_type', 'jobs[1].type'],
     ] as const) {
       const { body } = await call('POST', '/jobs/batch', { jobs: [good, bad] }, shipping)
       expect(body).toMatchObject({ code, field })
