@@ -1,6 +1,6 @@
 // What `npm run chaos` can be told.
 export function readOptions(words) {
-  const options = { long: false, list: false, seed: undefined, only: '', minutes: undefined }
+  const options = { long: false, list: false, seed: undefined, only: '', minutes: undefined, path: undefined }
   const rest = words.flatMap((word) => (word.startsWith('--') ? word.split('=') : [word]))
   while (rest.length > 0) {
     const word = rest.shift()
@@ -9,18 +9,23 @@ export function readOptions(words) {
     else if (word === '--seed') options.seed = Number(rest.shift())
     else if (word === '--minutes') options.minutes = Number(rest.shift())
     else if (word === '--only') options.only = rest.shift() ?? ''
-    else throw new Error(`unknown option ${word}; there are --long, --list, --seed N, --minutes N and --only NAME`)
+    else if (word === '--path') options.path = rest.shift()
+    // A bare word is a part.
+    else if (!word.startsWith('-')) options.only ||= `${word}/`
+    else throw new Error(`unknown option ${word}; there are --long, --list, --seed N, --minutes N, --only NAME and --path PATH`)
   }
   if (options.seed !== undefined && !Number.isInteger(options.seed)) throw new Error('--seed needs a whole number')
-  if (options.minutes !== undefined && !(options.minutes >= 10 && options.long))
-    throw new Error('--minutes needs a number of at least 10, and --long')
+  const alone = options.only.startsWith('fuzz')
+  if (options.minutes !== undefined && !(options.minutes >= (alone ? 1 : 10) && (alone || options.long)))
+    throw new Error('--minutes needs a number of at least 10, and --long; the fuzz alone needs neither')
+  if (options.path !== undefined && !alone) throw new Error('--path is for a sequence of the fuzz')
   // A run that was given no seed says which one it took, so that it can be repeated.
   options.seed ??= Date.now() % 1_000_000
   return options
 }
 
 /** How the minutes of a long run are shared out; the negative controls take what they need, less than two of them. */
-const shares = { sweep: 0.38, campaigns: 0.25, scenarios: 0.15, soak: 0.17 }
+const shares = { sweep: 0.33, campaigns: 0.22, scenarios: 0.13, soak: 0.15, fuzz: 0.12 }
 
 /** The short run is one of ten minutes; on a busy machine fewer cases of the sweep fit into them. */
 const shortSweepMs = 90_000

@@ -29,6 +29,8 @@ export class Report {
   /** How many cases were run of how many there are, and of how many operations. */
   sweep = undefined
   soak = undefined
+  /** How many sequences of the fuzz were run, and for how long. */
+  fuzz = {}
   /** What the asynchronous standby lost, as it must. */
   asynchronousLoss = undefined
   notRun = []
@@ -78,12 +80,25 @@ export class Report {
   }
 
   write(file) {
-    const { options, versions, seconds, cases, faults, sweep, scenarios, controls, soak, asynchronousLoss, notRun, failures } =
-      this
+    const {
+      options,
+      versions,
+      seconds,
+      cases,
+      faults,
+      sweep,
+      scenarios,
+      controls,
+      soak,
+      fuzz,
+      asynchronousLoss,
+      notRun,
+      failures,
+    } = this
     const { seed, long, only, minutes } = options
     const result = {
       seed, length: long ? 'long' : 'short', ...(minutes ? { minutes } : {}), ...(only ? { only } : {}), finished: new Date().toISOString(), ...versions, seconds, cases, faults, jobsAcknowledged: this.acknowledged,
-      executions: this.executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
+      executions: this.executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, fuzz, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
     } // biome-ignore format: the order of the report
     mkdirSync(new URL('.', file), { recursive: true })
     writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)

@@ -1,14 +1,15 @@
-// npm run chaos [-- --long [--minutes N]] [--seed N] [--only NAME] [--list]: breaks everything that can be broken and holds what is left
+// npm run chaos [-- --long [--minutes N]] [--seed N] [--only NAME] [--list] [fuzz --seed N [--path PATH]]: breaks everything that can be broken and holds what is left
 // against the invariants. README.md in this folder is the map.
 import { campaigns } from './campaign/part.mjs'
 import { controlsPart } from './controls/part.mjs'
+import { fuzzPart } from './fuzz/part.mjs'
 import { concerns, readOptions } from './options.mjs'
 import { describeVersions, Report } from './report.mjs'
 import { scenariosPart } from './scenarios/part.mjs'
 import { soak } from './soak/part.mjs'
 import { sweep } from './sweep/part.mjs'
 
-const parts = [controlsPart, sweep, campaigns, scenariosPart, soak]
+const parts = [controlsPart, sweep, fuzzPart, campaigns, scenariosPart, soak]
 
 // Each control, server and process that is under way ends with us.
 process.setMaxListeners(100)

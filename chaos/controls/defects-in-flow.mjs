@@ -4,7 +4,7 @@ import { cancelWhileRunning, narrowLane, oneMore, twoAtOnce, twoInThreeSeconds, 
 
 const freed = 'delete from holdfast.held as h where h.job_id = any (p_passed)'
 const another = 'select o.job_id from holdfast.held as o where o.lease_id is not null and o.job_id <> all (p_passed) limit 1'
-const stands = 'case when v_first_is = any (p_unique.states) then v_first when'
+const stands = 'case when v_first_is = any (v_states) then v_first when'
 
 export const defectsInFlow = [
   {
@@ -91,11 +91,7 @@ export const defectsInFlow = [
     name: 'unique-key-freed-too-early',
     caughtBy: 'I10',
     story: uniqueKey,
-    put: inSql(
-      'meet_standing',
-      stands,
-      `case when v_first_is = any (array_remove(p_unique.states, 'processing')) then v_first when`,
-    ),
+    put: inSql('meet_standing', stands, `case when v_first_is = any (array_remove(v_states, 'processing')) then v_first when`),
   },
   {
     name: 'follower-never-started',

@@ -75,7 +75,7 @@ export const defectsInSql = [
     caughtBy: 'I3',
     story: quiet,
     drainMs: 5_000,
-    put: inSql('promote_due', /delete (from holdfast\.waiting as w where .*)\s+returning (.*)/g, 'select $2 $1'),
+    put: inSql('queue_due', /delete (from holdfast\.waiting as w where .*)\s+returning (.*)/g, 'select $2 $1'),
   },
   {
     name: 'key-that-is-not-waited-for',

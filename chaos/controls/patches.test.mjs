@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { controls as ofTheFuzz } from '../fuzz/controls.mjs'
 import { defects } from './defects.mjs'
 import { inModule, inSql } from './patches.mjs'
 
-const patches = defects.flatMap(({ name, patches: all }) => all.map((patch) => [name, patch.into, patch]))
+const patches = [...defects, ...ofTheFuzz].flatMap(({ name, patches: all }) => all.map((patch) => [name, patch.into, patch]))
 
 test.each(patches)('the defect %s still has its place in %s', (_, __, patch) => {
   const text = patch.source()

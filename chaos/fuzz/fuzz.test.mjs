@@ -1,0 +1,104 @@
+import { makeScratchDatabase } from 'holdfast/testing'
+import pg from 'pg'
+import { afterAll, expect, inject, test } from 'vitest'
+import { Books } from './books.mjs'
+import { driftNow, leftOver } from './drift.mjs'
+import { fuzzFor } from './fuzz.mjs'
+import { overLimits } from './measured.mjs'
+
+/** The same sequences every time; the fault bench runs others, for longer. */
+const seed = Number(process.env.HOLDFAST_FUZZ_SEED ?? 1)
+
+test.each(['read committed', 'repeatable read'])(
+  'sequences of everything that can be done keep every promise and leave nothing over, where transactions are %s',
+  async (isolation) => {
+    // Workers that are killed and frozen are for the fault bench: each costs seconds of waiting for a lease.
+    const given = { isolation, seed, without: ['harm'], withinMs: 10_000, shrinkMs: 20_000 }
+    const { runs, failure } = await fuzzFor({ serverUrl: inject('testUrl'), ...given })
+    expect(failure?.violations, `npm run chaos -- fuzz --seed ${failure?.seed}\n${failure?.commands.join('\n')}`).toBeUndefined()
+    expect(runs).toBeGreaterThan(0)
+  },
+  150_000,
+)
+
+const scratch = await makeScratchDatabase(inject('testUrl'))
+const pool = new pg.Pool({ connectionString: scratch.connectionString, max: 1 })
+const sql = async (text) => (await pool.query(text)).rows
+afterAll(async () => {
+  await pool.end()
+  await scratch.drop()
+})
+
+const job = '01900000-0000-7000-8000-000000000001'
+const type = `(select id from holdfast.types where name = 'mail')`
+
+/** Runs a statement, asks, and takes it back. */
+async function having(statements, ask) {
+  await sql('begin')
+  try {
+    await sql(`insert into holdfast.types (name, lane_id) values ('mail', 1)`)
+    for (const statement of statements) await sql(statement)
+    return await ask(sql)
+  } finally {
+    await sql('rollback')
+  }
+}
+
+const body = `insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload) values ('${job}', ${type}, 5, 5, now(), 'ada', '{}')`
+const queued = (pass, lease = 'null') =>
+  `insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass, lease_id) values (now(), '${job}', ${type}, 1, 5, 1, ${pass}, ${lease})`
+const held = (key) => `insert into holdfast.held (job_id, type_id, concurrency_key) values ('${job}', ${type}, '${key}')`
+const gated = (key) =>
+  `insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key) values ('${job}', now(), now(), ${type}, 1, 5, 1, '${key}')`
+
+test('drift is seen: of a job that is nowhere or twice, of slots without their job and jobs without their slot', async () => {
+  const cases = {
+    'a job stands nowhere': [body],
+    'a job stands in two places': [body, queued(0), gated('ada')],
+    'a job has no body': [queued(0)],
+    'a slot of a type is held by no job that was admitted': [held('ada')],
+    'an admitted job holds no slot of its type': [body, queued(1)],
+    'a slot is held under another key than the job has': [body, queued(1), held('bob')],
+    'a job waits before its gate under another key than it has': [body, gated('bob')],
+    'a slot is held under another lease than the job runs under': [body, queued(1, 7), held('ada')],
+    'a slot of a lane is held by no job that runs there': [`insert into holdfast.lane_slots (job_id, lane_id) values ('${job}', 1)`],
+    'a job runs in a lane with slots and holds none': [body, queued(0, 7), 'update holdfast.lanes set slots = 2'],
+    'a job runs under a lease that does not name it': [body, queued(0, 7)],
+    'a key with jobs before its gate will not be looked at': [body, gated('ada'), `insert into holdfast.gates (type_id, keyed) values (${type}, true)`],
+    'an idempotency key names a job that was never stored': [`insert into holdfast.idempotency_keys (type_id, owner, key, job_id) values (${type}, '', 'k', '${job}')`],
+    'a unique key names a job that was never stored': [`insert into holdfast.uniques (type_id, owner, key, job_id, taken_at, kept_until) values (${type}, '', 'k', '${job}', now(), now())`],
+  } // biome-ignore format: what is put in beside what is said
+  for (const [sentence, statements] of Object.entries(cases))
+    expect((await having(statements, driftNow)).join('\n'), sentence).toContain(sentence)
+  expect(await having([body, queued(1), held('ada')], driftNow)).toEqual([])
+})
+
+test('what is left over at rest is named by its table', async () => {
+  expect(await having([], leftOver)).toEqual([])
+  expect(await having([held('ada')], leftOver)).toEqual([`left over in held: ${job}`])
+})
+
+/** Books in which these things happened, a second apart from each other where nothing else is said. */
+function books(entries, settings = []) {
+  const made = new Books()
+  for (const { scope, value } of settings) made.changing(scope, value)()
+  for (const entry of entries) made.note({ job: 'j', attempt: 1, fence: '1', pid: 1, worker: 'w1', type: 'mail', ...entry })
+  return made
+}
+
+test('handlers are held against the limit that was in force for long enough', () => {
+  const far = { at: performance.now() + 1e12 }
+  const two = [
+    { kind: 'start', job: 'a', ...far },
+    { kind: 'start', job: 'b', fence: '2', ...far },
+  ]
+  const limit = [{ scope: 'max_running mail', value: 1 }]
+  expect(overLimits(books(two, limit), []).join()).toContain('2 handlers of mail ran at once, and 1 may')
+  expect(overLimits(books(two), [])).toEqual([])
+  // A handler that has lost its lease does not count.
+  expect(overLimits(books(two, limit), [{ job: 'a', attempt: 1, outcome: 'lease_expired' }])).toEqual([])
+  // What starts right after a limit was set may have been claimed before.
+  const soon = two.map(({ at: _, ...entry }) => entry)
+  expect(overLimits(books(soon, limit), [])).toEqual([])
+  expect(overLimits(books(two, [{ scope: 'paused mail', value: true }]), []).join()).toContain('although its type is paused')
+})
