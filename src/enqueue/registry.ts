@@ -30,12 +30,9 @@ export class TypeRegistry {
     if (missing.length > 0) await this.#register(missing, false)
   }
 
-  /**
-   * What a worker does at its start: its definitions are the newest, so known types take their values. `keepPrivacy`: they say
-   * nothing about encryption and redaction, which stay as they are.
-   */
-  async update(types: readonly AnyJobType[], { keepPrivacy = false } = {}): Promise<void> {
-    await this.#register(types, true, keepPrivacy)
+  /** What a worker does at its start: its definitions are the newest, so known types take their values. */
+  async update(types: readonly AnyJobType[]): Promise<void> {
+    await this.#register(types, true)
     try {
       await this.#store.defineLimits(types)
     } catch (error) {
@@ -54,11 +51,11 @@ export class TypeRegistry {
     }
   }
 
-  async #register(types: readonly AnyJobType[], update: boolean, keepPrivacy = false): Promise<void> {
+  async #register(types: readonly AnyJobType[], update: boolean): Promise<void> {
     const unique = [...new Map(types.map((type) => [type.type, type])).values()]
     try {
       await this.#checkLanes(unique)
-      await this.#store.registerTypes(unique, { update, keepPrivacy })
+      await this.#store.registerTypes(unique, { update })
     } catch (error) {
       throw explained(error)
     }

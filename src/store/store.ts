@@ -90,11 +90,8 @@ export class Store {
     return new Store({ like: this.database.clientConfig, connections, preparedStatements, readWithinMs })
   }
 
-  /** Makes types known. With `update`, a known type takes the new values, except those that `keepPrivacy` keeps; without, it keeps its own. */
-  async registerTypes(
-    types: readonly RegisteredType[],
-    { update, keepPrivacy = false }: { update: boolean; keepPrivacy?: boolean },
-  ): Promise<void> {
+  /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
+  async registerTypes(types: readonly RegisteredType[], { update }: { update: boolean }): Promise<void> {
     await this.database.query(statement('registerTypes'), [
       types.map((t) => t.type),
       types.map((t) => t.lane),
@@ -108,7 +105,6 @@ export class Store {
       types.map((t) => t.sensitive ?? false),
       types.map((t) => t.encrypt ?? false),
       types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
-      keepPrivacy,
       types.map((t) => t.sharedKeys ?? false),
     ])
   }

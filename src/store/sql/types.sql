@@ -1,14 +1,13 @@
 -- name: registerTypes
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
--- $13: whether these come from where nothing is known of encryption, redaction and shared keys, so that these stay as they are.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
 insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff,
                                      sensitive, encrypted, redact, shared_keys)
 select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb,
        t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys
 from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[], $10::boolean[],
-            $11::boolean[], $12::text[], $14::boolean[])
+            $11::boolean[], $12::text[], $13::boolean[])
   as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys)
 join holdfast.lanes as l on l.name = t.lane
 order by t.name
@@ -20,17 +19,14 @@ on conflict (name) do update
       left_in = case when known.defined_lane = excluded.defined_lane then known.left_in else pg_current_xact_id() end,
       defined_lane = excluded.defined_lane, priority = excluded.priority, max_attempts = excluded.max_attempts,
       timeout_ms = excluded.timeout_ms, approval = excluded.approval, uniqueness = excluded.uniqueness,
-      backoff = excluded.backoff, sensitive = excluded.sensitive,
-      encrypted = case when $13::text::boolean then known.encrypted else excluded.encrypted end,
-      redact = case when $13::text::boolean then known.redact else excluded.redact end,
-      shared_keys = case when $13::text::boolean then known.shared_keys else excluded.shared_keys end
+      backoff = excluded.backoff, sensitive = excluded.sensitive, encrypted = excluded.encrypted, redact = excluded.redact,
+      shared_keys = excluded.shared_keys
   where $6::text::boolean
-    and ((known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval, known.uniqueness, known.backoff,
-          known.sensitive)
+    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval, known.uniqueness, known.backoff,
+         known.sensitive, known.encrypted, known.redact, known.shared_keys)
         is distinct from (excluded.defined_lane, excluded.priority, excluded.max_attempts, excluded.timeout_ms, excluded.approval,
-                          excluded.uniqueness, excluded.backoff, excluded.sensitive)
-      or not $13::text::boolean
-        and (known.encrypted, known.redact, known.shared_keys) is distinct from (excluded.encrypted, excluded.redact, excluded.shared_keys))
+                          excluded.uniqueness, excluded.backoff, excluded.sensitive, excluded.encrypted, excluded.redact,
+                          excluded.shared_keys)
 
 -- name: readTypes
 -- The registered types with their lane, by name.
