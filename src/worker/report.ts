@@ -88,8 +88,9 @@ export class Report {
     } else if (this.#pulse.unanswered(need, textOf(error))) this.tell('database.away', { error: textOf(error) })
   }
 
-  /** How the duties went that had something to do. */
-  duties(rows: readonly DutyRow[]): void {
+  /** What is due was done, and so these duties went that had something to do. */
+  dutiesDone(rows: readonly DutyRow[]): void {
+    this.answered('duties')
     for (const { duty, ms, failed } of rows) {
       this.#meter.duty({ duty, ms, failures: failed.length })
       for (const one of failed) this.#dutyFailed({ duty, ...one })

@@ -143,10 +143,7 @@ export class Worker {
         },
         trouble: (error) => this.#report.trouble('claims', error),
         dutiesAsked: () => this.#pulse.asking('duties'),
-        dutiesDone: (duties) => {
-          this.#report.answered('duties')
-          this.#report.duties(duties)
-        },
+        dutiesDone: (duties) => this.#report.dutiesDone(duties),
         dutiesFailed: (error) => this.#report.trouble('duties', error),
       },
     )

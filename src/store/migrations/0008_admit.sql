@@ -245,31 +245,6 @@ begin
   where k.type_id = p_gate.type_id and k.rests_until is not null and k.paused_at is null;
 end $$;
 
--- Looks at these gates. Returns when to look again: at the latest in half a second while any has jobs before it.
-create function holdfast.admit_types(p_types text[]) returns timestamptz
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
-declare
-  v_type integer;
-  v_next timestamptz := holdfast.now() + interval '500 milliseconds';
-begin
-  for v_type in select t.id from holdfast.types as t where t.name = any (p_types) order by t.id loop
-    v_next := least(v_next, holdfast.admit_type(v_type, false));
-  end loop;
-  return v_next;
-end $$;
-
--- Admission behind a claim or a settle is a favour: where a gate fails, they stand all the same, and the duty of admitting
--- finds out which gate it is. The price is a subtransaction, for jobs that came through a gate alone.
-create function holdfast.admit_beside(p_types integer[], p_wait boolean) returns void
-language plpgsql as $$
-begin
-  perform holdfast.admit_type(t.id, p_wait) from unnest(p_types) as t (id) order by t.id;
-exception when others then
-  raise debug 'holdfast: gates % let nothing through: %', p_types, sqlerrm;
-end $$;
-
 -- Gives back the slots of attempts that the caller has just ended: of their lane, and of their type and key, whose next
 -- jobs are admitted in the same breath. p_passed: those of them that came through a gate. Gates are locked in order, so that
 -- two settles wait for each other instead of deadlocking.

@@ -40,6 +40,31 @@ begin
   perform holdfast.wake_lanes(v_lanes, false);
 end $$;
 
+-- Looks at these gates. Returns when to look again: at the latest in half a second while any has jobs before it.
+create function holdfast.admit_types(p_types text[]) returns timestamptz
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_type integer;
+  v_next timestamptz := holdfast.now() + interval '500 milliseconds';
+begin
+  for v_type in select t.id from holdfast.types as t where t.name = any (p_types) order by t.id loop
+    v_next := least(v_next, holdfast.admit_type(v_type, false));
+  end loop;
+  return v_next;
+end $$;
+
+-- Admission behind a claim or a settle is a favour: where a gate fails, they stand all the same, and the duty of admitting
+-- finds out which gate it is. The price is a subtransaction, for jobs that came through a gate alone.
+create function holdfast.admit_beside(p_types integer[], p_wait boolean) returns void
+language plpgsql as $$
+begin
+  perform holdfast.admit_type(t.id, p_wait) from unnest(p_types) as t (id) order by t.id;
+exception when others then
+  raise debug 'holdfast: gates % let nothing through: %', p_types, sqlerrm;
+end $$;
+
 -- Errors that are not of a row but of the server, its schema or somebody's lock: nothing is set aside for them.
 create function holdfast.is_of_no_row(p_sqlstate text) returns boolean language sql immutable parallel safe
 as $$ select p_sqlstate ~ '^(08|0A|25|26|28|3D|3F|40|42|53|55|57|58)' $$;
