@@ -27,6 +27,7 @@ export const errorTable = {
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
   schema_outdated: { status: 503, retryable: true, title: 'The database schema is older or newer than this version needs' },
   permission_denied: { status: 500, retryable: false, title: 'The database user lacks a right that is needed' },
+  ids_exhausted: { status: 500, retryable: false, title: 'No id is left for another one of these' },
   migration_changed: { status: 500, retryable: false, title: 'A migration that ran before has been changed since' },
   invalid_request: { status: 400, retryable: false, title: 'The request cannot be understood' },
   request_too_large: { status: 413, retryable: false, title: 'The request is larger than the server takes' },

@@ -149,6 +149,10 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
         field: 'preparedStatements',
         cause: error,
       })
+    case '2200H': // sequence generator limit exceeded
+      return new HoldfastError('ids_exhausted', `${message}; what is known already goes on, and nothing new can be made`, {
+        cause: error,
+      })
     case '42501': // insufficient privilege
       return new HoldfastError('permission_denied', `${text}. ${rightsNeeded}`, { cause: error })
     case '23514':

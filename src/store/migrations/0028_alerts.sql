@@ -224,7 +224,8 @@ begin
   end if;
   insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, backoff)
   select 'holdfast:alert', l.id, l.id, 9, 10, 30000, '{"base": 10000, "factor": 3, "cap": 3600000, "jitter": 5000}'
-  from holdfast.lanes as l where l.name = 'system' on conflict do nothing;
+  from holdfast.lanes as l
+  where l.name = 'system' and not exists (select from holdfast.types as t where t.name = 'holdfast:alert') on conflict do nothing;
   insert into holdfast.alert_targets (url, secret, rules, created_by) values (p_url, p_secret, p_rules, p_by) returning * into v_target;
   perform holdfast.audit('add_alert_target', v_target.id::text, null, holdfast.target_facts(v_target), p_by, p_why);
   return v_target.id;

@@ -1,15 +1,23 @@
 -- name: registerTypes
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
+-- A known type comes with the id it has: asking for a new one that is thrown away would use up the ids with the starts of processes.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
-insert into holdfast.types as known (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff,
+insert into holdfast.types as known (id, name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff,
                                      sensitive, encrypted, redact, shared_keys)
-select t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb,
-       t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys
+overriding system value
+select coalesce(k.id, nextval('holdfast.types_id_seq')), t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb,
+       t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys
 from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[], $10::boolean[],
             $11::boolean[], $12::text[], $13::boolean[])
   as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys)
 join holdfast.lanes as l on l.name = t.lane
+left join holdfast.types as k on k.name = t.name
+where k.id is null or $6::text::boolean
+  and (k.defined_lane, k.priority, k.max_attempts, k.timeout_ms, k.approval, k.uniqueness, k.backoff, k.sensitive, k.encrypted, k.redact,
+       k.shared_keys)
+      is distinct from (l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive,
+                        t.encrypted, t.redact::jsonb, t.shared_keys)
 order by t.name
 on conflict (name) do update
   set lane_id = case when known.defined_lane = excluded.defined_lane then known.lane_id else excluded.lane_id end,
@@ -22,11 +30,6 @@ on conflict (name) do update
       backoff = excluded.backoff, sensitive = excluded.sensitive, encrypted = excluded.encrypted, redact = excluded.redact,
       shared_keys = excluded.shared_keys
   where $6::text::boolean
-    and (known.defined_lane, known.priority, known.max_attempts, known.timeout_ms, known.approval, known.uniqueness, known.backoff,
-         known.sensitive, known.encrypted, known.redact, known.shared_keys)
-        is distinct from (excluded.defined_lane, excluded.priority, excluded.max_attempts, excluded.timeout_ms, excluded.approval,
-                          excluded.uniqueness, excluded.backoff, excluded.sensitive, excluded.encrypted, excluded.redact,
-                          excluded.shared_keys)
 
 -- name: readTypes
 -- The registered types with their lane, by name.
