@@ -21,7 +21,7 @@ import { type Duration, toMilliseconds } from './job/duration.js'
 import { type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
 import { encryptionFrom, redactFrom } from './privacy/environment.js'
 import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
-import { type AppliedMigration, migrate } from './store/migrate.js'
+import { type AppliedMigration, grantRoles, migrate } from './store/migrate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
@@ -214,6 +214,11 @@ export class Holdfast {
   forReading(settings: { connections: number; within: Duration }): Holdfast {
     const withinMs = toMilliseconds(settings.within, 'within')
     return new Holdfast(this.#options, this.store.forReading(settings.connections, withinMs))
+  }
+
+  /** Makes the database roles for producers, readers, workers, operators and servers, and gives each the rights it needs. */
+  async grantRoles(): Promise<void> {
+    await grantRoles(this.store.database)
   }
 
   async close(): Promise<void> {

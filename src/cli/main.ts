@@ -6,6 +6,12 @@ import { addKeys } from './commands/keys.js'
 import { addWork } from './commands/work.js'
 import { complain } from './complain.js'
 
+// Whoever reads may have seen enough: holdfast migrate --sql | head
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
 const program = new Command('holdfast')
   .description('Background jobs on PostgreSQL that are never lost and never fail in silence.')
   .version(version, '-v, --version', 'print the version')
@@ -45,6 +51,10 @@ program
   )
   .addOption(databaseUrl())
   .addOption(new Option('--sql', 'print all migrations as one script, and touch no database').conflicts('json'))
+  .option(
+    '--roles',
+    'also make the database roles for producers, readers, workers, operators and servers; with --sql, print that alone',
+  )
   .option('--json', 'answer in JSON')
   .action(async (options) => (await import('./commands/migrate.js')).migrate(options))
 

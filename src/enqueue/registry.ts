@@ -26,8 +26,11 @@ export class TypeRegistry {
 
   async ensure(types: readonly AnyJobType[], tx?: Queryable): Promise<void> {
     const fresh = types.filter((type) => !this.#known.has(type.type))
-    const missing = fresh.length > 0 && tx ? await this.#missing(fresh, tx) : fresh
-    if (missing.length > 0) await this.#register(missing, false)
+    if (fresh.length === 0) return
+    const missing = await this.#missing(fresh, tx)
+    if (missing.length > 0) await this.#registerNew(missing)
+    // What a caller's transaction sees, their rollback may undo.
+    if (!tx) for (const type of fresh) this.#known.set(type.type, type)
   }
 
   /** What a worker does at its start: its definitions are the newest, so known types take their values. */
@@ -40,8 +43,19 @@ export class TypeRegistry {
     }
   }
 
-  /** Read in the caller's transaction, so an answer that their own rollback would undo is not remembered. */
-  async #missing(types: readonly AnyJobType[], tx: Queryable): Promise<AnyJobType[]> {
+  /** A producer may have the right to enqueue and none to make types; those are then made by the worker that runs them. */
+  async #registerNew(types: readonly AnyJobType[]): Promise<void> {
+    try {
+      await this.#register(types, false)
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== 'permission_denied') throw error
+      const names = types.map((type) => type.type).join(', ')
+      const message = `${names} is not registered, and this database user may not register it; start a worker that runs it first`
+      throw new HoldfastError('permission_denied', message, { field: 'type', cause: error })
+    }
+  }
+
+  async #missing(types: readonly AnyJobType[], tx: Queryable | undefined): Promise<AnyJobType[]> {
     try {
       const names = [...new Set(types.map((type) => type.type))]
       const registered = new Set((await this.#store.types(names, tx)).map((row) => row.name))

@@ -148,6 +148,16 @@ export class InspectStore {
     return this.#database.query(statement('laneLoads'), [])
   }
 
+  /**
+   * What there is to say about a schema that a newer version has migrated; undefined where none has. Migrations keep the version
+   * before them working, so this is no error: it is how a rolling deploy looks from the older side.
+   */
+  async schemaAhead(): Promise<string | undefined> {
+    const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [])
+    if (!row || row.newest <= newestMigration()) return undefined
+    return `the schema is at migration ${row.newest} and this version knows ${newestMigration()}: a newer version has migrated it; deploy that one here`
+  }
+
   /** Throws where the schema is older than this version needs, or the database does not answer. */
   async checkSchema(): Promise<void> {
     const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [], pingTimeoutMs)

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
+import { statement } from './queries.js'
 import { explained, isLockTrouble } from './sqlstate.js'
 import type { Queryable } from './transaction.js'
 
@@ -127,6 +128,23 @@ async function notYetApplied(tx: Queryable): Promise<Migration[]> {
     ours.delete(number)
   }
   return [...ours.values()]
+}
+
+/**
+ * Makes the roles that programs connect with, and gives each the rights it needs. What a role had before and does not need is taken
+ * away. To be called after a migration by whoever ran it.
+ */
+export async function grantRoles(database: Database): Promise<void> {
+  try {
+    await comingAgain(() => database.query(statement('grantRoles'), []))
+  } catch (error) {
+    throw explained(error)
+  }
+}
+
+/** The same as a script, for an administrator who may create roles. */
+export function rolesScript(): string {
+  return `begin;\n${statement('grantRoles').text};\ncommit;\n`
 }
 
 /** All migrations as one script, for those who review and run SQL themselves. It records what it did, like migrate(). */

@@ -84,8 +84,8 @@ function isPartitionChange(error: unknown): boolean {
 }
 
 const rightsNeeded =
-  'Migrating needs the right to create in the database and to own the schema holdfast; a program that only enqueues and works ' +
-  'needs usage of that schema, and to select, insert, update and delete in its tables'
+  'Migrating needs the right to create in the database and to own the schema holdfast; other programs need a role such as ' +
+  'holdfast_producer or holdfast_worker, which holdfast migrate --roles makes'
 
 const poolerInBetween =
   'A pooler in transaction mode is between here and the server, and does not keep prepared statements apart ' +
@@ -142,7 +142,11 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     case '42P01': // undefined table
     case '3F000': // undefined schema
     case '42883': // undefined function
-      return new HoldfastError('schema_outdated', `${message}. Run: holdfast migrate`, { cause: error })
+      return new HoldfastError(
+        'schema_outdated',
+        `${message}. Run: holdfast migrate; where the schema is newer than this version, deploy the newer version`,
+        { cause: error },
+      )
     case '42P05': // duplicate prepared statement
     case '26000': // unknown prepared statement
       return new HoldfastError('invalid_configuration', `${message}. ${poolerInBetween}`, {

@@ -12,7 +12,8 @@ export interface Health {
   crashing?: { type: string; inARow: number; restMs: number; reason: string }[]
   /** How many inline handlers of a type go on although they were told to stop. They keep their memory, not their slot. */
   overrunning?: Record<string, number>
-  /** Settings of the server, as they were at the start, under which it may lose what it acknowledged; and upkeep that fails. */
+  /** Settings of the server, as they were at the start, under which it may lose what it acknowledged; a schema that is newer than this
+   * version; and upkeep that fails. */
   warnings?: readonly string[]
 }
 

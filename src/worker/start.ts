@@ -40,7 +40,8 @@ export async function startWorker(
       version,
       types: known.map((row) => row.id),
     })
-    const warnings = durabilityWarnings(await readDurability(holdfast.store.database))
+    const ahead = await holdfast.store.inspect.schemaAhead()
+    const warnings = [...durabilityWarnings(await readDurability(holdfast.store.database)), ...(ahead ? [ahead] : [])]
     return new Worker(
       holdfast.store,
       holdfast.privacy,

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { defineType, Holdfast } from 'holdfast'
+import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Program } from '../support/holdfast-program.js'
+import { quiet } from '../support/small-worker.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 const server = process.env.HOLDFAST_TEST_URL as string
@@ -42,6 +45,41 @@ describe('holdfast migrate', () => {
     expect(printed.code).toBe(0)
     await ask(url, printed.output)
     expect((await run(['migrate', '--database-url', url])).output).toBe('Nothing to do: the schema is up to date.\n')
+  })
+
+  test('--roles makes roles and gives them their rights; with --sql it prints a script that does', async () => {
+    expect(await run(['migrate', '--roles', '--database-url', url])).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^Applied \d+ migrations:[\s\S]*\nRoles: holdfast_producer, /),
+    })
+    const may = `select has_table_privilege('holdfast_worker', 'holdfast.queue', 'delete') as delete,
+                        has_schema_privilege('holdfast_producer', 'holdfast', 'usage') as usage`
+    expect((await ask(url, may)).rows).toEqual([{ delete: true, usage: true }])
+    await ask(url, 'revoke all on schema holdfast from holdfast_producer')
+    await ask(url, (await run(['migrate', '--roles', '--sql'])).output)
+    expect((await ask(url, may)).rows).toEqual([{ delete: true, usage: true }])
+  })
+
+  test('says so where a newer version has migrated, and so does a worker', async () => {
+    await run(['migrate', '--database-url', url])
+    await ask(url, `insert into holdfast.migrations (number, name, checksum) values (9999, 'later', 'x')`)
+    const { code, output } = await run(['migrate', '--database-url', url])
+    expect(code).toBe(0)
+    expect(output).toMatch(
+      /^Nothing to do: the schema is at migration 9999 and this version knows \d+: a newer version has migrated it/,
+    )
+    const holdfast = new Holdfast({ connectionString: url })
+    const worker = await startWorker(holdfast, [defineType({ type: 'work', run() {} })], { logger: quiet })
+    expect(worker.health().warnings).toContainEqual(expect.stringMatching(/^the schema is at migration 9999/))
+    await worker.stop()
+    await holdfast.close()
+  })
+
+  test('--sql ends without a word when its reader has seen enough', async () => {
+    const program = new Program(tmpdir(), ['migrate', '--sql'])
+    program.process.stdout?.destroy()
+    expect(await program.ended).toBe(0)
+    expect(program.complaints).toBe('')
   })
 })
 
@@ -105,11 +143,11 @@ async function run(args: string[], env: Record<string, string> = {}) {
   return { code, output: program.output, complaints: program.complaints }
 }
 
-async function ask(connectionString: string, sql: string): Promise<void> {
+async function ask(connectionString: string, sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString })
   await client.connect()
   try {
-    await client.query(sql)
+    return await client.query(sql)
   } finally {
     await client.end()
   }

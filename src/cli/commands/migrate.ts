@@ -1,17 +1,24 @@
-import { type AppliedMigration, migrationScript } from '../../store/migrate.js'
+import { type AppliedMigration, migrationScript, rolesScript } from '../../store/migrate.js'
 import { withDatabase } from '../connect.js'
 import { print } from '../print.js'
 
 export interface MigrateOptions {
   databaseUrl?: string
   sql?: boolean
+  roles?: boolean
   json?: boolean
 }
 
 export async function migrate(options: MigrateOptions): Promise<void> {
-  if (options.sql) return print(migrationScript().trimEnd())
-  const applied = await withDatabase(options.databaseUrl, 'to migrate', (holdfast) => holdfast.migrate())
-  print(options.json ? JSON.stringify({ applied }) : inWords(applied))
+  if (options.sql) return print((options.roles ? rolesScript() : migrationScript()).trimEnd())
+  const { applied, ahead } = await withDatabase(options.databaseUrl, 'to migrate', async (holdfast) => {
+    const done = { applied: await holdfast.migrate(), ahead: await holdfast.store.inspect.schemaAhead() }
+    if (options.roles) await holdfast.grantRoles()
+    return done
+  })
+  if (options.json) return print(JSON.stringify({ applied, ...(ahead && { ahead }), ...(options.roles && { roles: true }) }))
+  print(ahead ? `Nothing to do: ${ahead}.` : inWords(applied))
+  if (options.roles) print('Roles: holdfast_producer, _reader, _worker, _operator and _server have their rights.')
 }
 
 function inWords(applied: readonly AppliedMigration[]): string {

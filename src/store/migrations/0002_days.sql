@@ -47,6 +47,7 @@ create function holdfast.make_day(p_family text, p_day date, p_carry integer def
 language plpgsql
 -- Bounds are written as text, and under another DateStyle or time zone the text would name another moment.
 set lock_timeout = '100ms' set timezone = 'UTC' set datestyle = 'ISO, YMD'
+security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
@@ -82,5 +83,8 @@ begin
                  p_family, v_name, v_low, v_high);
   return true;
 end $$;
+
+-- It runs with the rights of its owner, so that a worker needs to own no table; who may call it, says src/store/sql/roles.sql.
+revoke execute on function holdfast.make_day from public;
 
 select holdfast.make_day(family, day) from holdfast.missing_days();

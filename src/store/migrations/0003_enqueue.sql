@@ -86,6 +86,7 @@ create function holdfast.enqueue_jobs(
 ) returns table (place integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -231,7 +232,9 @@ end $$;
 -- a look for somebody to call, at a third of what the general way costs. Null: simply created; else what happened and which job stands.
 create function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
-  p_owner text, p_trace text) returns text language plpgsql as $$
+  p_owner text, p_trace text) returns text language plpgsql
+security definer set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_now timestamptz := holdfast.now();
   v_type record;

@@ -28,6 +28,7 @@ $$;
 create function holdfast.drop_one_day(p_completed interval, p_dead interval, p_carry integer default 5000) returns text
 language plpgsql
 set lock_timeout = '100ms' set enable_seqscan = off set jit = off
+security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -84,6 +85,8 @@ begin
   end loop;
   return null;
 end $$;
+
+revoke execute on function holdfast.drop_one_day from public;
 
 -- Removes what outlived its day in the default partitions, and what belongs to jobs that are gone: at most p_limit rows of
 -- each. These are the few that were carried over, so they go row by row. Returns how many went.

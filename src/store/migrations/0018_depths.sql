@@ -42,6 +42,7 @@ insert into holdfast.depth_limits (scope, name, soft, hard) values ('queue', '',
 create function holdfast.measure_depths() returns double precision
 language plpgsql
 set jit = off set max_parallel_workers_per_gather = 0
+security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_begun timestamptz := clock_timestamp();
@@ -95,7 +96,9 @@ end $$;
 -- The places with a limit that these types fall under: how much waits there, and what is allowed.
 create function holdfast.depths_under_limit(p_types text[])
 returns table (scope text, name text, soft bigint, hard bigint, waiting bigint, age_ms double precision, oldest_ms double precision)
-language sql stable as $$
+language sql stable
+security definer set search_path = pg_catalog, pg_temp
+as $$
   select m.scope, m.name, m.soft, m.hard, coalesce(sum(d.waiting), 0)::bigint,
          extract(epoch from holdfast.now() - min(d.oldest_at)) * 1000, extract(epoch from m.oldest) * 1000
   from holdfast.depth_limits as m

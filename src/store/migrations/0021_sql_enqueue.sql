@@ -5,7 +5,9 @@
 --   select * from holdfast.enqueue('send_email', '{"to": "ada@example.com"}', '{"delay": "5 minutes", "priority": 9}');
 create function holdfast.enqueue(type text, payload jsonb, options jsonb default '{}')
 returns table (id uuid, status text)
-language plpgsql as $$
+language plpgsql
+security definer set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_options constant jsonb := coalesce(options, '{}');
   v_asked record;
