@@ -9,7 +9,7 @@ const atOnce = 4
 const type = defineType({ type: 'steady' })
 const holdfast = new Holdfast({ connectionString: url })
 const pool = new pg.Pool({ connectionString: url, max: atOnce })
-const count = { begun: 0, ended: 0, committed: 0, refused: 0, refusedInARow: 0 }
+const count = { begun: 0, ended: 0, committed: 0, refused: 0 }
 process.on('disconnect', () => process.exit(1))
 process.on('SIGTERM', () => process.exit(0))
 process.on('message', () => {
@@ -17,20 +17,21 @@ process.on('message', () => {
   process.send({ ...count, heap: process.memoryUsage().heapUsed })
 })
 
+/** False: it was refused, and is to be tried again. */
 async function one(end) {
   const tx = await pool.connect()
   try {
     await tx.query('begin')
     await holdfast.enqueue(type, null, { tx })
     await tx.query(end)
-    count.refusedInARow = 0
     if (end === 'commit') count.committed += 1
+    return true
   } catch (error) {
     await tx.query('rollback')
     if (error.code !== 'too_much_waiting') throw error
     count.refused += 1
-    count.refusedInARow += 1
     await pause(50)
+    return false
   } finally {
     tx.release()
   }
@@ -38,7 +39,8 @@ async function one(end) {
 
 async function line() {
   while (count.begun < transactions) {
-    await one(count.begun++ % 2 === 0 ? 'commit' : 'rollback')
+    const end = count.begun++ % 2 === 0 ? 'commit' : 'rollback'
+    while (!(await one(end)));
     count.ended += 1
   }
 }

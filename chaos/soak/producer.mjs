@@ -12,7 +12,7 @@ const depth = { soft: 300, hard: 500 }
 /** How much its heap may grow after a collection, and below which size growth does not matter. */
 const heap = { most: 0.2, floor: 20 << 20 }
 /** A refusal is over when the next count is; a producer that is refused for so long is refused for good. */
-const stuckMs = 60_000
+const stuckMs = 20_000
 
 export async function soakProducer({ long }, report) {
   const wanted = transactions[long ? 'long' : 'short']
@@ -41,7 +41,7 @@ export async function soakProducer({ long }, report) {
   report.fail(name, found)
 }
 
-/** Until it has done all of them, or has got no further for a minute. */
+/** Until it has done all of them, or has got no further for a while. */
 async function watch(field, producer, wanted) {
   const samples = []
   let state = await field.fleet.health(producer)
