@@ -8,7 +8,7 @@ import { readBodiesExactly } from './body.js'
 import { Callers } from './callers.js'
 import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
-import { answerFrameworkError, answerProblems } from './problem.js'
+import { answerFrameworkError, answerProblems, answerUnparsed } from './problem.js'
 import { Reading, type ReadingOptions } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
@@ -27,7 +27,7 @@ import { sessionRoutes } from './routes/session.js'
 import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
 import type { Schema } from './schemas/schema.js'
-import { securityHeaders } from './security-headers.js'
+import { headersOver } from './security-headers.js'
 import { ClientCertificates, httpsOptions, refuseOpenNetwork, type TlsOptions } from './tls.js'
 import { check } from './validate.js'
 
@@ -63,9 +63,10 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
     requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: longestParameter },
     frameworkErrors: answerFrameworkError,
+    clientErrorHandler: answerUnparsed,
   }) as FastifyInstance
   if (!options.tls && !options.allowInsecure) refuseOpenNetwork(app)
-  app.addHook('onSend', async (_request, reply) => void reply.headers(securityHeaders))
+  app.addHook('onSend', async (request, reply) => void reply.headers(headersOver(request.protocol)))
   // The line break is for people who ask with curl: without it their prompt stands behind the answer.
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)
   answerProblems(app, log)
@@ -80,7 +81,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
-  followJobRoutes(app, reading.reader, callers)
+  followJobRoutes(app, reading, callers)
   // One question for all who ask at once, and one that counts anew: neither is dear, and the second writes.
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)

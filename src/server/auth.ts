@@ -50,7 +50,7 @@ async function identify(
 ): Promise<KnownCaller> {
   const given = credentialOf(request, certificates)
   if (given) refuseForeign(request, given)
-  const known = given && (await callers.find(given))
+  const known = given && (await callers.find(given, request.ip))
   if (known) return known
   reply.header('www-authenticate', 'Bearer')
   if (given?.kind === 'session') clearSession(request, reply)

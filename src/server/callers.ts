@@ -6,6 +6,7 @@ import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { By } from '../flow/by.js'
 import type { Credential } from './credential.js'
+import { Guesses } from './guesses.js'
 import { TokenBucket } from './token-bucket.js'
 
 export const shortestKey = 20
@@ -37,6 +38,7 @@ export class Callers {
   readonly #adminHash: string
   readonly #remembered = new Map<string, Remembered>()
   readonly #buckets = new Map<string, TokenBucket>()
+  readonly #guesses = new Guesses()
   readonly #admin: Caller = {
     key: null,
     service: 'admin',
@@ -54,7 +56,8 @@ export class Callers {
     this.#adminHash = hashOf(adminKey)
   }
 
-  async find(credential: Credential): Promise<KnownCaller | undefined> {
+  /** With the address it was sent from, where it may be a guess. */
+  async find(credential: Credential, address?: string): Promise<KnownCaller | undefined> {
     const { kind } = credential
     const hash = hashOf(kind === 'certificate' ? JSON.stringify(credential) : credential.secret)
     // Hashes are of one length, so the comparison takes the same time however much of the key was right.
@@ -64,7 +67,9 @@ export class Callers {
     const name = `${kind} ${hash}`
     const remembered = this.#remembered.get(name)
     if (remembered && remembered.until > monotonicMs()) return remembered.known
+    if (address !== undefined) this.#guesses.begin(name, address)
     const known = this.#ask(credential)
+    if (address !== undefined) void known.then((caller) => caller && this.#guesses.right(name, address)).catch(() => {})
     this.#remember(name, known)
     known.catch(() => this.#remembered.delete(name))
     return known

@@ -1,8 +1,10 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { explained } from '../store/sqlstate.js'
 import type { Logger } from '../worker/logger.js'
-import { securityHeaders } from './security-headers.js'
+import { headersOver } from './security-headers.js'
 
 /** What a request that failed is answered with, as application/problem+json (RFC 9457). */
 export interface Problem {
@@ -32,14 +34,40 @@ export function answerProblems(app: FastifyInstance, log: Logger): void {
         'a request failed',
       )
     }
-    sendProblem(reply, known)
+    sendProblem(reply, request.known ? known : withoutReason(known))
   })
 }
 
 /** For what fails before it reaches a route, such as a path that cannot be decoded. */
-export function answerFrameworkError(error: FastifyError, _request: unknown, reply: unknown): void {
+export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: unknown): void {
   // No hook runs for these, so what every answer carries is added here.
-  sendProblem((reply as FastifyReply).headers(securityHeaders), asHoldfastError(error))
+  sendProblem((reply as FastifyReply).headers(headersOver(request.protocol)), asHoldfastError(error))
+}
+
+/** For what is not HTTP, or has more headers than are read: there is no request yet, and so no reply but the socket itself. */
+export function answerUnparsed(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const tooLong = error.code === 'HPE_HEADER_OVERFLOW'
+  const refusal = tooLong
+    ? new HoldfastError('request_too_large', 'the path and headers have more bytes than are taken here: 16 KB')
+    : new HoldfastError('invalid_request', 'this is not an HTTP request, or the rest of it did not come in time')
+  const body = `${JSON.stringify(problem(refusal))}\n`
+  const headers = {
+    ...headersOver('encrypted' in socket ? 'https' : 'http'),
+    'content-type': 'application/problem+json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.write([`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`, ...lines, '', body].join('\r\n'))
+  // The other side may never close its half.
+  socket.destroySoon()
+}
+
+/** Who has shown no key is not told where the database is and what is wrong with it. */
+function withoutReason(error: HoldfastError): HoldfastError {
+  if (!['database_unavailable', 'schema_outdated', 'permission_denied'].includes(error.code)) return error
+  return new HoldfastError(error.code, 'the server cannot ask its database just now')
 }
 
 function sendProblem(reply: FastifyReply, error: HoldfastError): void {

@@ -10,6 +10,8 @@ export interface ReadingOptions {
   connections?: number
   /** How long the database may take over one question. */
   within?: Duration
+  /** How many streams and waits of one service are open at once. */
+  watches?: number
 }
 
 /** Of the connections for readers one service has two at most, so that the questions of one do not hold up those of all. */
@@ -24,9 +26,11 @@ const priceOfTime = 4
  */
 export class Reading {
   readonly reader: Holdfast
+  readonly watches: number | undefined
   readonly #lines = new Map<string, { running: number; waiting: (() => void)[] }>()
 
-  constructor(holdfast: Holdfast, { connections = 4, within = '2s' }: ReadingOptions = {}) {
+  constructor(holdfast: Holdfast, { connections = 4, within = '2s', watches }: ReadingOptions = {}) {
+    this.watches = watches
     this.reader = holdfast.forReading({ connections, within })
   }
 

@@ -1,5 +1,5 @@
 /** The page runs its own files and nothing else, is framed by nobody, and tells nobody where it was opened. */
-export const securityHeaders = {
+const securityHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -8,4 +8,11 @@ export const securityHeaders = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
+}
+
+/** A browser that was here over TLS is never to come without it. */
+const onlyOverTls = { 'strict-transport-security': 'max-age=31536000' }
+
+export function headersOver(protocol: string): Record<string, string> {
+  return protocol === 'https' ? { ...securityHeaders, ...onlyOverTls } : securityHeaders
 }

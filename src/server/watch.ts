@@ -6,9 +6,12 @@ import type { WatchedRow } from '../store/rows.js'
 const everyMs = 200
 const atOnce = 1_000
 const mostWatched = 5_000
+/** One service has a part of them, so that the others find room. */
+const mostOfOneService = 500
 
 interface Watcher {
   id: string
+  service: string
   last: string
   tell(row: WatchedRow | undefined): void
 }
@@ -19,22 +22,33 @@ interface Watcher {
  */
 export class JobWatch {
   readonly #store: InspectStore
+  readonly #mostOfOne: number
   readonly #watchers = new Set<Watcher>()
+  readonly #ofService = new Map<string, number>()
   #looking = false
 
-  constructor(store: InspectStore) {
+  constructor(store: InspectStore, mostOfOne = mostOfOneService) {
     this.#store = store
+    this.#mostOfOne = mostOfOne
   }
 
   /** Tells where the job stands, now and whenever that changes; undefined when it is no longer kept. Returns how to stop. */
-  watch(id: string, tell: Watcher['tell']): () => void {
-    if (this.#watchers.size >= mostWatched) {
-      throw new HoldfastError('rate_limited', `${mostWatched} jobs are being watched here already`, { retryAfterMs: 5_000 })
-    }
-    const watcher = { id: id.toLowerCase(), last: '', tell }
+  watch(id: string, service: string, tell: Watcher['tell']): () => void {
+    const own = this.#ofService.get(service) ?? 0
+    if (own >= this.#mostOfOne) throw full(`${service} has ${own} streams and waits open here already, as many as a service may`)
+    if (this.#watchers.size >= mostWatched) throw full(`${mostWatched} jobs are being watched here already`)
+    const watcher = { id: id.toLowerCase(), service, last: '', tell }
     this.#watchers.add(watcher)
+    this.#ofService.set(service, own + 1)
     if (!this.#looking) void this.#look()
-    return () => void this.#watchers.delete(watcher)
+    return () => this.#stop(watcher)
+  }
+
+  #stop(watcher: Watcher): void {
+    if (!this.#watchers.delete(watcher)) return
+    const left = (this.#ofService.get(watcher.service) ?? 1) - 1
+    if (left > 0) this.#ofService.set(watcher.service, left)
+    else this.#ofService.delete(watcher.service)
   }
 
   async #look(): Promise<void> {
@@ -62,4 +76,8 @@ export class JobWatch {
       watcher.tell(row)
     }
   }
+}
+
+function full(problem: string): HoldfastError {
+  return new HoldfastError('rate_limited', problem, { retryAfterMs: 5_000 })
 }

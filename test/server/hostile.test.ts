@@ -124,6 +124,9 @@ test('what is not HTTP, half of it, or far too much of it is refused or cut off,
   ]) {
     const answer = await say(text)
     expect(answer, String(text).slice(0, 60)).toMatch(/^$|^HTTP\/1\.1 4\d\d /)
+    // That a Host is missing Node says itself, in its own way.
+    if (answer !== '' && String(text) !== 'GET /jobs HTTP/1.1\r\n\r\n')
+      expect(answer, String(text).slice(0, 60)).toMatch(/content-type: application\/problem\+json/i)
     expect(answer).not.toMatch(leak)
   }
   expect((await serving.call('POST', '/jobs', { type: 'greet', payload: {} })).status).toBe(201)

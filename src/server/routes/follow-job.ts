@@ -5,10 +5,12 @@ import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { toMilliseconds } from '../../job/duration.js'
 import type { WatchedRow } from '../../store/rows.js'
+import { callerOf } from '../auth.js'
 import type { Callers } from '../callers.js'
+import type { Reading } from '../reading.js'
 import { jobParams } from '../schemas/common.js'
 import { jobAnswer, waitQuery } from '../schemas/jobs.js'
-import { securityHeaders } from '../security-headers.js'
+import { headersOver } from '../security-headers.js'
 import { EventStream } from '../sse.js'
 import { JobWatch } from '../watch.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
@@ -19,6 +21,8 @@ interface OneJob {
   Params: { id: string }
 }
 
+type Watching = (row: WatchedRow | undefined) => void
+
 const longestWaitMs = 60_000
 /** A worker writes lines a few times a second, the last ones after the end of the job. */
 const lastWordsMs = 2_000
@@ -26,8 +30,8 @@ const lastWordsMs = 2_000
 const ended = new Set(['completed', 'cancelled', 'dead', 'discarded'])
 
 /** For those who wait for a job, or want to see it run. */
-export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers): void {
-  const watch = new JobWatch(holdfast.store.inspect)
+export function followJobRoutes(app: FastifyInstance, { reader: holdfast, watches }: Reading, callers: Callers): void {
+  const watch = new JobWatch(holdfast.store.inspect, watches)
   /** How to end what is open. A server that closes waits for its answers; these would never end. */
   const open = new Set<() => void>()
   app.addHook('preClose', async () => {
@@ -54,7 +58,8 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, caller
       if (!ended.has(status)) {
         const done = new AbortController()
         const forget = whileAllowed(request, callers, () => done.abort())
-        await untilEnded(watch, id, timeoutMs, reply.raw, open, done.signal).finally(forget)
+        const begin = (tell: Watching) => watch.watch(id, callerOf(request).service, tell)
+        await untilEnded(begin, timeoutMs, reply.raw, open, done.signal).finally(forget)
         await refuseIfNoLongerAllowed(request, callers)
       }
       return reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request)))
@@ -72,9 +77,9 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, caller
       const { id } = await visibleJob(holdfast, request)
       let follower: Follower | undefined
       // Before the answer begins: where too many watch already, that is a problem like any other.
-      const stop = watch.watch(id, (row) => follower?.tell(row))
+      const stop = watch.watch(id, callerOf(request).service, (row) => follower?.tell(row))
       reply.hijack()
-      const stream = new EventStream(reply.raw, securityHeaders)
+      const stream = new EventStream(reply.raw, headersOver(request.protocol))
       follower = new Follower(holdfast, id, stream, after)
       const end = () => stream.close()
       open.add(end)
@@ -89,8 +94,7 @@ export function followJobRoutes(app: FastifyInstance, holdfast: Holdfast, caller
 }
 
 function untilEnded(
-  watch: JobWatch,
-  id: string,
+  begin: (tell: Watching) => () => void,
   ms: number,
   response: ServerResponse,
   open: Set<() => void>,
@@ -110,12 +114,13 @@ function untilEnded(
     refused.addEventListener('abort', done)
     open.add(done)
     try {
-      stop = watch.watch(id, (row) => {
+      stop = begin((row) => {
         if (!row || ended.has(row.status)) done()
       })
     } catch (error) {
-      done()
+      // Before it is done: whoever is refused is not to be answered as if the time were over.
       reject(error)
+      done()
     }
   })
 }

@@ -20,7 +20,7 @@ export function sessionRoutes(app: FastifyInstance, callers: Callers): void {
     async (request, reply) => {
       // Otherwise another site could have its visitors work in a session of its own.
       refuseForeign(request, { kind: 'log in' })
-      const known = await callers.find({ kind: 'key', secret: request.body.key })
+      const known = await callers.find({ kind: 'key', secret: request.body.key }, request.ip)
       if (!known) throw new HoldfastError('unauthorized', 'the key is not the right one', { field: 'key' })
       request.known = known
       spend(request, 1)
