@@ -17,6 +17,7 @@ export interface Gate {
     | 'concurrency'
     | 'rate'
     | 'key_paused'
+    | 'key_rate'
     | 'key_stopped'
     | 'key_concurrency'
     | 'lane_drained'
@@ -110,10 +111,7 @@ function typeGates(facts: ExplainFacts): Gate[] {
     gates.push({ gate: 'concurrency', why, opens: 'the end of one of them, or a higher limit', heldBy: facts.held_by ?? [] })
   }
   if (facts.rate_count && (facts.rate_used ?? 0) >= facts.rate_count) {
-    const per = formatDuration(Number(facts.rate_per_ms))
-    gates.push(
-      timed('rate', `${type} may start ${facts.rate_count} jobs in ${per}, and that many have`, facts.rate_free_in_ms ?? 0),
-    )
+    gates.push(atRate('rate', type, facts.rate_count, facts.rate_per_ms, facts.rate_free_in_ms))
   }
   return gates
 }
@@ -126,8 +124,11 @@ function keyGates(facts: ExplainFacts): Gate[] {
     const why = `${key} was paused by ${facts.key_paused_by}${because(facts.key_paused_why)}`
     gates.push({ gate: 'key_paused', why, opens: `resuming ${key}` })
   }
-  if (positive(facts.key_rests_in_ms))
+  if (facts.key && facts.key_rate_count && (facts.key_rate_used ?? 0) >= facts.key_rate_count) {
+    gates.push(atRate('key_rate', key, facts.key_rate_count, facts.key_rate_per_ms, facts.key_rate_free_in_ms))
+  } else if (positive(facts.key_rests_in_ms)) {
     gates.push(timed('key_stopped', `${key} is at its rate or was stopped`, facts.key_rests_in_ms))
+  }
   if (facts.key && facts.key_max_running && (facts.key_running ?? 0) >= facts.key_max_running) {
     const why = `${facts.key_running} of at most ${facts.key_max_running} jobs of ${key} are running`
     gates.push({
@@ -172,6 +173,18 @@ function inLine(facts: ExplainFacts): Gate {
     opens: `its turn${expected}`,
     ...eta,
   }
+}
+
+/** Those that were admitted and have not started yet count too; until one has, nobody knows when the rate is free again. */
+function atRate(
+  gate: Gate['gate'],
+  whose: string,
+  count: number,
+  perMs: number | null | undefined,
+  freeInMs: number | null | undefined,
+): Gate {
+  const per = formatDuration(Number(perMs))
+  return timed(gate, `${whose} may start ${count} jobs in ${per}, and that many have or are about to`, freeInMs ?? Number(perMs))
 }
 
 function timed(gate: Gate['gate'], why: string, inMs: number | string): Gate {

@@ -180,6 +180,10 @@ export interface ExplainFacts {
   rate_per_ms?: number | null
   rate_used?: number
   rate_free_in_ms?: number | null
+  key_rate_count?: number | null
+  key_rate_per_ms?: number | null
+  key_rate_used?: number
+  key_rate_free_in_ms?: number | null
   key_paused_by?: string | null
   key_paused_why?: string | null
   key_rests_in_ms?: number | null

@@ -83,9 +83,18 @@ begin
       'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
          select job_id from holdfast.held where type_id = v_type.id limit 5) as h),
       'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
-      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
+      -- As admission counts: what has started, and what was admitted and is about to.
+      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
+        + (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.lease_id is null),
       'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
          where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)) + holdfast.rate_window(v_gate.rate_per) - v_now) * 1000,
+      'key_rate_count', v_gate.key_rate_count, 'key_rate_per_ms', extract(epoch from v_gate.key_rate_per) * 1000,
+      'key_rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.concurrency_key = v_key_name
+           and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
+        + (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.concurrency_key = v_key_name and h.lease_id is null),
+      'key_rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
+         where s.type_id = v_type.id and s.concurrency_key = v_key_name and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
+         + holdfast.rate_window(v_gate.key_rate_per) - v_now) * 1000,
       'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
       'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
       'key_max_running', v_gate.key_max_running,
