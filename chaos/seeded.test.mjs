@@ -23,6 +23,8 @@ test('options that nobody knows are refused, and a seed is always there', () => 
     seed: 5,
     only: 'sweep/claim',
   })
+  expect(readOptions(['fuzz', '--seed', '7', '--path', '0:1'])).toMatchObject({ only: 'fuzz/', seed: 7, path: '0:1' })
+  expect(() => readOptions(['--path', '0:1'])).toThrow('--path is for a sequence of the fuzz')
   expect(readOptions([]).seed).toBeGreaterThanOrEqual(0)
   expect(() => readOptions(['--lang'])).toThrow('unknown option --lang')
   expect(() => readOptions(['--seed', 'x'])).toThrow('whole number')

@@ -21,7 +21,7 @@ export class World {
   books = new Books()
   adminKey = 'k'.repeat(40)
   /** What people behind HTTP have claimed and not settled. */
-  remote = { worker: undefined, jobs: [] }
+  remote = { registering: undefined, gone: new Set(), jobs: [] }
   #released = new AbortController()
   #harmedAt = Number.NEGATIVE_INFINITY
   #closing = []

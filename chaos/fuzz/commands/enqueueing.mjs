@@ -56,13 +56,13 @@ async function enqueueMany(world, requests, more) {
   return done?.value
 }
 
-const stays = ['40001', '40P01']
+/** A producer whose own transactions are repeatable read may be told to try again; that is its choice. */
+const mayConflict = ({ isolation }) => (isolation === 'read committed' ? [] : ['40001', '40P01'])
 
 /** In a transaction of the producer's own, which takes its time and is committed or rolled back. */
 async function inTransaction(world, requests, { commit, holdMs }) {
   const client = await world.connection()
-  // A producer whose transactions are repeatable read may be told to try again; that is its own choice.
-  const tolerate = world.isolation === 'read committed' ? [] : stays
+  const tolerate = mayConflict(world)
   try {
     await client.query('begin')
     const done = await world.act('enqueueMany in a transaction', () => world.holdfast.enqueueMany(requests, { tx: client }), {
@@ -95,7 +95,7 @@ async function bySql(world, { type: name, payload, priority, delay, concurrencyK
   }
   const ask = () =>
     world.sql('select id::text, status from holdfast.enqueue($1, $2, $3)', [name, payload, JSON.stringify(options)])
-  const done = await world.act('holdfast.enqueue', ask, { tolerate: ['HF409'] })
+  const done = await world.act('holdfast.enqueue', ask, { tolerate: ['HF409', ...mayConflict(world)] })
   if (done) acknowledge(world, [{ payload }], done.value)
 }
 

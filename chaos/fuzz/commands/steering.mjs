@@ -39,6 +39,11 @@ async function setLane(world, { lane: name, ...given }) {
   await world.change(`setLane ${name}`, settings, () => world.holdfast.flow.setLane(name, fields, { ...who, unsafe: true }))
 }
 
+/** A limit that comes and goes, as where the workers of a rolling deploy do not agree on it. */
+async function flapLane(world, { lane: name, slots, times }) {
+  for (let time = 0; time < times; time++) await setLane(world, { lane: name, slots: time % 2 === 0 ? slots : null })
+}
+
 /** Whether a breaker is held open after each action; undefined: it stays as it is. */
 const holds = { open: undefined, close: false, hold_open: true, hold_closed: false, release: false }
 
@@ -109,6 +114,7 @@ export function laneChanges({ types, lanes }) {
       },
       setLane,
     ),
+    operation('flapLane', 3, { lane, slots: fc.integer({ min: 4, max: 8 }), times: fc.integer({ min: 2, max: 8 }) }, flapLane),
     operation('moveType', 2, { type, lane }, (world, { type: name, lane: to }) =>
       world.change(`moveType ${name} ${to}`, { [`lane ${name}`]: to }, () => world.holdfast.flow.moveType(name, to, who)),
     ),

@@ -66,8 +66,12 @@ async function ask(world, path, body) {
 }
 
 async function register(world) {
-  world.remote.worker ??= (await ask(world, 'register', { name: 'afar', types: typeNames }))?.worker
-  return world.remote.worker
+  const { remote: afar } = world
+  // Two who ask at once are one worker.
+  afar.registering ??= ask(world, 'register', { name: 'afar', types: typeNames }).then((answer) => answer?.worker)
+  const worker = await afar.registering
+  if (!worker) afar.registering = undefined
+  return worker
 }
 
 async function claim(world, { limit }) {
@@ -77,8 +81,15 @@ async function claim(world, { limit }) {
   for (const { id: job, lease: fence, attempt, type, payload } of jobs) {
     const execution = { job, attempt, fence, pid: process.pid, worker: 'afar', type, key: payload.key }
     world.books.note({ kind: 'start', ...execution })
-    world.remote.jobs.push(execution)
+    // It may have signed off before it heard of them.
+    if (world.remote.gone.has(worker)) giveUp(world, execution)
+    else world.remote.jobs.push({ token: worker, ...execution })
   }
+}
+
+/** What is given back unheard was never begun, as far as history knows. */
+function giveUp(world, { token: _, ...execution }) {
+  world.books.note({ kind: 'threw', ...execution, unheard: true })
 }
 
 const results = {
@@ -91,30 +102,40 @@ const results = {
 }
 
 async function settle(world, { how, count }) {
-  const ended = world.remote.jobs.splice(0, count)
-  if (ended.length === 0 || !world.remote.worker) return
-  for (const execution of ended) {
+  const worker = await world.remote.registering
+  const ended = world.remote.jobs.filter(({ token }) => token === worker).slice(0, count)
+  if (ended.length === 0) return
+  world.remote.jobs = world.remote.jobs.filter((execution) => !ended.includes(execution))
+  for (const { token: _, ...execution } of ended) {
     world.books.note({ kind: how === 'complete' ? 'finish' : 'threw', ...execution })
     if (how === 'fail' || how === 'fatal') world.books.mayEnd(execution.job, 'dead')
   }
-  const answers = ended.map(({ job, fence: lease }) => ({ job, lease, ...results[how] }))
-  await ask(world, 'settle', { worker: world.remote.worker, results: answers })
+  const told = ended.map(({ job, fence: lease }) => ({ job, lease, ...results[how] }))
+  const answer = await ask(world, 'settle', { worker, results: told })
+  const settled = new Set(answer?.results.filter((result) => result.settled).map(({ job }) => job))
+  for (const execution of ended) if (!settled.has(execution.job)) giveUp(world, execution)
+}
+
+async function beat(world) {
+  const worker = await world.remote.registering
+  const leases = [...new Set(world.remote.jobs.map(({ fence }) => fence))]
+  if (worker && leases.length > 0) await ask(world, 'heartbeat', { worker, leases, lease: '3s' })
+}
+
+async function signOff(world) {
+  const worker = await world.remote.registering
+  if (!worker) return
+  const { remote: afar } = world
+  afar.gone.add(worker)
+  afar.registering = undefined
+  for (const execution of afar.jobs) giveUp(world, execution)
+  afar.jobs = []
+  await ask(world, 'sign-off', { worker })
 }
 
 export const remote = () => [
   operation('remoteClaim', 2, { limit: fc.integer({ min: 1, max: 5 }) }, claim),
   operation('remoteSettle', 3, { how: fc.constantFrom(...Object.keys(results)), count: fc.integer({ min: 1, max: 5 }) }, settle),
-  operation('remoteBeat', 1, {}, async (world) => {
-    const leases = [...new Set(world.remote.jobs.map(({ fence }) => fence))]
-    if (world.remote.worker && leases.length > 0)
-      await ask(world, 'heartbeat', { worker: world.remote.worker, leases, lease: '3s' })
-  }),
-  operation('remoteSignOff', 1, {}, async (world) => {
-    const { worker } = world.remote
-    if (!worker) return
-    // What is given back unheard was never begun, as far as history knows.
-    for (const execution of world.remote.jobs.splice(0)) world.books.note({ kind: 'threw', ...execution, unheard: true })
-    world.remote.worker = undefined
-    await ask(world, 'sign-off', { worker })
-  }),
+  operation('remoteBeat', 1, {}, beat),
+  operation('remoteSignOff', 1, {}, signOff),
 ]
