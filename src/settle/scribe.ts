@@ -25,6 +25,8 @@ export class Scribe {
   readonly #onTrouble: (error: unknown) => void
   readonly #lines = new WeakMap<ClaimedJob, number>()
   #waiting: Said[] = []
+  /** What a write has on its way; apart from what waits, because that loses its oldest lines when there are too many. */
+  #underWay: Said[] = []
   #dropped = 0
   #writing: Promise<void> | undefined
   #sending: Promise<void> | undefined
@@ -40,7 +42,7 @@ export class Scribe {
     const [fraction, note] = saying.kind === 'progress' ? [saying.fraction, saying.note] : [null, null]
     const [line, level] = saying.kind === 'line' ? [saying.line, saying.level] : [null, null]
     this.#waiting.push({ jobId: job.id, attempt: job.attempt, fraction, note, line, level, saidAtMs: monotonicMs() })
-    if (this.#waiting.length > mostKept) {
+    if (this.#kept > mostKept) {
       this.#waiting.shift()
       this.#dropped += 1
     }
@@ -49,9 +51,10 @@ export class Scribe {
 
   /** Resolves when what these jobs have said is written, or cannot be for now; undefined: they have said nothing. */
   flush(ended: readonly { job: ClaimedJob }[]): Promise<void> | undefined {
-    if (this.#waiting.length === 0) return undefined
+    if (this.#kept === 0) return undefined
     const ids = new Set(ended.map(({ job }) => job.id))
-    if (!this.#waiting.some(({ jobId }) => ids.has(jobId))) return undefined
+    const isOfThem = ({ jobId }: Said) => ids.has(jobId)
+    if (!this.#underWay.some(isOfThem) && !this.#waiting.some(isOfThem)) return undefined
     const waited = new AbortController()
     // What fails here is tried again, and told, by the one who writes from time to time.
     const written = this.#writeAll().catch(() => {})
@@ -62,6 +65,10 @@ export class Scribe {
   async stop(withinMs: number): Promise<void> {
     this.#stopped = true
     await Promise.race([this.#writing ?? this.#writeAll(), sleep(withinMs, { unref: true })])
+  }
+
+  get #kept(): number {
+    return this.#underWay.length + this.#waiting.length
   }
 
   #mayLog(job: ClaimedJob, saying: Saying & { kind: 'line' }): boolean {
@@ -84,7 +91,7 @@ export class Scribe {
         await sleep(pause, { unref: true })
         pause = Math.min(pause * 2, pauseMs.most)
       }
-    } while (this.#waiting.length > 0)
+    } while (this.#kept > 0)
     this.#writing = undefined
   }
 
@@ -98,10 +105,17 @@ export class Scribe {
 
   async #send(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, mostAtOnce)
+      const batch = this.#waiting.splice(0, mostAtOnce)
+      this.#underWay = batch
       const now = monotonicMs()
-      await this.#store.note(batch.map(({ saidAtMs, ...said }) => ({ ...said, agoMs: now - saidAtMs })))
-      this.#waiting.splice(0, batch.length)
+      try {
+        await this.#store.note(batch.map(({ saidAtMs, ...said }) => ({ ...said, agoMs: now - saidAtMs })))
+      } catch (error) {
+        this.#waiting.unshift(...batch)
+        throw error
+      } finally {
+        this.#underWay = []
+      }
       this.#tellDropped(batch.at(-1) as Said)
     }
   }
