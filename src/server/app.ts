@@ -8,7 +8,7 @@ import { readBodiesExactly } from './body.js'
 import { Callers } from './callers.js'
 import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
-import { answerFrameworkError, answerProblems, answerUnparsed } from './problem.js'
+import { answerFrameworkError, answerProblems, answerUnparsed, refuseWithoutHost } from './problem.js'
 import { Reading, type ReadingOptions } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
@@ -58,7 +58,9 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   const certificates = new ClientCertificates(options.tls)
   const reading = new Reading(holdfast, options.reading)
   const app = fastify({
-    ...(options.tls ? { https: httpsOptions(options.tls) } : {}),
+    ...(options.tls
+      ? { https: { ...httpsOptions(options.tls), requireHostHeader: false } }
+      : { http: { requireHostHeader: false } }),
     bodyLimit,
     requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: longestParameter },
@@ -66,6 +68,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
     clientErrorHandler: answerUnparsed,
   }) as FastifyInstance
   if (!options.tls && !options.allowInsecure) refuseOpenNetwork(app)
+  app.addHook('onRequest', async (request) => refuseWithoutHost(request))
   app.addHook('onSend', async (request, reply) => void reply.headers(headersOver(request.protocol)))
   // The line break is for people who ask with curl: without it their prompt stands behind the answer.
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)

@@ -64,6 +64,12 @@ export function answerUnparsed(error: Error & { code?: string }, socket: Socket)
   socket.destroySoon()
 }
 
+/** HTTP/1.1 demands a Host. Node would say so too, but with an empty answer that no program can read. */
+export function refuseWithoutHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return
+  throw new HoldfastError('invalid_request', 'the header Host is missing, without which there is no HTTP/1.1 request')
+}
+
 /** Who has shown no key is not told where the database is and what is wrong with it. */
 function withoutReason(error: HoldfastError): HoldfastError {
   if (!['database_unavailable', 'schema_outdated', 'permission_denied'].includes(error.code)) return error

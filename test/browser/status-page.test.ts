@@ -8,6 +8,7 @@ import { defineType, FatalError } from 'holdfast'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { contrasts } from '../support/contrasts.js'
 import { describeWhenInstalled } from '../support/programs.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
@@ -132,12 +133,30 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
     await shows('#connection', 'Live')
     expect(await page.isVisible('#ask')).toBe(false)
     expect(await page.inputValue('#key')).toBe('')
-    // A new key in the address of an open page is taken as well.
-    await page.evaluate(() => location.assign('#key=hf_a-key-from-an-older-start'))
-    await vi.waitFor(async () => expect(await page.isVisible('#ask')).toBe(true), patient)
-    expect(page.url()).toBe(`${serving.address}/`)
     expect(alarms).toEqual([])
   })
+
+  test.each(['an open page', 'a new tab'])(
+    'a link with a key in %s replaces a live session only where that is wanted',
+    async (where) => {
+      await page.goto(`${serving.address}/#key=${adminKey}`)
+      await shows('#connection', 'Live')
+      if (where === 'a new tab') page = await page.context().newPage()
+      const { key } = await serving.holdfast.access.createKey({ service: 'mallory', roles: ['viewer'] }, { by: 'ada' })
+      const who = () => page.evaluate(async () => (await (await fetch('/session')).json()).service)
+      for (const [button, service] of [
+        ['#keep', 'admin'],
+        ['#change', 'mallory'],
+      ] as const) {
+        await page.goto(`${serving.address}/#key=${key}`)
+        await shows('#now', 'admin')
+        expect([page.url(), await who()]).toEqual([`${serving.address}/`, 'admin'])
+        await page.click(button)
+        await vi.waitFor(async () => expect(await who()).toBe(service), patient)
+        expect(await page.isVisible('#replace')).toBe(false)
+      }
+    },
+  )
 
   test('is left by logging out, in every tab, and asks a key that may not see it for another', async () => {
     await page.goto(`${serving.address}/#key=${adminKey}`)
@@ -260,28 +279,3 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
     rmSync(folder, { recursive: true })
   })
 })
-
-/** In the page: texts whose colour is closer to that of their ground than 4.5 to 1, the least that is agreed to be legible. */
-function contrasts(): string[] {
-  const channels = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number)
-  const light = (colour: string) => {
-    const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
-      const part = value / 255
-      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-    })
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-  }
-  const ground = (element: Element | null): string => {
-    const colour = element ? getComputedStyle(element).backgroundColor : 'rgb(255, 255, 255)'
-    return channels(colour)[3] === 0 ? ground(element?.parentElement ?? null) : colour
-  }
-  const weak: string[] = []
-  for (const element of document.querySelectorAll('body *')) {
-    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim())
-    if (!own || !element.checkVisibility()) continue
-    const [a, b] = [light(getComputedStyle(element).color), light(ground(element))]
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
-    if (ratio < 4.5) weak.push(`${element.tagName} ${element.textContent?.slice(0, 30)} ${ratio.toFixed(1)}`)
-  }
-  return weak
-}

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { type RequestOptions, request } from 'node:https'
+import { connect } from 'node:tls'
 import { createServer } from 'holdfast/server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Authority, type Pair } from '../support/certificates.js'
@@ -15,6 +16,7 @@ interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers is what the test looks at
   body: any
   cookie: string | undefined
+  hsts: string | undefined
 }
 
 describeWhenInstalled('openssl', 'a server with TLS', (openssl) => {
@@ -59,7 +61,9 @@ describeWhenInstalled('openssl', 'a server with TLS', (openssl) => {
           })
           response.on('end', () => {
             const cookie = response.headers['set-cookie']?.[0]
-            resolve({ status: response.statusCode as number, body: text === '' ? undefined : JSON.parse(text), cookie })
+            const hsts = response.headers['strict-transport-security']
+            const status = response.statusCode as number
+            resolve({ status, body: text === '' ? undefined : JSON.parse(text), cookie, hsts })
           })
         },
       )
@@ -77,6 +81,19 @@ describeWhenInstalled('openssl', 'a server with TLS', (openssl) => {
     expect(cookie).toMatch(/^__Host-holdfast-\d+=.*; HttpOnly; SameSite=Strict; Secure$/)
     const sent = (cookie as string).split(';')[0] as string
     expect((await ask('/status', undefined, { headers: { cookie: sent } })).status).toBe(200)
+  })
+
+  test('every answer tells browsers to come only over TLS, also what is refused, unparsed, or no request at all', async () => {
+    const aYear = 'max-age=31536000'
+    for (const path of ['/healthz', '/status', '/nowhere', '/jobs/%ff']) expect((await ask(path)).hsts, path).toBe(aYear)
+    const { hostname: host, port } = new URL(serving.address)
+    const nonsense = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ host, port: Number(port), ca: authority.cert })
+      socket.on('error', reject)
+      socket.on('data', (data) => resolve(String(data)))
+      socket.on('secureConnect', () => socket.write('nonsense\r\n\r\n'))
+    })
+    expect(nonsense).toContain(`strict-transport-security: ${aYear}`)
   })
 
   test('a certificate stands for the service it was registered for, with its roles, until that is revoked', async () => {
@@ -214,6 +231,10 @@ describe('a server without TLS', () => {
     const server = createServer(serving.holdfast, { adminKey, logger: quiet })
     onTestFinished(() => server.close())
     expect(await server.listen({ ...where, port: 0 })).toMatch(/^http:/)
+  })
+
+  test('tells no browser to come over TLS', async () => {
+    expect((await fetch(`${serving.address}/healthz`)).headers.get('strict-transport-security')).toBeNull()
   })
 
   test('listens on every address where that is said to be meant', async () => {

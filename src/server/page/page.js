@@ -25,6 +25,9 @@ find('ask').addEventListener('submit', (event) => {
   entering = enter(value)
 })
 find('leave').addEventListener('click', leave)
+find('keep').addEventListener('click', () => {
+  find('replace').hidden = true
+})
 run()
 
 async function run() {
@@ -60,11 +63,20 @@ async function takeKeyFromAddress() {
   const key = new URLSearchParams(location.hash.slice(1)).get('key')
   if (!key) return
   history.replaceState(null, '', location.pathname)
-  await enter(key)
+  const now = await fetch('/session', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) }).catch(() => undefined)
+  if (now?.status === 401) return enter(key)
+  // Anybody can make a link. Whoever follows it is not to work as somebody else without having been asked.
+  setText(find('now'), now?.ok ? (await now.json()).service : 'somebody the server cannot name just now')
+  find('change').onclick = () => {
+    entering = enter(key)
+  }
+  find('replace').hidden = false
+  find('keep').focus()
 }
 
 /** The key is exchanged for a session and kept nowhere: the session is in a cookie that no script can read. */
 async function enter(key) {
+  find('replace').hidden = true
   try {
     const response = await fetch('/session', {
       method: 'POST',
