@@ -6,6 +6,7 @@ import type { Worker } from '../worker/worker.js'
 import { authorize } from './auth.js'
 import { readBodiesExactly } from './body.js'
 import { Callers } from './callers.js'
+import { closeInTime } from './closing.js'
 import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems, answerUnparsed, refuseWithoutHost } from './problem.js'
@@ -68,6 +69,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
     clientErrorHandler: answerUnparsed,
   }) as FastifyInstance
   if (!options.tls && !options.allowInsecure) refuseOpenNetwork(app)
+  const closing = closeInTime(app)
   app.addHook('onRequest', async (request) => refuseWithoutHost(request))
   app.addHook('onSend', async (request, reply) => void reply.headers(headersOver(request.protocol)))
   // The line break is for people who ask with curl: without it their prompt stands behind the answer.
@@ -84,7 +86,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   healthRoutes(app, holdfast, options.worker)
   jobRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
-  followJobRoutes(app, reading, callers)
+  followJobRoutes(app, reading, callers, closing)
   // One question for all who ask at once, and one that counts anew: neither is dear, and the second writes.
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)

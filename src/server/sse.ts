@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 
 const heartbeatMs = 15_000
+/** How long a reader has for what it has not read at the end. */
+const readWithinMs = 10_000
 /** Who does not read is cut off before it fills our memory; it comes back with the last id it saw. */
 const mostUnread = 1_000_000
 
@@ -14,17 +16,19 @@ export class EventStream {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
+      // Nothing comes after a stream, and a connection kept for it would keep the server from closing.
+      connection: 'close',
       'x-accel-buffering': 'no',
     })
     response.write('retry: 1000\n\n')
-    const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs)
+    const heartbeat = setInterval(() => this.closed || response.write(': still here\n\n'), heartbeatMs)
     heartbeat.unref()
     this.whenClosed(() => clearInterval(heartbeat))
   }
 
   /** Data is JSON, which has no line breaks. */
   send(event: string, data: string, id?: string): void {
-    if (this.#response.writableEnded || this.#response.destroyed) return
+    if (this.closed) return
     this.#response.write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
     if (this.#response.writableLength > mostUnread) this.#response.destroy()
   }
@@ -36,7 +40,16 @@ export class EventStream {
   }
 
   close(): void {
+    if (this.closed) return
     this.#response.end()
+    const cutOff = setTimeout(() => this.#response.destroy(), readWithinMs)
+    cutOff.unref()
+    this.whenClosed(() => clearTimeout(cutOff))
+  }
+
+  /** Whatever else is said, nobody hears it. */
+  get closed(): boolean {
+    return this.#response.writableEnded || this.#response.destroyed
   }
 
   /** At once where the reader has gone before the first word. */

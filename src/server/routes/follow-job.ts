@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { sleep } from '../../clock.js'
@@ -30,13 +31,15 @@ const lastWordsMs = 2_000
 const ended = new Set(['completed', 'cancelled', 'dead', 'discarded'])
 
 /** For those who wait for a job, or want to see it run. */
-export function followJobRoutes(app: FastifyInstance, { reader: holdfast, watches }: Reading, callers: Callers): void {
+export function followJobRoutes(
+  app: FastifyInstance,
+  { reader: holdfast, watches }: Reading,
+  callers: Callers,
+  closing: AbortSignal,
+): void {
   const watch = new JobWatch(holdfast.store.inspect, watches)
-  /** How to end what is open. A server that closes waits for its answers; these would never end. */
-  const open = new Set<() => void>()
-  app.addHook('preClose', async () => {
-    for (const end of open) end()
-  })
+  // A server that closes waits for its answers; these would never end.
+  setMaxListeners(0, closing)
 
   app.get<OneJob & { Querystring: { timeout?: string } }>(
     '/jobs/:id/wait',
@@ -59,7 +62,7 @@ export function followJobRoutes(app: FastifyInstance, { reader: holdfast, watche
         const done = new AbortController()
         const forget = whileAllowed(request, callers, () => done.abort())
         const begin = (tell: Watching) => watch.watch(id, callerOf(request).service, tell)
-        await untilEnded(begin, timeoutMs, reply.raw, open, done.signal).finally(forget)
+        await untilEnded(begin, timeoutMs, reply.raw, [closing, done.signal]).finally(forget)
         await refuseIfNoLongerAllowed(request, callers)
       }
       return reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request)))
@@ -82,13 +85,15 @@ export function followJobRoutes(app: FastifyInstance, { reader: holdfast, watche
       const stream = new EventStream(reply.raw, headersOver(request.protocol))
       follower = new Follower(holdfast, id, stream, after)
       const end = () => stream.close()
-      open.add(end)
+      closing.addEventListener('abort', end)
       const forget = whileAllowed(request, callers, () => stream.end({ code: 'unauthorized' }))
       stream.whenClosed(() => {
         stop()
         forget()
-        open.delete(end)
+        closing.removeEventListener('abort', end)
       })
+      // It may have begun to close while the job was looked up.
+      if (closing.aborted) end()
     },
   )
 }
@@ -97,8 +102,7 @@ function untilEnded(
   begin: (tell: Watching) => () => void,
   ms: number,
   response: ServerResponse,
-  open: Set<() => void>,
-  refused: AbortSignal,
+  enough: readonly AbortSignal[],
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(done, ms)
@@ -106,13 +110,14 @@ function untilEnded(
     function done(): void {
       clearTimeout(timer)
       response.off('close', done)
-      open.delete(done)
+      for (const signal of enough) signal.removeEventListener('abort', done)
       stop()
       resolve()
     }
     response.on('close', done)
-    refused.addEventListener('abort', done)
-    open.add(done)
+    for (const signal of enough) signal.addEventListener('abort', done)
+    // It may have begun to close while the job was looked up.
+    if (enough.some(({ aborted }) => aborted)) return done()
     try {
       stop = begin((row) => {
         if (!row || ended.has(row.status)) done()
@@ -174,7 +179,7 @@ class Follower {
   }
 
   async #sendLines(upTo: string): Promise<void> {
-    while (BigInt(this.#line) < BigInt(upTo)) {
+    while (BigInt(this.#line) < BigInt(upTo) && !this.#stream.closed) {
       const lines = await this.#holdfast.log(this.#id, { after: this.#line })
       for (const { id, ...line } of lines) this.#stream.send('log', JSON.stringify(line), id)
       const last = lines.at(-1)

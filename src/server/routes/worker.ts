@@ -95,8 +95,6 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       const forget = whileAllowed(request, callers, () => gone.abort())
       const ask = { ...asked, types: [...types.keys()], limit: body.limit ?? 1, gone: gone.signal }
       const rows = await claims.claim(worker, ask).finally(forget)
-      // A connection kept open would keep the server from closing.
-      if (claims.closing) reply.header('connection', 'close')
       try {
         if (asked.waitMs > 0) await refuseIfNoLongerAllowed(request, callers)
       } catch (error) {
