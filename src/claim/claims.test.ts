@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { Claims } from './claims.js'
 import type { LaneReader } from './lane-reader.js'
@@ -6,26 +7,41 @@ import type { Lane, Lanes } from './lanes.js'
 
 const never = new AbortController().signal
 
+type Answer = () => Promise<ClaimedRow[]>
+
 /** A lane whose claims go as told, and what each of them asked for. */
-function claimsThat(answers: (() => Promise<ClaimedRow[]>)[]) {
+function laneThat(id: number, answers: Answer[]) {
   const asked: number[] = []
   const reader = {
-    lane: 1,
+    lane: id,
     claim(_worker: number, { limit }: { limit: number }) {
       asked.push(limit)
       return (answers.shift() ?? (() => Promise.resolve([])))()
     },
   } as unknown as LaneReader
-  const group = { types: [1], atOnce: 100, room: () => 100, startable: () => 100 }
+  const group = { types: [id], atOnce: 100, room: () => 100, startable: () => 100 }
   const lane: Lane = { reader, group, leaseMs: 60_000, pollMs: 2_000, slots: 100 }
-  const lanes = { enabled: [lane] } as unknown as Lanes
-  const claims = new Claims(1, lanes, { room: () => 100, claimed: async () => {} })
-  return { claims, asked }
+  return { lane, asked }
 }
+
+function claimsOf(...enabled: Lane[]) {
+  const troubles: string[] = []
+  const claimed: number[] = []
+  const claims = new Claims(1, { enabled } as unknown as Lanes, {
+    room: () => 100,
+    claimed: async (_, lane) => void claimed.push(lane.reader.lane),
+    trouble: (error) => void troubles.push((error as Error).message),
+  })
+  return { claims, troubles, claimed }
+}
+
+const refused = () => Promise.reject(Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' }))
+const one = () => Promise.resolve([{} as ClaimedRow])
 
 test('after a claim whose answer never came one job is asked for, and after an answer as many as there is room for', async () => {
   const lost = () => Promise.reject(new Error('Query read timeout'))
-  const { claims, asked } = claimsThat([lost, lost])
+  const { lane, asked } = laneThat(1, [lost, lost])
+  const { claims } = claimsOf(lane)
   await expect(claims.round(0, never)).rejects.toThrow('Query read timeout')
   expect(claims.unheard).toBe(true)
   claims.heard()
@@ -35,9 +51,33 @@ test('after a claim whose answer never came one job is asked for, and after an a
   expect(asked).toEqual([100, 1, 1, 100])
 })
 
-test('a claim that the database refused has claimed nothing: there is nothing to hand back', async () => {
-  const refused = () => Promise.reject(Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' }))
-  const { claims } = claimsThat([refused])
-  await expect(claims.round(0, never)).rejects.toThrow('lock timeout')
+test('a claim that the database refused has claimed nothing: there is nothing to hand back, and it is said', async () => {
+  const { claims, troubles } = claimsOf(laneThat(1, [refused]).lane)
+  await claims.round(0, never)
   expect(claims.unheard).toBe(false)
+  expect(claims.refused).toBe(true)
+  expect(troubles).toEqual(['canceling statement due to lock timeout'])
+})
+
+test('where the claims of one lane are refused, those of the others go on in the same round, and that lane rests', async () => {
+  const bad = laneThat(1, [refused])
+  const { claims, claimed, troubles } = claimsOf(bad.lane, laneThat(2, [one, one]).lane)
+  expect(await claims.round(0, never)).toMatchObject({ claimed: 1 })
+  expect(claims.askAgainInMs).toBeLessThan(200)
+  await claims.round(0, never)
+  expect(claimed).toEqual([2, 2])
+  expect(troubles).toHaveLength(1)
+  expect(bad.asked).toHaveLength(1)
+})
+
+test('a lane that was refused is asked again after its rest, and one answer ends the trouble', async () => {
+  const { lane, asked } = laneThat(1, [refused])
+  const { claims } = claimsOf(lane)
+  await claims.round(0, never)
+  while (asked.length < 2) {
+    await sleep(claims.askAgainInMs)
+    await claims.round(0, never)
+  }
+  expect(claims.refused).toBe(false)
+  expect(claims.askAgainInMs).toBe(Number.POSITIVE_INFINITY)
 })

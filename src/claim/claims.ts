@@ -3,12 +3,14 @@ import { monotonicMs } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Lane, Lanes } from './lanes.js'
+import { Refusals } from './refusals.js'
 
 export interface ClaimsEvents {
   /** How many jobs can be taken now from one lane. */
   room(lane: Lane): number
   /** The next one is waited for when these jobs are where they run. */
   claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
+  trouble(error: unknown): void
 }
 
 const mostPerClaim = 500
@@ -43,6 +45,7 @@ export class Claims {
   /** One after a claim whose answer never came: where answers are lost, so would be the jobs of the next one. */
   #most = mostPerClaim
   #wantsRoom = false
+  readonly #refusals = new Refusals()
 
   constructor(worker: number, lanes: Lanes, events: ClaimsEvents) {
     this.#worker = worker
@@ -65,13 +68,24 @@ export class Claims {
     return this.#wantsRoom
   }
 
+  /** Whether the database refuses the claims of any lane. */
+  get refused(): boolean {
+    return this.#lanes.enabled.some(({ reader }) => this.#refusals.has(reader))
+  }
+
+  /** How soon a lane that was refused may be asked again; infinity where none was. */
+  get askAgainInMs(): number {
+    return Math.min(...this.#lanes.enabled.map(({ reader }) => this.#refusals.againInMs(reader)))
+  }
+
   get hasRoom(): boolean {
     return this.#lanes.enabled.some((lane) => this.#events.room(lane) > 0)
   }
 
   /**
    * Asks every lane, a different one first each time, and all of them again as long as one of them gives as many as it was
-   * asked for; not longer than that time. A lane without room is passed over.
+   * asked for; not longer than that time. A lane without room is passed over, and so is for a while one whose claim the database
+   * refused: what is wrong with one lane must not keep the others from running.
    */
   async round(forMs: number, stop: AbortSignal): Promise<{ claimed: number; more: boolean }> {
     const until = monotonicMs() + forMs
@@ -98,7 +112,11 @@ export class Claims {
     try {
       for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
         const { lane, enough } = asked
-        const rows = await asked.rows
+        const rows = await this.#answered(asked)
+        if (!rows) {
+          left -= 1
+          continue
+        }
         this.#most = mostPerClaim
         claimed += rows.length
         more = rows.length >= enough
@@ -110,7 +128,6 @@ export class Claims {
         if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
       }
     } catch (error) {
-      // What the database refused it has not done; only what it left unanswered it may have done.
       if (isConnectionTrouble(error)) {
         this.#unheard = true
         this.#most = 1
@@ -120,6 +137,20 @@ export class Claims {
     }
     this.#wantsRoom ||= more
     return { claimed, more: more || left > 0 }
+  }
+
+  /** Nothing where the database refused it. What it refused it has not done; only what it left unanswered it may have done. */
+  async #answered({ lane, rows }: Asked): Promise<readonly ClaimedRow[] | undefined> {
+    try {
+      const answer = await rows
+      this.#refusals.delete(lane.reader)
+      return answer
+    } catch (error) {
+      if (isConnectionTrouble(error)) throw error
+      this.#refusals.add(lane.reader)
+      this.#events.trouble(error)
+      return undefined
+    }
   }
 
   /** After a failure: what the other claims hold is known then, and only what nobody heard of is handed back. */
@@ -132,6 +163,7 @@ export class Claims {
 
   /** Nothing where there is no room, counting what is expected already. */
   #ask(lane: Lane, expected: readonly Expected[]): Asked | undefined {
+    if (this.#refusals.rests(lane.reader)) return undefined
     const shared = expected.filter((other) => other.lane.group === lane.group || other.lane.reader.lane === lane.reader.lane)
     const room = this.#events.room(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
     if (room < (expected.length > 0 ? leastAhead : 1)) {

@@ -25,7 +25,6 @@ export interface ClaimLoopEvents extends ClaimsEvents {
   asking(): void
   /** Everything that was asked was answered. */
   answered(): void
-  trouble(error: unknown): void
   /** What is due is about to be done. */
   dutiesAsked(): void
   /** It was done, and these duties had something to do. */
@@ -128,7 +127,7 @@ export class ClaimLoop {
       try {
         this.#events.asking()
         const restMs = await this.#round()
-        this.#events.answered()
+        if (!this.#claims.refused) this.#events.answered()
         pause = pauseMs.first
         if (restMs > 0 && (await this.wake.wait(restMs))) this.#lookAt = 0
       } catch (error) {
@@ -160,7 +159,7 @@ export class ClaimLoop {
         this.#lostInARow = 0
       }
       await this.#doze.review()
-      const lookAgainInMs = noneFree ? Number.POSITIVE_INFINITY : this.#lanes.lookAgainInMs
+      const lookAgainInMs = noneFree ? Number.POSITIVE_INFINITY : Math.min(this.#lanes.lookAgainInMs, this.#claims.askAgainInMs)
       // Awake, whatever came meanwhile is found by looking; asleep, somebody calls for it.
       const atOnce = this.#doze.asleep && this.#events.listening() ? more : claimed > 0
       const restMs = await this.#untilNextLook(atOnce, lookAgainInMs)

@@ -107,3 +107,25 @@ test('where nothing can be promoted at all, jobs that are free run nevertheless,
   await queue.sql('alter function holdfast.promote_due_gone rename to promote_due')
   await eventually(() => worker.health().status === 'ok')
 }, 60_000)
+
+test('where the claims of one lane are refused, the other lanes run on, and the worker says what fails', async () => {
+  const queue = await makeQueue()
+  const damaged = defineType({ type: 'damaged', lane: 'maintenance', run() {} })
+  await queue.holdfast.types.ensure([plain, damaged])
+  const [{ id: lane }] = (await queue.sql(`select id from holdfast.lanes where name = 'maintenance'`)) as [{ id: number }]
+  await queue.sql(`
+    create function public.refuse() returns trigger language plpgsql as $$ begin raise 'this row is damaged'; end $$;
+    create trigger refuse before update on holdfast.queue for each row when (new.lane_id = ${lane}) execute function public.refuse()`)
+  await queue.holdfast.enqueue(damaged, {})
+  const worker = await startHere(queue, [plain, damaged])
+  const { failed } = listen(worker)
+  await eventually(() => failed.some(({ duty, error }) => duty === 'claim' && error.includes('this row is damaged')))
+  for (let jobs = 1; jobs <= 20; jobs++) {
+    await queue.holdfast.enqueue(plain, {})
+    await eventually(async () => (await completed(queue, 'plain')) === jobs)
+  }
+  expect(failed.filter(({ duty }) => duty === 'claim')).toHaveLength(1)
+  expect(await completed(queue, 'damaged')).toBe(0)
+  await queue.sql('drop trigger refuse on holdfast.queue')
+  await eventually(async () => (await completed(queue, 'damaged')) === 1)
+}, 60_000)
