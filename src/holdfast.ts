@@ -21,7 +21,8 @@ import { type Duration, toMilliseconds } from './job/duration.js'
 import { type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
 import { encryptionFrom, redactFrom } from './privacy/environment.js'
 import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
-import { type AppliedMigration, grantRoles, migrate } from './store/migrate.js'
+import { grantRoles, type Migrated, migrate } from './store/migrate.js'
+import { checkSchemaName, defaultSchema } from './store/schema-name.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
@@ -31,6 +32,8 @@ export interface HoldfastOptions extends PrivacyOptions {
   connectionString?: string
   /** A `pg` pool of your own instead. It is used and never closed. */
   pool?: pg.Pool
+  /** The schema that holds everything, so that several installations can share a database. Left out, HOLDFAST_SCHEMA, or `holdfast`. */
+  schema?: string
   /** Most connections this process holds at once, heartbeat and listener aside. */
   connections?: number
   /** Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21. */
@@ -78,7 +81,8 @@ export class Holdfast {
       throw new HoldfastError('invalid_configuration', 'statementTimeout: must be at least 100 ms', { field: 'statementTimeout' })
     }
     this.#options = options
-    this.store = store ?? new Store({ connectionString, pool, connections, preparedStatements, statementTimeoutMs })
+    const schema = checkSchemaName(options.schema ?? process.env.HOLDFAST_SCHEMA ?? defaultSchema)
+    this.store = store ?? new Store({ connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs })
     this.types = new TypeRegistry(this.store)
     const encryption = options.encryption ?? encryptionFrom(process.env)
     this.privacy = new Privacy({ ...(encryption && { encryption }), redact: options.redact ?? redactFrom(process.env) })
@@ -203,7 +207,7 @@ export class Holdfast {
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */
-  async migrate(): Promise<AppliedMigration[]> {
+  async migrate(): Promise<Migrated> {
     return migrate(this.store.database)
   }
 

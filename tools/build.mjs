@@ -1,7 +1,8 @@
-// Compiles src to dist and copies what is read at run time beside the code that reads it: SQL, the status page.
+// Compiles src to dist. SQL and the version become part of the modules that read them in the sources, so that a bundle needs no file
+// beside it; the status page is copied.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
@@ -9,8 +10,27 @@ const compiled = spawnSync(process.execPath, [`${root}node_modules/typescript/bi
   stdio: 'inherit',
 })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
-for (const folder of ['store/sql', 'store/migrations', 'server/page']) {
-  cpSync(`${root}src/${folder}`, `${root}dist/${folder}`, { recursive: true, filter: (path) => !path.endsWith('.ts') })
-}
+await inlineSql()
+inlineVersion()
+cpSync(`${root}src/server/page`, `${root}dist/server/page`, { recursive: true, filter: (path) => !path.endsWith('.ts') })
 // npm does this when it installs a package; in the repository itself `npx holdfast` needs it too.
 chmodSync(`${root}dist/cli/main.js`, 0o755)
+
+/** One line of JSON: the tests that play another version of the package rewrite it. */
+async function inlineSql() {
+  const module = `${root}dist/store/sql-files.js`
+  const folders = ['schema', 'functions', 'queries']
+  for (const folder of folders) cpSync(`${root}src/store/${folder}`, `${root}dist/store/${folder}`, { recursive: true })
+  const { sqlFiles } = await import(pathToFileURL(module).href)
+  const files = Object.fromEntries(folders.map((folder) => [folder, Object.fromEntries(sqlFiles(folder))]))
+  for (const folder of folders) rmSync(`${root}dist/store/${folder}`, { recursive: true })
+  writeFileSync(
+    module,
+    `const files = ${JSON.stringify(files)}\nexport const sqlFiles = (folder) => new Map(Object.entries(files[folder]))\n`,
+  )
+}
+
+function inlineVersion() {
+  const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+  writeFileSync(`${root}dist/version.js`, `export const version = ${JSON.stringify(version)}\n`)
+}

@@ -3,27 +3,43 @@ import { durable, startServer } from '../server.mjs'
 import { Field } from './field.mjs'
 import { makeVersion } from './version.mjs'
 
-/** One of ours that a fleet can be without, so that the version before it can be played. */
-const notYet = '0021_sql_enqueue'
-
-/** What a next version might do to the tables that everybody uses, and to the functions of which everybody has plans. */
-const next = `
+/** What a next version might do to the tables that everybody uses. */
+const tables = `-- Why: what a next version might do. Lock: brief. Cost: small. Old workers: see what they saw. Back: drop the columns.
 do $$ declare v_name text; begin
   foreach v_name in array '{bodies,queue,waiting,gated,leases,history,lanes,types}'::text[] loop
     execute format('alter table holdfast.%I add column of_the_next_version text', v_name);
-  end loop;
-  foreach v_name in array '{enqueue_jobs,claim_jobs,settle_jobs,promote_due,end_leases}'::text[] loop
-    execute pg_get_functiondef(('holdfast.' || v_name)::regproc);
   end loop;
 end $$;
 create index waiting_of_the_next_version on holdfast.waiting (of_the_next_version);
 `
 
+/**
+ * A contract that changes: a claim that answers with one more column gets a new name, the one that running workers call stays. Workers
+ * of both versions claim side by side from then on.
+ */
+function nextVersion({ schema, functions, queries }) {
+  schema['9001_next.sql'] = tables
+  const claim = functions['claim.sql']
+  const begins = claim.indexOf('create or replace function holdfast.claim_jobs(')
+  const claimJobs = claim.slice(begins, claim.indexOf('end $$;', begins) + 'end $$;'.length)
+  functions['next.sql'] = replaced(
+    replaced(claimJobs, 'holdfast.claim_jobs(', 'holdfast.claim_jobs_2('),
+    'out lease bigint,',
+    'out of_the_next_version text, out lease bigint,',
+  )
+  queries['claim.sql'] = replaced(queries['claim.sql'], 'holdfast.claim_jobs(', 'holdfast.claim_jobs_2(')
+}
+
+function replaced(text, from, to) {
+  if (!text.includes(from)) throw new Error(`the next version cannot be made: there is no "${from}" any more`)
+  return text.replaceAll(from, to)
+}
+
 export const migration = {
   name: 'campaigns/migration',
   async run(seed, report) {
-    const before = makeVersion({ leave: [notYet] })
-    const after = makeVersion({ add: { '9001_next.sql': next } })
+    const before = makeVersion('0.0.1', () => {})
+    const after = makeVersion('99.0.0', nextVersion)
     const server = await startServer({ settings: durable })
     let field
     try {
@@ -46,8 +62,8 @@ export const migration = {
 }
 
 async function migrate(field, version) {
-  const applied = await version.migrate(field.server.url)
-  if (applied.length !== 2) throw new Error(`two migrations were to run, and ran: ${applied.join(', ')}`)
+  const { files, functions } = await version.migrate(field.server.url)
+  if (files.length !== 1 || !functions) throw new Error(`a file and the functions were to run, and ran: ${JSON.stringify(files)}`)
 }
 
 async function replaceAll(field, version, seed) {

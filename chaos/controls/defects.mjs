@@ -85,7 +85,7 @@ const defectsInCode = [
     caughtBy: 'I6',
     story: longJob,
     put: inModule(
-      'store/sql/lease.sql',
+      'store/sql-files.js',
       "greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')",
       'l.expires_at',
     ),

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/chaos\/$/, '')
-const migrations = join(root, 'src', 'store', 'migrations')
+const functions = join(root, 'src', 'store', 'functions')
 
 /** Replaces text in a function of the stage's database. `from`: short, so that it outlives what happens around it. */
 export function inSql(name, from, to) {
@@ -67,11 +67,11 @@ function replaced(text, from, to, into) {
   )
 }
 
-/** The body of a function as the last migration that makes it has it. */
+/** The body of a function as the sources have it. */
 function bodyOf(name) {
-  const files = readdirSync(migrations).filter((file) => /^\d+_.*\.sql$/.test(file))
-  const all = files.sort().map((file) => readFileSync(join(migrations, file), 'utf8')).join('\n') // biome-ignore format: one thought
-  const begins = [...all.matchAll(new RegExp(`create (or replace )?function holdfast\\.${name}\\(`, 'g'))].at(-1)
-  if (!begins) throw new Error(`no migration makes a function holdfast.${name}`)
-  return all.slice(begins.index).split('$$')[1]
+  const files = readdirSync(functions).filter((file) => file.endsWith('.sql'))
+  const all = files.map((file) => readFileSync(join(functions, file), 'utf8')).join('\n')
+  const begins = all.indexOf(`create or replace function holdfast.${name}(`)
+  if (begins < 0) throw new Error(`no file of src/store/functions makes holdfast.${name}`)
+  return all.slice(begins).split('$$')[1]
 }

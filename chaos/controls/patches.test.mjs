@@ -13,5 +13,7 @@ test.each(patches)('the defect %s still has its place in %s', (_, __, patch) => 
 test('a patch that matches nothing says where it looked and for what', () => {
   for (const patch of [inSql('settle_jobs', 'nobody wrote this', ''), inModule('store/listener.js', 'nobody wrote this', '')])
     expect(() => patch.edit(patch.source())).toThrow(`${patch.into} does not hold\n  nobody wrote this`)
-  expect(() => inSql('no_such_function', 'a', 'b').source()).toThrow('no migration makes a function holdfast.no_such_function')
+  expect(() => inSql('no_such_function', 'a', 'b').source()).toThrow(
+    'no file of src/store/functions makes holdfast.no_such_function',
+  )
 })

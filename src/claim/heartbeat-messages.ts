@@ -8,6 +8,7 @@ export interface HeartbeatSettings {
   /** A worker that has said nothing for this long hangs: its leases are no longer renewed. */
   patienceMs: number
   connection: pg.ClientConfig
+  schema: string
 }
 
 /** From the worker to its heartbeat thread. */

@@ -10,12 +10,13 @@ import { monotonicMs, sleep } from '../clock.js'
 import { cutOff } from '../store/database.js'
 import { statement } from '../store/queries.js'
 import { ReadCommitted } from '../store/read-committed.js'
+import { inSchema } from '../store/schema-name.js'
 import { asText } from '../store/transaction.js'
 import { type FromHeartbeat, type HeartbeatSettings, heartbeatPatience, type ToHeartbeat } from './heartbeat-messages.js'
 
-const { worker, intervalMs, leaseMs, patienceMs, connection } = workerData as HeartbeatSettings
+const { worker, intervalMs, leaseMs, patienceMs, connection, schema } = workerData as HeartbeatSettings
 // Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing.
-const { text } = statement('renewLeases')
+const text = inSchema(statement('renewLeases').text, schema)
 const afterTroubleMs = Math.min(1_000, intervalMs)
 
 const held = new Map<string, number>()

@@ -18,6 +18,12 @@ const program = new Command('holdfast')
   .helpOption('-h, --help', 'print this help, or that of a command')
   .helpCommand(false)
   .showHelpAfterError('(holdfast --help shows what there is)')
+  .addOption(new Option('--schema <name>', 'the schema that holds everything (default: holdfast)').env('HOLDFAST_SCHEMA'))
+  .hook('preAction', (_, command) => {
+    // Whatever a command opens, and every process it starts, finds it there.
+    const { schema } = command.optsWithGlobals()
+    if (schema !== undefined) process.env.HOLDFAST_SCHEMA = schema
+  })
 
 program
   .command('start')

@@ -69,7 +69,7 @@ export class WaitingRoom {
     const known = this.#lanes.size
     for (const lane of lanes) this.#lanes.add(lane)
     if (this.#listener && this.#lanes.size === known) return
-    this.#listener ??= new Listener(this.#store.database.clientConfig, 'holdfast_remote', {
+    this.#listener ??= new Listener(this.#store.database, 'remote', {
       called: () => {
         for (const group of this.#groups.keys()) this.wakeNext(group)
       },

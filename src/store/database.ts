@@ -3,6 +3,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import type { Statement } from './queries.js'
 import { ReadCommitted } from './read-committed.js'
 import { resultTypes } from './result-types.js'
+import { defaultSchema, inSchema } from './schema-name.js'
 import { isConnectionTrouble, tooSlow, wasTooSlow } from './sqlstate.js'
 import { asText, type Queryable } from './transaction.js'
 
@@ -21,6 +22,8 @@ export interface DatabaseOptions {
   /** For connections that only read: the server itself ends a statement after so long, and lets none of them write. */
   readWithinMs?: number | undefined
   applicationName?: string | undefined
+  /** The schema that holds everything. */
+  schema?: string | undefined
 }
 
 const defaultStatementTimeoutMs = 20_000
@@ -47,8 +50,11 @@ export class Database {
   readonly #readCommitted = new ReadCommitted()
   /** A client with which a lone connection (LISTEN, heartbeat) can be opened the same way. */
   readonly clientConfig: pg.ClientConfig
+  readonly schema: string
+  readonly #rendered = new Map<string, Statement>()
 
   constructor(options: DatabaseOptions) {
+    this.schema = options.schema ?? defaultSchema
     this.#prepared = options.preparedStatements ?? true
     this.#timeoutMs = options.statementTimeoutMs ?? defaultStatementTimeoutMs
     this.#readWithinMs = options.readWithinMs
@@ -70,6 +76,11 @@ export class Database {
     this.#pool.on('remove', (client) => this.#open.delete(client as pg.PoolClient))
   }
 
+  /** What a thread needs to reach the same installation over a connection of its own. */
+  get forThread(): { connection: pg.ClientConfig; schema: string } {
+    return { connection: this.clientConfig, schema: this.schema }
+  }
+
   /** The longest one try of anything can take: to connect, and one statement. */
   get patienceMs(): number {
     return connectTimeoutMs + this.#timeoutMs
@@ -83,8 +94,9 @@ export class Database {
   }
 
   async query<Row>(statement: Statement, values: readonly unknown[], timeoutMs = this.#timeoutMs): Promise<Row[]> {
-    const name = this.#prepared ? `holdfast ${statement.name}` : undefined
-    const run = (client: pg.PoolClient) => this.#run<Row>(client, statement.text, asText(values), timeoutMs, name)
+    const { name, text } = this.rendered(statement)
+    const run = (client: pg.PoolClient) =>
+      this.#run<Row>(client, text, asText(values), timeoutMs, this.#prepared ? name : undefined)
     return this.#readWithinMs === undefined ? this.withClient(run) : this.#read(run, this.#readWithinMs)
   }
 
@@ -115,6 +127,16 @@ export class Database {
     )
   }
 
+  /** The statement for this schema, under a name that no other schema's has on the same connection. */
+  rendered(statement: Statement): Statement {
+    let found = this.#rendered.get(statement.name)
+    if (!found) {
+      found = { name: `${this.schema} ${statement.name}`, text: inSchema(statement.text, this.schema) }
+      this.#rendered.set(statement.name, found)
+    }
+    return found
+  }
+
   /** For what takes milliseconds and is asked again anyway: a worker cut off without a word should notice soon. */
   async queryShort<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     return this.query(statement, values, this.shortMs)
@@ -135,7 +157,8 @@ export class Database {
     let open = true
     const perform = async (client: pg.PoolClient): Promise<Result> => {
       const tx: Queryable = {
-        query: <Row>(text: string, values: readonly unknown[]) => this.#run<Row>(client, text, asText(values), timeoutMs),
+        query: <Row>(text: string, values: readonly unknown[]) =>
+          this.#run<Row>(client, inSchema(text, this.schema), asText(values), timeoutMs),
       }
       await tx.query('begin', [])
       try {

@@ -1,7 +1,6 @@
 import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
 import type { LaneLoadRow, TypeDepthRow } from './load-rows.js'
-import { newestMigration } from './migrate.js'
 import { statement } from './queries.js'
 import type {
   ApprovalRow,
@@ -17,6 +16,7 @@ import type {
   StatusCount,
   WatchedRow,
 } from './rows.js'
+import { newestSchemaFile } from './schema-files.js'
 
 const pingTimeoutMs = 2_000
 
@@ -154,14 +154,14 @@ export class InspectStore {
    */
   async schemaAhead(): Promise<string | undefined> {
     const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [])
-    if (!row || row.newest <= newestMigration()) return undefined
-    return `the schema is at migration ${row.newest} and this version knows ${newestMigration()}: a newer version has migrated it; deploy that one here`
+    if (!row || row.newest <= newestSchemaFile()) return undefined
+    return `the schema is at file ${row.newest} and this version knows ${newestSchemaFile()}: a newer version has migrated it; deploy that one here`
   }
 
   /** Throws where the schema is older than this version needs, or the database does not answer. */
   async checkSchema(): Promise<void> {
     const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [], pingTimeoutMs)
-    if (!row || row.newest < newestMigration()) {
+    if (!row || row.newest < newestSchemaFile()) {
       throw new HoldfastError('schema_outdated', 'the database has not been migrated to this version yet')
     }
   }

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { sleep } from '../clock.js'
-import { cutOff } from './database.js'
+import { cutOff, type Database } from './database.js'
+import { channelName, quotedChannel } from './schema-name.js'
 
 const checkEveryMs = 10_000
 const answerWithinMs = 5_000
@@ -42,6 +43,7 @@ export interface ListenerOptions {
  */
 export class Listener {
   readonly #config: pg.ClientConfig
+  readonly #schema: string
   #lanes: readonly string[] = []
   readonly #own: string
   readonly #events: ListenerEvents
@@ -53,10 +55,16 @@ export class Listener {
   readonly #unreadForMs: number
   #swallowed = false
 
-  /** `own` is the channel on which this worker alone is called. */
-  constructor(config: pg.ClientConfig, own: string, events: ListenerEvents, options: ListenerOptions = {}) {
-    this.#config = config
-    this.#own = own
+  /** `own`: the worker that is also called alone, when one of its jobs is cancelled. */
+  constructor(
+    database: Pick<Database, 'clientConfig' | 'schema'>,
+    own: number | 'remote',
+    events: ListenerEvents,
+    options: ListenerOptions = {},
+  ) {
+    this.#config = database.clientConfig
+    this.#schema = database.schema
+    this.#own = channelName(database.schema, 'worker', own)
     this.#events = events
     this.#unreadForMs = options.unreadForMs ?? unreadForMs
   }
@@ -73,8 +81,8 @@ export class Listener {
 
   /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
   listenTo(lanes: readonly number[]): void {
-    this.#lanes = lanes.map((lane) => `holdfast_lane_${lane}`)
-    for (const channel of this.#lanes) this.#client?.query(`listen ${channel}`).catch(() => this.#broken?.())
+    this.#lanes = lanes.map((lane) => channelName(this.#schema, 'lane', lane))
+    for (const channel of this.#lanes) this.#client?.query(`listen ${quotedChannel(channel)}`).catch(() => this.#broken?.())
   }
 
   start(): void {
@@ -159,8 +167,8 @@ export class Listener {
       const ours = await backendOf(client)
       if ((await backendOf(caller)) === ours) return false
       const heard = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)))
-      const backend = await backendOf(client, `listen ${this.#own}`)
-      await caller.query(`notify ${this.#own}`)
+      const backend = await backendOf(client, `listen ${quotedChannel(this.#own)}`)
+      await caller.query(`notify ${quotedChannel(this.#own)}`)
       const waited = new AbortController()
       const hears = await Promise.race([heard, sleep(answerWithinMs, { signal: waited.signal }).then(() => false)])
       waited.abort()
@@ -203,7 +211,7 @@ export class Listener {
     for (;;) {
       const channel = [this.#own, ...this.#lanes].find((name) => !heard.has(name))
       if (channel === undefined) return
-      await client.query(`listen ${channel}`)
+      await client.query(`listen ${quotedChannel(channel)}`)
       heard.add(channel)
     }
   }

@@ -39,7 +39,9 @@ export class OperatorStore {
   /** The limits these types fall under, with how much waits there. */
   async depthsUnderLimit(types: readonly string[], tx?: Queryable): Promise<Depth[]> {
     const ask = statement('depthsUnderLimit')
-    const rows = tx ? await tx.query<DepthRow>(ask.text, [types]) : await this.#database.query<DepthRow>(ask, [types])
+    const rows = tx
+      ? await tx.query<DepthRow>(this.#database.rendered(ask).text, [types])
+      : await this.#database.query<DepthRow>(ask, [types])
     return rows.map(({ age, oldest, ...row }) => ({ ...row, ageMs: toNumber(age), oldestMs: toNumber(oldest) }))
   }
 

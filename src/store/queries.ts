@@ -1,18 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { sqlFiles } from './sql-files.js'
 
-/** A statement from sql/*.sql: its name in the file is also the name it is prepared under. */
+/** A statement from queries/*.sql: its name in the file is also the name it is prepared under. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-const folder = new URL('./sql/', import.meta.url)
-
 /** Every named statement. A block runs from its `-- name:` line to the next one; its comments stay, for pg_stat_activity. */
 function readStatements(): Map<string, Statement> {
   const statements = new Map<string, Statement>()
-  for (const file of readdirSync(folder).filter((name) => name.endsWith('.sql'))) {
-    const blocks = readFileSync(new URL(file, folder), 'utf8').split(/^-- name: (\w+)$/m)
+  for (const [file, sql] of sqlFiles('queries')) {
+    const blocks = sql.split(/^-- name: (\w+)$/m)
     for (let i = 1; i < blocks.length; i += 2) {
       const name = blocks[i] as string
       if (statements.has(name)) throw new Error(`two statements are named ${name}; the second is in ${file}`)

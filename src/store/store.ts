@@ -87,7 +87,13 @@ export class Store {
   /** The same database over connections of its own, which only read and for no longer than that. */
   forReading(connections: number, readWithinMs: number): Store {
     const { preparedStatements } = this.#options
-    return new Store({ like: this.database.clientConfig, connections, preparedStatements, readWithinMs })
+    return new Store({
+      like: this.database.clientConfig,
+      schema: this.database.schema,
+      connections,
+      preparedStatements,
+      readWithinMs,
+    })
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -139,7 +145,7 @@ export class Store {
 
   /** Takes the idempotency keys of jobs about to be stored in this transaction, all in one order. Answers like enqueue. */
   async takeKeys(jobs: readonly NewJob[], tx: Queryable, owner: string | undefined): Promise<Map<number, Stands>> {
-    const { text } = statement('takeKeys')
+    const { text } = this.database.rendered(statement('takeKeys'))
     const values = [jobs.map((job) => job.id), jobs.map((job) => job.type), jobs.map((job) => job.idempotencyKey), owner ?? null]
     return standing(await tx.query(text, values))
   }
@@ -271,7 +277,7 @@ export class Store {
   }
 
   #query<Row>(named: Statement, values: readonly unknown[], tx: Queryable | undefined): Promise<Row[]> {
-    return tx ? tx.query(named.text, values) : this.database.query(named, values)
+    return tx ? tx.query(this.database.rendered(named).text, values) : this.database.query(named, values)
   }
 }
 

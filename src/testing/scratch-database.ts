@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { monotonicMs, sleep, wallMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { Database } from '../store/database.js'
-import { migrate, readMigrations } from '../store/migrate.js'
+import { migrate, schemaFingerprint } from '../store/migrate.js'
 
 const lockKey = 7_203_115_905
 const goodbyeMs = 3_000
@@ -44,10 +44,8 @@ async function untilAllHaveLeft(client: pg.Client, name: string): Promise<void> 
 
 /** One migrated template per version of the schema. Of many test processes at once one makes it, the others wait. */
 async function ensureTemplate(serverUrl: string, client: pg.Client, today: string): Promise<string> {
-  const checksums = readMigrations().map((migration) => migration.checksum)
-  const version = createHash('sha256').update(checksums.join()).digest('hex').slice(0, 12)
   // A template from another day would lack that day's partitions; the default ones would catch its jobs.
-  const name = `holdfast_template_${today}_${version}`
+  const name = `holdfast_template_${today}_${schemaFingerprint()}`
   const exists = async () => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1
   if (await exists()) return name
   await client.query('select pg_advisory_lock($1)', [lockKey])

@@ -107,7 +107,7 @@ export class Worker {
     const lanes = new Lanes(store, groupsOf(this.#types, this.#places), leaseMs, (ids) => this.#listener?.listenTo(ids))
     const patienceMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs)) + settings.heartbeatMs
     this.#leases = new LeaseKeeper(
-      { worker: id, intervalMs: settings.heartbeatMs, leaseMs, patienceMs, connection: store.database.clientConfig },
+      { worker: id, intervalMs: settings.heartbeatMs, leaseMs, patienceMs, ...store.database.forThread },
       {
         beat: () => this.#beat(),
         lost: (leases) => this.#loseLeases(leases),
@@ -148,7 +148,7 @@ export class Worker {
       },
     )
     this.#listener = settings.listen
-      ? new Listener(store.database.clientConfig, `holdfast_worker_${id}`, {
+      ? new Listener(store.database, id, {
           called: () => this.#loop.called(),
           ordered: () => this.#leases.beatNow(),
           deaf: () => this.#loop.wake.signal(),

@@ -24,7 +24,7 @@ describe('holdfast migrate', () => {
   test('says what it applied, and the second time that there was nothing to do', async () => {
     const first = await run(['migrate', '--database-url', url])
     expect(first).toMatchObject({ code: 0, complaints: '' })
-    expect(first.output).toMatch(/^Applied \d+ migrations:\n {2}0001 {2}storage\n/)
+    expect(first.output).toMatch(/^Brought up to this version:\n {2}0001 {2}jobs\n[\s\S]* {2}functions and views\n$/)
     expect(await ask(url, "select holdfast.enqueue('x', '{}')").catch((error) => error.code)).toBe('HF001')
     expect(await run(['migrate'], { DATABASE_URL: url })).toEqual({
       code: 0,
@@ -35,9 +35,9 @@ describe('holdfast migrate', () => {
 
   test('answers in JSON on request', async () => {
     const first = JSON.parse((await run(['migrate', '--json', '--database-url', url])).output)
-    expect(first.applied[0]).toEqual({ number: 1, name: 'storage' })
+    expect(first).toMatchObject({ files: [{ number: 1, name: 'jobs' }, {}, {}, {}, {}, {}, {}], functions: true })
     const second = await run(['migrate', '--json', '--database-url', url])
-    expect(JSON.parse(second.output)).toEqual({ applied: [] })
+    expect(JSON.parse(second.output)).toEqual({ files: [], functions: false })
   })
 
   test('--sql prints a script that does the same, and touches no database', async () => {
@@ -50,7 +50,7 @@ describe('holdfast migrate', () => {
   test('--roles makes roles and gives them their rights; with --sql it prints a script that does', async () => {
     expect(await run(['migrate', '--roles', '--database-url', url])).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/^Applied \d+ migrations:[\s\S]*\nRoles: holdfast_producer, /),
+      output: expect.stringMatching(/^Brought up to this version:[\s\S]*\nRoles: holdfast_producer, /),
     })
     const may = `select has_table_privilege('holdfast_worker', 'holdfast.queue', 'delete') as delete,
                         has_schema_privilege('holdfast_producer', 'holdfast', 'usage') as usage`
@@ -66,11 +66,11 @@ describe('holdfast migrate', () => {
     const { code, output } = await run(['migrate', '--database-url', url])
     expect(code).toBe(0)
     expect(output).toMatch(
-      /^Nothing to do: the schema is at migration 9999 and this version knows \d+: a newer version has migrated it/,
+      /^Nothing to do: the schema is at file 9999 and this version knows \d+: a newer version has migrated it/,
     )
     const holdfast = new Holdfast({ connectionString: url })
     const worker = await startWorker(holdfast, [defineType({ type: 'work', run() {} })], { logger: quiet })
-    expect(worker.health().warnings).toContainEqual(expect.stringMatching(/^the schema is at migration 9999/))
+    expect(worker.health().warnings).toContainEqual(expect.stringMatching(/^the schema is at file 9999/))
     await worker.stop()
     await holdfast.close()
   })
@@ -109,12 +109,12 @@ describe('what cannot work is said in one line, without a stack', () => {
     expect(JSON.parse(complaints)).toMatchObject({ error: { code: 'database_unavailable' } })
   })
 
-  test('a migration that was changed after it ran', async () => {
+  test('a schema file that was changed after it ran', async () => {
     await run(['migrate', '--database-url', url])
     await ask(url, "update holdfast.migrations set checksum = 'another' where number = 1")
     const { code, complaints } = await run(['migrate', '--database-url', url])
     expect(code).toBe(1)
-    expect(complaints).toMatch(/^holdfast: migration 1 \(storage\) is not the one that ran[^\n]*\n$/)
+    expect(complaints).toMatch(/^holdfast: schema file 1 \(jobs\) is not the one that ran[^\n]*\n$/)
   })
 
   test('a command or an option that does not exist, with what was probably meant', async () => {

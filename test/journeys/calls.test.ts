@@ -18,7 +18,7 @@ async function makeEar(database: ObservedDatabase): Promise<Ear> {
   const client = await database.connect()
   let calls: pg.Notification[] = []
   client.on('notification', (call) => calls.push(call))
-  for (const { id } of await database.sql('select id from holdfast.lanes')) await client.query(`listen holdfast_lane_${id}`)
+  for (const { id } of await database.sql('select id from holdfast.lanes')) await client.query(`listen "holdfast.lane_${id}"`)
   await client.query('listen marker')
   return {
     client,
@@ -54,7 +54,7 @@ test('a transaction calls each lane at most once and says nothing', async () => 
   await eventually(async () => (await sleepers(database)) === 2)
   const [first, second] = (
     await database.sql("select id from holdfast.lanes where name in ('default', 'interactive') order by id")
-  ).map(({ id }) => `holdfast_lane_${id}`)
+  ).map(({ id }) => `holdfast.lane_${id}`)
 
   await holdfast.enqueue('work', {})
   expect(await ear.heard()).toEqual([first])

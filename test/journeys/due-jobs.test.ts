@@ -97,7 +97,7 @@ test('a retry that is due within moments calls those who sleep, one that is due 
   const listener = await queue.connect()
   const calls: string[] = []
   listener.on('notification', ({ channel }) => calls.push(channel))
-  await listener.query('listen holdfast_lane_1')
+  await listener.query('listen "holdfast.lane_1"')
   await queue.holdfast.enqueueMany([work.job({}), work.job({})])
   await queue.sql('insert into holdfast.sleepers values (1, 1)')
   const claimed = await queue.sql(

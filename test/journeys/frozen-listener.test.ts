@@ -12,7 +12,7 @@ test('the backend of a listener that is frozen is ended by the server, and with 
   const [listener] = await queue.sql(listeners)
   program.freeze()
   // More than the buffers between the two can hold.
-  await queue.sql(`select pg_notify('holdfast_worker_1', repeat('x', 7900) || n) from generate_series(1, 3000) as n`)
+  await queue.sql(`select pg_notify('holdfast.worker_1', repeat('x', 7900) || n) from generate_series(1, 3000) as n`)
   const seen = new Set<string>()
   await eventually(async () => {
     const [now] = await queue.sql(`${listeners} and pid = $1`, [listener?.pid])

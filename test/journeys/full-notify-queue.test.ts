@@ -67,7 +67,7 @@ test.skipIf(isLarge)(
     let calls = 0
     idle.on('notification', () => calls++)
     const { rows } = await sql.query(`select lane_id from holdfast.types where name = 'work'`)
-    await idle.query(`listen holdfast_lane_${rows[0].lane_id}`)
+    await idle.query(`listen "holdfast.lane_${rows[0].lane_id}"`)
     await eventually(async () => {
       await holdfast.enqueue(work, {})
       return calls > 0

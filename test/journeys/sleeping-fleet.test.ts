@@ -51,7 +51,7 @@ test('workers asleep are called for a job that is due before the next look of an
   const hears = await database.connect()
   let calls = 0
   hears.on('notification', () => calls++)
-  await hears.query(`listen holdfast_lane_${lane.id}`)
+  await hears.query(`listen "holdfast.lane_${lane.id}"`)
   await holdfast.enqueue('work', {}, { delay: '1h' })
   await holdfast.enqueue('work', {}, { delay: '9s' })
   // Calls come in the order of commits.

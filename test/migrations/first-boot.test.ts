@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readMigrations } from '../../src/store/migrate.js'
+import { schemaFiles } from '../../src/store/schema-files.js'
 import { describeSchema } from '../support/describe-schema.js'
 import { makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
 
@@ -34,7 +34,7 @@ async function boot(child: ChildProcess, url: string): Promise<{ applied: number
 }
 
 test(`${processes} processes that start at once on an empty database all come up, ${rounds} times over, and the schema is the same`, async () => {
-  const ours = readMigrations()
+  const ours = schemaFiles()
   const schemas = new Set<string>()
   for (let round = 1; round <= rounds; round++) {
     const database = await makeEmptyDatabase()

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { Holdfast } from 'holdfast'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { migrationScript, readMigrations } from '../../src/store/migrate.js'
-import { type AnotherVersion, makeVersion } from '../support/another-version.js'
+import { migrationScript } from '../../src/store/migrate.js'
+import { schemaFiles } from '../../src/store/schema-files.js'
+import { type AnotherVersion, makeVersion, type Release } from '../support/another-version.js'
 import { describeSchema } from '../support/describe-schema.js'
 import { asAdmin, type EmptyDatabase, makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
 
@@ -24,7 +25,7 @@ async function migrate(url = database.connectionString) {
 }
 
 async function withVersion<Result>(
-  change: (migrations: Map<string, string>) => void,
+  change: (release: Release) => unknown,
   work: (version: AnotherVersion) => Promise<Result>,
 ): Promise<Result> {
   const version = await makeVersion(change)
@@ -35,14 +36,16 @@ async function withVersion<Result>(
   }
 }
 
-const all = readMigrations().map(({ number, name }) => ({ number, name }))
+const all = schemaFiles().map(({ number, name }) => ({ number, name }))
+const everything = { files: all, functions: true }
+const nothing = { files: [], functions: false }
 
-test('the numbers of the migrations follow one another without a gap', () => {
+test('the numbers of the schema files follow one another without a gap', () => {
   expect(all.map(({ number }) => number)).toEqual(all.map((_, i) => i + 1))
 })
 
-test('every migration begins by saying why, which lock, what it costs, what old workers see and how to go back', () => {
-  for (const { name, sql } of readMigrations()) {
+test('every schema file begins by saying why, which lock, what it costs, what old workers see and how to go back', () => {
+  for (const { name, sql } of schemaFiles()) {
     const head = /^(?:--.*\n)+/.exec(sql)?.[0] ?? ''
     for (const word of ['Why:', 'Lock:', 'Cost:', 'Old workers:', 'Back:']) expect(head, `${name} says ${word}`).toContain(word)
     expect(head).toMatch(/^-- Why: \S/)
@@ -50,7 +53,7 @@ test('every migration begins by saying why, which lock, what it costs, what old 
 })
 
 test('migrating a second time does nothing: it needs no lock and not even the right to write', async () => {
-  expect(await migrate()).toEqual(all)
+  expect(await migrate()).toEqual(everything)
   const readOnly = new URL(database.connectionString)
   readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
   await onDatabase(database.connectionString, async (client) => {
@@ -58,18 +61,18 @@ test('migrating a second time does nothing: it needs no lock and not even the ri
     // Somebody else who migrates at length must not hold up those who have nothing to do.
     await client.query('begin')
     await client.query('lock table holdfast.migrations in exclusive mode')
-    expect(await migrate(readOnly.href)).toEqual([])
+    expect(await migrate(readOnly.href)).toEqual(nothing)
     await client.query('rollback')
     expect((await client.query('select * from holdfast.migrations order by number')).rows).toEqual(before)
   })
 })
 
-test('a migration that was changed after it ran is refused by name', async () => {
+test('a schema file that was changed after it ran is refused by name', async () => {
   await migrate()
-  const first = readMigrations()[0]
+  const [first] = schemaFiles()
   const file = `0001_${first?.name}.sql`
   const answer = await withVersion(
-    (migrations) => migrations.set(file, `${migrations.get(file)}\n-- one more line`),
+    ({ schema }) => Object.assign(schema, { [file]: `${schema[file]}\n-- one more line` }),
     (version) => version.migrate(database.connectionString),
   )
   expect(answer).toMatchObject({ code: 'migration_changed', message: expect.stringContaining(`1 (${first?.name})`) })
@@ -78,53 +81,138 @@ test('a migration that was changed after it ran is refused by name', async () =>
 test('line endings of another system are no change', async () => {
   await migrate()
   const answer = await withVersion(
-    (migrations) => {
-      for (const [file, sql] of migrations) migrations.set(file, sql.replaceAll('\n', '\r\n'))
+    ({ schema, functions }) => {
+      for (const folder of [schema, functions])
+        for (const file in folder) folder[file] = folder[file]?.replaceAll('\n', '\r\n') ?? ''
     },
     (version) => version.migrate(database.connectionString),
   )
-  expect(answer).toEqual({ applied: [] })
+  expect(answer).toEqual(nothing)
 })
 
 test('an older version starts on a schema that a newer one has migrated', async () => {
   const newer = await withVersion(
-    (migrations) => migrations.set('0999_future.sql', 'create table holdfast.future ();'),
+    ({ schema }) => Object.assign(schema, { '0999_future.sql': 'create table holdfast.future ();' }),
     (version) => version.migrate(database.connectionString),
   )
-  expect(newer).toEqual({ applied: [...all, { number: 999, name: 'future' }] })
-  expect(await migrate()).toEqual([])
+  expect(newer).toEqual({ files: [...all, { number: 999, name: 'future' }], functions: true })
+  expect(await migrate()).toEqual(nothing)
 })
 
 test('a newer version runs only what is new', async () => {
   await migrate()
   const answer = await withVersion(
-    (migrations) => migrations.set('0999_future.sql', 'create table holdfast.future ();'),
+    ({ schema }) => Object.assign(schema, { '0999_future.sql': 'create table holdfast.future ();' }),
     (version) => version.migrate(database.connectionString),
   )
-  expect(answer).toEqual({ applied: [{ number: 999, name: 'future' }] })
+  expect(answer).toEqual({ files: [{ number: 999, name: 'future' }], functions: false })
 })
 
-describe('a migration that fails', () => {
+describe('functions', () => {
+  const mark = (body: string) => ({
+    'mark.sql': `create or replace function holdfast.mark() returns text language sql as $$ select '${body}' $$;`,
+  })
+  const marked = () =>
+    onDatabase(database.connectionString, async (client) => (await client.query('select holdfast.mark() as mark')).rows[0].mark)
+  const release = (version: string, functions: Record<string, string>) =>
+    withVersion(
+      (it) => Object.assign(it, { version }) && Object.assign(it.functions, functions),
+      (it) => it.migrate(database.connectionString),
+    )
+
+  test('are written where they differ, and not again', async () => {
+    expect(await release('1.0.0', mark('one'))).toEqual(everything)
+    expect(await release('1.0.0', mark('one'))).toEqual(nothing)
+    expect(await release('1.1.0', mark('two'))).toEqual({ files: [], functions: true })
+    expect(await marked()).toBe('two')
+  })
+
+  test('of a newer release stay when an older process starts beside it', async () => {
+    await release('2.0.0', mark('newer'))
+    expect(await release('2.0.0-rc.1', mark('older'))).toEqual(nothing)
+    expect(await release('1.9.9', mark('older'))).toEqual(nothing)
+    expect(await migrate()).toEqual(nothing)
+    expect(await marked()).toBe('newer')
+  })
+
+  test('that no release serves any more are dropped by the next one', async () => {
+    await release('1.0.0', mark('one'))
+    await release('1.1.0', {})
+    await expect(marked()).rejects.toThrow('does not exist')
+  })
+
+  test('that do not fit are named, and nothing is changed', async () => {
+    await release('1.0.0', mark('one'))
+    const wrong = { 'mark.sql': 'create or replace function holdfast.mark() returns integer language sql as $$ select 1 $$;' }
+    expect(await release('1.1.0', wrong)).toMatchObject({
+      message: expect.stringContaining('writing the functions of 1.1.0 failed'),
+    })
+    expect(await marked()).toBe('one')
+  })
+})
+
+describe('a schema file that runs outside of a transaction', () => {
+  const sql = `-- Why: a test. Outside of a transaction, because the table is in use.
+create index concurrently if not exists waiting_of_type on holdfast.waiting (type_id);
+`
+  const withIndex = () =>
+    withVersion(
+      ({ schema }) => Object.assign(schema, { '0999_index.sql': sql }),
+      (version) => version.migrate(database.connectionString),
+    )
+  const isValid = () =>
+    onDatabase(database.connectionString, async (client) => {
+      const { rows } = await client.query(
+        `select indisvalid from pg_index where indexrelid = to_regclass('holdfast.waiting_of_type')`,
+      )
+      return rows[0]?.indisvalid
+    })
+
+  test('builds its index on a schema that is there, and on an empty database', async () => {
+    await migrate()
+    expect(await withIndex()).toEqual({ files: [{ number: 999, name: 'index' }], functions: false })
+    expect(await isValid()).toBe(true)
+    expect(await withIndex()).toEqual(nothing)
+  })
+
+  test('that was interrupted is run again, and the index it left invalid is built anew', async () => {
+    await migrate()
+    await onDatabase(database.connectionString, async (client) => {
+      await client.query('create index waiting_of_type on holdfast.waiting (type_id)')
+      await client.query(`update pg_index set indisvalid = false where indexrelid = 'holdfast.waiting_of_type'::regclass`)
+    })
+    expect(await withIndex()).toEqual({ files: [{ number: 999, name: 'index' }], functions: false })
+    expect(await isValid()).toBe(true)
+  })
+
+  test('runs once where several processes start at once', async () => {
+    await migrate()
+    const ran = await Promise.all([withIndex(), withIndex(), withIndex()])
+    expect(ran.flatMap((one): unknown[] => ('files' in one ? one.files : [one]))).toEqual([{ number: 999, name: 'index' }])
+  })
+})
+
+describe('a schema file that fails', () => {
   const broken = 'create table holdfast.half_done (); select no_such_function();'
 
   test('is named, and on an empty database leaves nothing at all', async () => {
     const answer = await withVersion(
-      (migrations) => migrations.set('0999_broken.sql', broken),
+      ({ schema }) => Object.assign(schema, { '0999_broken.sql': broken }),
       (version) => version.migrate(database.connectionString),
     )
-    expect(answer).toMatchObject({ message: expect.stringContaining('migration 999 (broken) failed') })
+    expect(answer).toMatchObject({ message: expect.stringContaining('schema file 999 (broken) failed') })
     await onDatabase(database.connectionString, async (client) => {
       expect((await client.query(`select from pg_namespace where nspname = 'holdfast'`)).rowCount).toBe(0)
     })
     // And the next start, with a version that is whole, is none the worse for it.
-    expect(await migrate()).toEqual(all)
+    expect(await migrate()).toEqual(everything)
   })
 
   test('leaves a schema that was there as it was', async () => {
     await migrate()
     const before = await describeSchema(database.connectionString)
     await withVersion(
-      (migrations) => migrations.set('0999_broken.sql', broken),
+      ({ schema }) => Object.assign(schema, { '0999_broken.sql': broken }),
       (version) => version.migrate(database.connectionString),
     )
     expect(await describeSchema(database.connectionString)).toBe(before)
@@ -133,9 +221,9 @@ describe('a migration that fails', () => {
 
 describe('the script for those who run SQL themselves', () => {
   test('makes the identical schema, after which migrating does nothing', async () => {
-    await onDatabase(database.connectionString, (client) => client.query(migrationScript()))
+    await onDatabase(database.connectionString, (client) => client.query(migrationScript('holdfast')))
     const byHand = await describeSchema(database.connectionString)
-    expect(await migrate()).toEqual([])
+    expect(await migrate()).toEqual(nothing)
     const other = await makeEmptyDatabase()
     try {
       await migrate(other.connectionString)
@@ -149,7 +237,7 @@ describe('the script for those who run SQL themselves', () => {
     await migrate()
     const before = await describeSchema(database.connectionString)
     await onDatabase(database.connectionString, async (client) => {
-      await expect(client.query(migrationScript())).rejects.toThrow('already exists')
+      await expect(client.query(migrationScript('holdfast'))).rejects.toThrow('already exists')
     })
     expect(await describeSchema(database.connectionString)).toBe(before)
   })
@@ -184,6 +272,6 @@ describe('a database user without the right to create', () => {
       await client.query(`grant select, insert, update, delete on all tables in schema holdfast to ${user}`)
       await client.query(`grant usage on all sequences in schema holdfast to ${user}`)
     })
-    expect(await migrate(url)).toEqual([])
+    expect(await migrate(url)).toEqual(nothing)
   })
 })

@@ -12,7 +12,10 @@ const migration = 'alter table holdfast.bodies add column one integer; alter tab
 
 test('a migration that meets work under way from the other side lets go and comes again, and nobody deadlocks', async () => {
   const database = await makeEmptyDatabase()
-  const [present, next] = [await makeVersion(() => {}), await makeVersion((all) => void all.set('9001_next.sql', migration))]
+  const [present, next] = [
+    await makeVersion(() => {}),
+    await makeVersion(({ schema }) => void Object.assign(schema, { '9001_next.sql': migration })),
+  ]
   try {
     await present.migrate(database.connectionString)
     await onDatabase(database.connectionString, async (worker) => {
@@ -25,7 +28,7 @@ test('a migration that meets work under way from the other side lets go and come
       // Each of the two now has what the other one wants.
       await worker.query('select from holdfast.bodies')
       await worker.query('commit')
-      expect(await migrating).toEqual({ applied: [{ number: 9001, name: 'next' }] })
+      expect(await migrating).toEqual({ files: [{ number: 9001, name: 'next' }], functions: false })
     })
     await onDatabase(database.connectionString, async (looker) => {
       const { rows } = await looker.query('select deadlocks::int from pg_stat_database where datname = current_database()')

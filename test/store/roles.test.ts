@@ -61,7 +61,7 @@ const denied = { code: '42501' }
 describe('a producer', () => {
   test('enqueues by the SDK, in a transaction and by SQL', async () => {
     const { holdfast, client } = await loginAs('producer')
-    expect(await holdfast.migrate()).toEqual([])
+    expect(await holdfast.migrate()).toEqual({ files: [], functions: false })
     const ids = [(await holdfast.enqueue(works, secret)).id]
     ids.push((await holdfast.enqueue(works, secret, { idempotencyKey: 'a', delay: '1h', concurrencyKey: 'b' })).id)
     ids.push((await holdfast.enqueue(works, secret, { unique: { key: 'c', onConflict: 'replace' } })).id)

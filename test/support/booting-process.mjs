@@ -6,9 +6,9 @@ const hello = defineType({ type: 'hello' })
 process.on('message', async (url) => {
   const holdfast = new Holdfast({ connectionString: url })
   try {
-    const applied = await holdfast.migrate()
+    const { files } = await holdfast.migrate()
     await holdfast.enqueue(hello, {})
-    process.send({ applied: applied.length })
+    process.send({ applied: files.length })
   } catch (error) {
     process.send({ applied: 0, error: String(error) })
   } finally {

@@ -1,4 +1,5 @@
-import { type AppliedMigration, migrationScript, rolesScript } from '../../store/migrate.js'
+import { type Migrated, migrationScript, rolesScript } from '../../store/migrate.js'
+import { checkSchemaName, defaultSchema } from '../../store/schema-name.js'
 import { withDatabase } from '../connect.js'
 import { print } from '../print.js'
 
@@ -10,19 +11,20 @@ export interface MigrateOptions {
 }
 
 export async function migrate(options: MigrateOptions): Promise<void> {
-  if (options.sql) return print((options.roles ? rolesScript() : migrationScript()).trimEnd())
-  const { applied, ahead } = await withDatabase(options.databaseUrl, 'to migrate', async (holdfast) => {
-    const done = { applied: await holdfast.migrate(), ahead: await holdfast.store.inspect.schemaAhead() }
+  const schema = checkSchemaName(process.env.HOLDFAST_SCHEMA ?? defaultSchema)
+  if (options.sql) return print((options.roles ? rolesScript(schema) : migrationScript(schema)).trimEnd())
+  const { migrated, ahead } = await withDatabase(options.databaseUrl, 'to migrate', async (holdfast) => {
+    const done = { migrated: await holdfast.migrate(), ahead: await holdfast.store.inspect.schemaAhead() }
     if (options.roles) await holdfast.grantRoles()
     return done
   })
-  if (options.json) return print(JSON.stringify({ applied, ...(ahead && { ahead }), ...(options.roles && { roles: true }) }))
-  print(ahead ? `Nothing to do: ${ahead}.` : inWords(applied))
-  if (options.roles) print('Roles: holdfast_producer, _reader, _worker, _operator and _server have their rights.')
+  if (options.json) return print(JSON.stringify({ ...migrated, ...(ahead && { ahead }), ...(options.roles && { roles: true }) }))
+  print(ahead ? `Nothing to do: ${ahead}.` : inWords(migrated))
+  if (options.roles) print(`Roles: ${schema}_producer, _reader, _worker, _operator and _server have their rights.`)
 }
 
-function inWords(applied: readonly AppliedMigration[]): string {
-  if (applied.length === 0) return 'Nothing to do: the schema is up to date.'
-  const lines = applied.map(({ number, name }) => `  ${String(number).padStart(4, '0')}  ${name.replaceAll('_', ' ')}`)
-  return [`Applied ${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'}:`, ...lines].join('\n')
+function inWords({ files, functions }: Migrated): string {
+  const steps = files.map(({ number, name }) => `  ${String(number).padStart(4, '0')}  ${name.replaceAll('_', ' ')}`)
+  if (functions) steps.push('  functions and views')
+  return steps.length === 0 ? 'Nothing to do: the schema is up to date.' : ['Brought up to this version:', ...steps].join('\n')
 }

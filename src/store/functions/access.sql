@@ -1,0 +1,206 @@
+-- Who may do what, and who did what. Keys of services, the roles that say what a key allows, and the log of everything
+-- operators changed, written by the very functions that change it.
+
+create or replace function holdfast.refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'the audit log is only added to' using errcode = 'HF007';
+end $$;
+
+create or replace trigger audit_log_is_append_only before update or delete or truncate on holdfast.audit_log
+  for each statement execute function holdfast.refuse_change();
+
+-- Remembers for this transaction where its caller came from, and returns who that is. It stands as an argument of the
+-- function that acts, so it has happened before that one begins, in the same statement.
+create or replace function holdfast.acting(p_by text, p_origin text) returns text language plpgsql volatile as $$
+begin
+  perform set_config('holdfast.origin', coalesce(p_origin, ''), true);
+  return coalesce(p_by, session_user);
+end $$;
+
+-- Remembers for this transaction whose jobs are being stored, and returns their ids. See bodies.owner.
+create or replace function holdfast.owned(p_jobs uuid[], p_owner text) returns uuid[] language plpgsql volatile as $$
+begin
+  if coalesce(p_owner, '') <> coalesce(current_setting('holdfast.owner', true), '') then
+    perform set_config('holdfast.owner', coalesce(p_owner, ''), true);
+  end if;
+  return p_jobs;
+end $$;
+
+-- One line of the log, in the transaction of what it tells of. Of before and after only what differs is kept; where both are
+-- given and nothing does, nothing was done and nothing is written.
+create or replace function holdfast.audit(p_action text, p_target text, p_before jsonb, p_after jsonb, p_by text, p_why text) returns void
+language plpgsql as $$
+declare
+  v_changed text[];
+begin
+  if p_before is not null and p_after is not null then
+    v_changed := array(select k from jsonb_object_keys(p_before || p_after) as k where p_before -> k is distinct from p_after -> k);
+    if v_changed = '{}' then
+      return;
+    end if;
+    p_before := (select jsonb_object_agg(k, p_before -> k) from unnest(v_changed) as k);
+    p_after := (select jsonb_object_agg(k, p_after -> k) from unnest(v_changed) as k);
+  end if;
+  insert into holdfast.audit_log (at, actor, origin, action, target, before, after, why)
+  values (holdfast.now(), coalesce(p_by, session_user), nullif(current_setting('holdfast.origin', true), ''), p_action, p_target,
+          p_before, p_after, p_why);
+end $$;
+
+-- The line for a move of jobs; those that were not moved are not in it. Many jobs are one line with their ids: what changed
+-- about each stands in its history or in moves.
+create or replace function holdfast.audit_moves(p_move text, p_moved holdfast.moved[], p_after jsonb, p_by text, p_why text) returns void
+language plpgsql as $$
+declare
+  v_done holdfast.moved[] := array(select m from unnest(p_moved) as m where m.done);
+  v_before jsonb;
+begin
+  if cardinality(v_done) = 1 then
+    v_before := jsonb_build_object('status', v_done[1].was);
+    if p_after is not null then
+      -- Payloads stand with the job, which is forgotten one day; this log is not.
+      v_before := v_before || coalesce((select m.before - 'payload' from holdfast.moves as m where m.job_id = v_done[1].job_id order by m.at desc limit 1), '{}');
+    end if;
+    perform holdfast.audit(p_move || '_job', v_done[1].job_id::text, v_before,
+      jsonb_build_object('status', v_done[1].status) || coalesce(p_after, '{}'), p_by, p_why);
+  elsif cardinality(v_done) > 1 then
+    perform holdfast.audit(p_move || '_jobs', format('%s jobs', cardinality(v_done)), null,
+      coalesce(p_after, '{}') || jsonb_build_object('jobs', (select jsonb_agg(m.job_id) from unnest(v_done) as m)), p_by, p_why);
+  end if;
+end $$;
+
+-- What people set about a gate, and what shuts it: for the audit log.
+create or replace function holdfast.gate_settings(p_type integer) returns jsonb language sql stable as $$
+  select to_jsonb(g) - '{type_id,defined,turn,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
+$$;
+
+-- What people set about a key: for the audit log. Null: nobody ever did.
+create or replace function holdfast.key_settings(p_type integer, p_key text) returns jsonb language sql stable as $$
+  select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why,
+                            'rests_until', k.rests_until, 'weight', k.weight)
+  from holdfast.keys as k where k.type_id = p_type and k.concurrency_key = p_key
+$$;
+
+-- A key as the log tells of it: never its hash.
+create or replace function holdfast.key_facts(p_id integer) returns jsonb language sql stable as $$
+  select to_jsonb(k) - '{id,hash,last_used_at,created_at,created_by}'::text[] from holdfast.api_keys as k where k.id = p_id
+$$;
+
+-- Makes a key known by its hash, or a certificate by its subject. A service has at most two of either that live, so that one can
+-- take the place of the other.
+create or replace function holdfast.create_key(
+  p_service text, p_hash bytea, p_subject text, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision,
+  p_by text, p_why text
+) returns integer language plpgsql as $$
+declare
+  v_unknown text := (select min(r) from unnest(p_roles) as r where r not in (select name from holdfast.roles));
+  v_id integer;
+begin
+  if v_unknown is not null then
+    raise exception 'there is no role "%"', v_unknown using errcode = 'HF002',
+      hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.roles as r);
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.keys.' || p_service, 0));
+  -- After that of the service, always: so nobody waits in a circle.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.subjects.' || p_subject, 0)) where p_subject is not null;
+  if exists (select from holdfast.api_keys as k where k.subject = p_subject and k.revoked_at is null) then
+    raise exception 'a certificate of % stands for a service already', p_subject using errcode = 'HF006', hint = 'Revoke that first.';
+  end if;
+  if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
+        and (k.hash is null) = (p_hash is null)
+        and (k.expires_at is null or k.expires_at > holdfast.now())) >= 2 then
+    raise exception '% has two % already', p_service, case when p_hash is null then 'certificates' else 'keys' end using errcode = 'HF006', hint = 'Revoke one of them first.';
+  end if;
+  insert into holdfast.api_keys (service, hash, subject, prefix, roles, types, rate_limit, expires_at, created_by)
+  values (p_service, p_hash, p_subject, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  returning id into v_id;
+  perform holdfast.audit(case when p_hash is null then 'trust_certificate' else 'create_key' end, v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  return v_id;
+end $$;
+
+-- Ends a key. False: there is no such key. Revoking twice keeps the first time.
+create or replace function holdfast.revoke_key(p_id integer, p_by text, p_why text) returns boolean language plpgsql as $$
+declare
+  v_before jsonb;
+begin
+  perform from holdfast.api_keys where id = p_id for update;
+  v_before := holdfast.key_facts(p_id);
+  update holdfast.api_keys set revoked_at = holdfast.now() where id = p_id and revoked_at is null;
+  if v_before is not null then
+    perform holdfast.audit('revoke_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  end if;
+  return v_before is not null;
+end $$;
+
+-- A second key like the first, which goes on for a while. Null: there is no such key, or it lives no more.
+create or replace function holdfast.rotate_key(p_id integer, p_hash bytea, p_prefix text, p_grace_ms double precision, p_by text, p_why text)
+returns integer language plpgsql as $$
+declare
+  v_old holdfast.api_keys;
+  v_before jsonb;
+  v_id integer;
+begin
+  select * into v_old from holdfast.api_keys as k
+  where k.id = p_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > holdfast.now()) for update;
+  if not found then
+    return null;
+  end if;
+  if v_old.hash is null then
+    raise exception 'key % is a certificate, which has no secret to rotate', p_id using errcode = 'HF006',
+      hint = 'A new certificate of the same subject is taken as it comes.';
+  end if;
+  v_before := holdfast.key_facts(p_id);
+  v_id := holdfast.create_key(v_old.service, p_hash, null, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
+    extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
+  update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
+  perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  return v_id;
+end $$;
+
+-- Makes a role or changes one. Those that came with the installation stay as they are.
+create or replace function holdfast.set_role(p_name text, p_permissions text[], p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
+  if v_before ->> 'built_in' = 'true' then
+    raise exception 'the role % came with the installation and stays as it is', p_name using errcode = 'HF006', hint = 'Make one of another name.';
+  end if;
+  insert into holdfast.roles (name, permissions) values (p_name, p_permissions)
+  on conflict (name) do update set permissions = excluded.permissions;
+  perform holdfast.audit('set_role', p_name, v_before, (select to_jsonb(r) from holdfast.roles as r where r.name = p_name), p_by, p_why);
+end $$;
+
+-- Removes a role nobody has any more. False: there is no such role.
+create or replace function holdfast.drop_role(p_name text, p_by text, p_why text) returns boolean language plpgsql as $$
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
+  if v_before ->> 'built_in' = 'true' or exists (select from holdfast.api_keys as k where p_name = any (k.roles) and k.revoked_at is null) then
+    raise exception 'the role % is in use', p_name using errcode = 'HF006', hint = 'Revoke the keys that have it first.';
+  end if;
+  delete from holdfast.roles where name = p_name;
+  if v_before is not null then
+    perform holdfast.audit('drop_role', p_name, v_before, null, p_by, p_why);
+  end if;
+  return v_before is not null;
+end $$;
+
+-- How much may wait in the queue, a lane or a type before enqueue is refused. All null takes the limit away.
+create or replace function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_by text, p_why text)
+returns void language plpgsql as $$
+declare
+  v_before jsonb := (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name);
+begin
+  -- A limit for what does not exist would limit nothing, and nobody would be told.
+  if p_scope = 'lane' then
+    perform holdfast.lane_named(p_name);
+  elsif p_scope = 'type' then
+    perform holdfast.type_named(p_name);
+  end if;
+  insert into holdfast.depth_limits (scope, name, soft, hard, oldest)
+  values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond')
+  on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest;
+  perform holdfast.audit('limit_depth', concat_ws(' ', p_scope, nullif(p_name, '')), v_before,
+    (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_by, p_why);
+end $$;

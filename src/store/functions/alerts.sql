@@ -1,0 +1,196 @@
+-- Somebody hears of trouble without looking: rules that say what trouble is, which of it there is now, and where to call.
+-- A call is a job like any other, enqueued in the transaction that finds the trouble: so it is made, tried again, and seen if it fails.
+
+-- The rules that hold at this look, each with what it is about and how much it is.
+create or replace function holdfast.troubles() returns table (rule text, subject text, value double precision)
+language sql volatile
+set jit = off
+as $$
+  select r.name, s.subject, s.value::double precision
+  from holdfast.alert_rules as r
+  cross join lateral (
+    select t.name as subject, m.value - m.before as value
+    from holdfast.alert_marks as m join holdfast.types as t on m.what = 'dead ' || t.name
+    where r.kind = 'dead_letters' and m.value - m.before > r.threshold and (r.type is null or r.type = t.name)
+    union all
+    select t.name, 1
+    from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
+    where r.kind = 'breaker' and (g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'))
+      and (r.type is null or r.type = t.name)
+    union all
+    select coalesce(r.type, ''), sum(d.waiting)
+    from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
+    where r.kind = 'depth' and (r.type is null or r.type = t.name) having sum(d.waiting) > r.threshold
+    union all
+    select 'priority ' || d.priority, extract(epoch from holdfast.now() - min(d.oldest_at))
+    from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
+    where r.kind = 'oldest' and d.priority >= r.min_priority and (r.type is null or r.type = t.name)
+    group by d.priority having extract(epoch from holdfast.now() - min(d.oldest_at)) > r.threshold
+    union all
+    select '', m.value - m.before from holdfast.alert_marks as m
+    where r.kind = 'enqueue_errors' and m.what = 'refused' and m.value - m.before > r.threshold
+    union all
+    select '', m.value - m.before from holdfast.alert_marks as m
+    where r.kind = 'drift' and m.what = 'drift' and m.value - m.before > r.threshold
+    union all
+    select d.family, count(*) from holdfast.missing_days(1) as d
+    where r.kind = 'missing_days' group by d.family having count(*) > r.threshold
+    union all
+    select '', u.usage from (select pg_notification_queue_usage() as usage) as u where r.kind = 'notify_queue' and u.usage > r.threshold
+  ) as s
+  where r.enabled
+$$;
+
+-- Calls every target that wants to hear of it. About its own calls it never calls: a receiver that is away would be called about
+-- that for ever. Those are seen where all trouble is.
+create or replace function holdfast.announce(p_state text, p_rule text, p_subject text, p_value double precision, p_since timestamptz)
+returns void language plpgsql as $$
+begin
+  if p_subject = 'holdfast:alert' then
+    return;
+  end if;
+  perform holdfast.enqueue('holdfast:alert', jsonb_build_object(
+    'target', t.id, 'state', p_state, 'rule', r.name, 'kind', r.kind, 'threshold', r.threshold, 'subject', p_subject,
+    'value', p_value, 'since', p_since, 'at', holdfast.now()))
+  from holdfast.alert_targets as t join holdfast.alert_rules as r on r.name = p_rule
+  where t.rules is null or p_rule = any (t.rules)
+  order by t.id;
+end $$;
+
+-- Looks for trouble, unless somebody did within p_every. What begins and what is over is announced, once each, in this
+-- transaction; what goes on is not. Returns what changed.
+create or replace function holdfast.look_for_trouble(p_every interval)
+returns table (state text, rule text, subject text, value double precision)
+language plpgsql
+set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_trouble record;
+  v_growing boolean;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.alerts', 0)) then
+    return;
+  end if;
+  update holdfast.alerts_looked as l set at = v_now where l.at <= v_now - p_every;
+  if not found then
+    return;
+  end if;
+  -- In one statement, so that what is counted meanwhile is seen at the next look.
+  insert into holdfast.alert_marks as m (what, value, before)
+  select c.what, c.value, coalesce(known.value, 0) from (
+    select 'dead ' || t.name as what, k.dead as value from holdfast.counters as k join holdfast.types as t on t.id = k.type_id
+    union all
+    select 'refused', sum(e.total) from holdfast.enqueue_errors as e where e.status not in (401, 403) having count(*) > 0
+    union all
+    select 'drift', sum(d.total) from holdfast.drift_repairs as d having sum(d.total) > 0
+  ) as c left join holdfast.alert_marks as known on known.what = c.what
+  where c.value > coalesce(known.value, 0) or known.before <> known.value
+  on conflict (what) do update set value = excluded.value, before = excluded.before;
+  for v_trouble in select t.*, r.kind from holdfast.troubles() as t join holdfast.alert_rules as r on r.name = t.rule loop
+    v_growing := v_trouble.kind in ('dead_letters', 'enqueue_errors', 'drift');
+    update holdfast.alerts as a
+    set seen_at = v_now, value = case when v_growing then a.value + v_trouble.value else v_trouble.value end
+    where a.rule = v_trouble.rule and a.subject = v_trouble.subject;
+    if not found then
+      insert into holdfast.alerts (rule, subject, since, seen_at, value)
+      values (v_trouble.rule, v_trouble.subject, v_now, v_now, v_trouble.value);
+      perform holdfast.announce('firing', v_trouble.rule, v_trouble.subject, v_trouble.value, v_now);
+      return query select 'firing', v_trouble.rule, v_trouble.subject, v_trouble.value;
+    end if;
+  end loop;
+  for v_trouble in
+    delete from holdfast.alerts as a using holdfast.alert_rules as r
+    where r.name = a.rule and a.seen_at < v_now and (a.seen_at <= v_now - r.hold or not r.enabled)
+    returning a.rule, a.subject, a.value, a.since
+  loop
+    perform holdfast.announce('resolved', v_trouble.rule, v_trouble.subject, v_trouble.value, v_trouble.since);
+    return query select 'resolved', v_trouble.rule, v_trouble.subject, v_trouble.value;
+  end loop;
+end $$;
+
+-- Makes a rule or changes the named fields of one.
+create or replace function holdfast.set_alert_rule(p_name text, p_fields jsonb, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_before jsonb;
+begin
+  select to_jsonb(r) into v_before from holdfast.alert_rules as r where r.name = p_name for update;
+  if v_before is null and p_fields ->> 'kind' is null then
+    raise exception 'there is no rule "%", and to make one its kind is needed', p_name using errcode = 'HF002',
+      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_days, notify_queue and drift.';
+  end if;
+  insert into holdfast.alert_rules as r (name, kind) values (p_name, coalesce(p_fields ->> 'kind', v_before ->> 'kind')) on conflict (name) do nothing;
+  update holdfast.alert_rules as r set
+    kind = coalesce(p_fields ->> 'kind', r.kind),
+    threshold = coalesce((p_fields ->> 'threshold')::double precision, r.threshold),
+    type = case when p_fields ? 'type' then p_fields ->> 'type' else r.type end,
+    min_priority = coalesce((p_fields ->> 'min_priority')::smallint, r.min_priority),
+    hold = coalesce((p_fields ->> 'hold_ms')::double precision * interval '1 millisecond', r.hold),
+    enabled = coalesce((p_fields ->> 'enabled')::boolean, r.enabled)
+  where r.name = p_name;
+  perform holdfast.audit('set_alert_rule', p_name, v_before, (select to_jsonb(r) from holdfast.alert_rules as r where r.name = p_name), p_by, p_why);
+end $$;
+
+-- Removes a rule, with the trouble it found. False: there is no such rule.
+create or replace function holdfast.drop_alert_rule(p_name text, p_by text, p_why text) returns boolean language plpgsql as $$
+declare
+  v_before jsonb;
+begin
+  delete from holdfast.alert_rules as r where r.name = p_name returning to_jsonb(r) into v_before;
+  if v_before is not null then
+    perform holdfast.audit('drop_alert_rule', p_name, v_before, null, p_by, p_why);
+  end if;
+  return v_before is not null;
+end $$;
+
+-- A target as the log tells of it: never its secret, and of its address no more than where it is: the rest may be a secret too.
+create or replace function holdfast.target_facts(p_target holdfast.alert_targets) returns jsonb language sql immutable as $$
+  select jsonb_build_object('host', substring(p_target.url from '^https?://([^/?#]+)'), 'rules', p_target.rules)
+$$;
+
+-- Makes a target, and the type of the calls where there is none yet.
+create or replace function holdfast.add_alert_target(p_url text, p_secret text, p_rules text[], p_by text, p_why text) returns integer
+language plpgsql as $$
+declare
+  v_unknown text := (select min(n) from unnest(p_rules) as n where n not in (select r.name from holdfast.alert_rules as r));
+  v_target holdfast.alert_targets;
+begin
+  if v_unknown is not null then
+    raise exception 'there is no rule "%"', v_unknown using errcode = 'HF002',
+      hint = (select 'There are ' || string_agg(r.name, ', ' order by r.name) || '.' from holdfast.alert_rules as r);
+  end if;
+  insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, backoff)
+  select 'holdfast:alert', l.id, l.id, 9, 10, 30000, '{"base": 10000, "factor": 3, "cap": 3600000, "jitter": 5000}'
+  from holdfast.lanes as l
+  where l.name = 'system' and not exists (select from holdfast.types as t where t.name = 'holdfast:alert') on conflict do nothing;
+  insert into holdfast.alert_targets (url, secret, rules, created_by) values (p_url, p_secret, p_rules, p_by) returning * into v_target;
+  perform holdfast.audit('add_alert_target', v_target.id::text, null, holdfast.target_facts(v_target), p_by, p_why);
+  return v_target.id;
+end $$;
+
+-- Removes a target. Calls to it that wait end without being made. False: there is no such target.
+create or replace function holdfast.drop_alert_target(p_id integer, p_by text, p_why text) returns boolean language plpgsql as $$
+declare
+  v_target holdfast.alert_targets;
+begin
+  delete from holdfast.alert_targets as t where t.id = p_id returning * into v_target;
+  if v_target.id is not null then
+    perform holdfast.audit('drop_alert_target', p_id::text, holdfast.target_facts(v_target), null, p_by, p_why);
+  end if;
+  return v_target.id is not null;
+end $$;
+
+-- Calls a target as if there were trouble. Returns the job; null: there is no such target.
+create or replace function holdfast.test_alert_target(p_id integer, p_by text, p_why text) returns uuid language plpgsql as $$
+declare
+  v_job uuid;
+begin
+  if not exists (select from holdfast.alert_targets as t where t.id = p_id) then
+    return null;
+  end if;
+  select e.id into v_job from holdfast.enqueue('holdfast:alert', jsonb_build_object(
+    'target', p_id, 'state', 'test', 'rule', 'test', 'kind', 'test', 'threshold', 0, 'subject', '', 'value', 0,
+    'since', holdfast.now(), 'at', holdfast.now())) as e;
+  perform holdfast.audit('test_alert_target', p_id::text, null, null, p_by, p_why);
+  return v_job;
+end $$;

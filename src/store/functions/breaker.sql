@@ -1,0 +1,87 @@
+-- A type whose attempts mostly fail is stopped before it hurts whoever it calls, and let go again by a probe.
+
+-- The step of ten seconds that attempts ending now are tallied in.
+create or replace function holdfast.tally_step(at timestamptz) returns timestamptz language sql immutable parallel safe
+as $$ select date_bin('10 seconds', at, 'epoch') $$;
+
+-- Opens the breaker of a type whose attempts mostly fail. Called after a failure has been tallied.
+create or replace function holdfast.judge_breaker(p_type integer) returns void
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_gate holdfast.gates;
+  v_good bigint;
+  v_bad bigint;
+begin
+  select * into v_gate from holdfast.gates as g where g.type_id = p_type;
+  if v_gate.breaker_opened_at is not null or v_gate.breaker_hold = 'closed' then
+    return;
+  end if;
+  -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
+  -- says nothing about them.
+  select coalesce(sum(t.good), 0), coalesce(sum(greatest(t.bad, (t.lost > 0)::integer)), 0) into v_good, v_bad
+  from holdfast.tallies as t
+  where t.type_id = p_type
+    and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
+    and t.at > coalesce(v_gate.breaker_since, '-infinity');
+  if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
+    perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));
+  end if;
+end $$;
+
+-- Opens a breaker: jobs of the type wait unharmed, one probe at a time goes through.
+create or replace function holdfast.open_breaker(p_type integer, p_reason text) returns void
+language plpgsql as $$
+declare
+  v_now timestamptz := holdfast.now();
+begin
+  insert into holdfast.gates as g (type_id, breaker_opened_at, breaker_reason, breaker_probe_at)
+  values (p_type, v_now, p_reason, v_now + interval '60 seconds')
+  on conflict (type_id) do update
+    set breaker_opened_at = v_now, breaker_reason = p_reason, breaker_probe_at = v_now + g.breaker_probe
+    where g.breaker_opened_at is null;
+  update holdfast.types set gated = true where id = p_type and not gated;
+end $$;
+
+-- Closes a breaker. What failed before does not count against it any more.
+create or replace function holdfast.close_breaker(p_type integer, p_reason text) returns void
+language plpgsql as $$
+begin
+  update holdfast.gates
+  set breaker_opened_at = null, breaker_probe_at = null, breaker_reason = p_reason, breaker_since = holdfast.now()
+  where type_id = p_type and breaker_opened_at is not null;
+end $$;
+
+-- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released. As for a pause, claims under
+-- way are waited for.
+create or replace function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
+    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  v_before := holdfast.gate_settings(v_type);
+  case p_action
+    when 'open' then
+      perform holdfast.open_breaker(v_type, v_reason);
+    when 'close' then
+      perform holdfast.close_breaker(v_type, v_reason);
+      update holdfast.gates set breaker_hold = 'auto' where type_id = v_type;
+    when 'hold_open' then
+      update holdfast.gates set breaker_hold = 'open', breaker_reason = v_reason where type_id = v_type;
+    when 'hold_closed' then
+      update holdfast.gates set breaker_hold = 'closed', breaker_reason = v_reason where type_id = v_type;
+    when 'release' then
+      update holdfast.gates set breaker_hold = 'auto', breaker_reason = v_reason where type_id = v_type;
+    else
+      raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
+        hint = 'It can open, close, hold_open, hold_closed and release.';
+  end case;
+  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  perform holdfast.review_gate(v_type);
+end $$;

@@ -1,0 +1,178 @@
+-- What operators do to single jobs begins here: how jobs are found and locked wherever they stand, and cancel. Each
+-- move takes a list of jobs. A list of one waits for whoever works on the job right now and always has an answer. A longer
+-- list passes over jobs somebody else works on, so that it never waits while it holds rows and cannot deadlock; those are
+-- then asked for one by one.
+
+-- Locks the rows of live jobs and says where each stands: queue, waiting, gated or following. Ended and unknown jobs have no row.
+create or replace function holdfast.lock_jobs(p_jobs uuid[]) returns table (job_id uuid, place text)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  if cardinality(p_jobs) > 1 then
+    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
+    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
+    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = any (p_jobs) order by g.job_id for update skip locked;
+    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
+    return;
+  end if;
+  for v_look in 1..100 loop
+    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = p_jobs[1] for update;
+    if found then return; end if;
+    -- It may have moved on from a table we had not looked at to one we had. In one snapshot it stands in one place or has ended.
+    if not exists (select from holdfast.queue as q where q.job_id = p_jobs[1])
+       and not exists (select from holdfast.waiting as w where w.job_id = p_jobs[1])
+       and not exists (select from holdfast.gated as g where g.job_id = p_jobs[1])
+       and not exists (select from holdfast.following as f where f.job_id = p_jobs[1]) then
+      return;
+    end if;
+  end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001', hint = 'Try again.';
+end $$;
+
+-- The answer for a job that is not live.
+create or replace function holdfast.not_live(p_job uuid) returns setof holdfast.moved language sql volatile as $$
+  select p_job, false, j.status, j.status, case j.status
+    when 'completed' then 'it has already completed'
+    when 'cancelled' then 'it was already cancelled'
+    when 'dead' then 'it is dead; it can be replayed or discarded'
+    when 'discarded' then 'it was already discarded' end
+  from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
+$$;
+
+-- Where jobs that are locked stand, with what a move has to know.
+create or replace function holdfast.where_jobs_stand(p_jobs uuid[])
+returns table (job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamptz, lease_id bigint,
+               type_id integer)
+language sql volatile
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+  select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end, 'queue', q.lane_id, q.priority, q.attempt,
+         q.ready_at, q.lease_id, q.type_id
+  from holdfast.queue as q where q.job_id = any (p_jobs)
+  union all
+  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null, w.type_id
+  from holdfast.waiting as w where w.job_id = any (p_jobs)
+  union all
+  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null, g.type_id
+  from holdfast.gated as g where g.job_id = any (p_jobs)
+  union all
+  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null, f.type_id
+  from holdfast.following as f where f.job_id = any (p_jobs)
+$$;
+
+-- Takes jobs that are not running out of the queue, and gives back the slots they had been admitted to. Their keys are looked
+-- at again by whoever admits next: taking the gate's lock here, with rows in hand, could deadlock with an operator who has it.
+create or replace function holdfast.leave_queue(p_jobs uuid[]) returns setof holdfast.queue language sql volatile as $$
+  with gone as (
+    delete from holdfast.queue as q where q.job_id = any (p_jobs) and q.lease_id is null returning q.*
+  ), given_up as (
+    delete from holdfast.held as h using gone as g where g.pass > 0 and h.job_id = g.job_id returning h.type_id, h.concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
+  )
+  select * from gone
+$$;
+
+-- Cancels jobs: the row that would have run is deleted and history says so in the same transaction. Whoever deletes the row
+-- of a running job first decides how it ended; the other one finds nothing and changes nothing.
+create or replace function holdfast.cancel_jobs(p_jobs uuid[], p_by text, p_why text) returns setof holdfast.moved
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_error constant jsonb := jsonb_build_object('name', 'Cancelled', 'message', concat_ws(': ', 'cancelled by ' || p_by, p_why),
+                                               'by', p_by, 'why', p_why);
+  v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  v_moved holdfast.moved[];
+  v_lanes smallint[];
+  v_workers integer[];
+begin
+  if v_live = '{}' and cardinality(p_jobs) = 1 then
+    return query select * from holdfast.not_live(p_jobs[1]);
+    return;
+  end if;
+  with stood as materialized (
+    select s.*, e.worker_id, e.claimed_at from holdfast.where_jobs_stand(v_live) as s left join holdfast.leases as e on e.id = s.lease_id
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+    select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, holdfast.lease_mark(s.lease_id), v_error from stood as s
+  ), stopping as (
+    insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count) select s.type_id, 'cancelled', count(*) from stood as s group by s.type_id
+  )
+  select array_agg(row (s.job_id, true, s.status, 'cancelled', null)::holdfast.moved order by s.job_id),
+         array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)
+  into v_moved, v_lanes, v_workers from stood as s;
+  perform holdfast.leave_queue(v_live);
+  delete from holdfast.queue as q where q.job_id = any (v_live);
+  delete from holdfast.waiting as w where w.job_id = any (v_live);
+  delete from holdfast.gated as g where g.job_id = any (v_live);
+  delete from holdfast.following as f where f.job_id = any (v_live);
+  perform holdfast.start_followers(v_live);
+  -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
+  perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();
+  perform holdfast.wake_lanes(v_lanes, false);
+  perform holdfast.audit_moves('cancel', v_moved, null, p_by, p_why);
+  return query select * from unnest(v_moved);
+end $$;
+
+-- The jobs under a lease that were cancelled and whose end has not been reported yet. By index, whatever the statistics say.
+create or replace function holdfast.cancelled_under(p_lease bigint) returns uuid[] language sql stable
+set enable_seqscan = off set jit = off
+as $$ select array(select c.job_id from holdfast.cancellations as c where c.lease_id = p_lease) $$;
+
+-- Called for settled attempts of which some found nothing to settle. Those that were cancelled have now truly ended, and
+-- their slots may be given back: returns them.
+create or replace function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[]) returns uuid[] language sql volatile as $$
+  with ended as (
+    delete from holdfast.cancellations as c using unnest(p_jobs, p_leases) as s (job_id, lease_id)
+    where c.job_id = s.job_id and c.lease_id = s.lease_id returning c.job_id
+  )
+  select array_agg(job_id) from ended
+$$;
+
+-- Cancelled jobs whose lease is gone, whoever removed it: nobody will report them any more. Locked for the caller.
+create or replace function holdfast.orphaned_jobs() returns uuid[] language plpgsql as $$
+begin
+  if not exists (select from holdfast.cancellations) then
+    return '{}';
+  end if;
+  return array(
+    select c.job_id from holdfast.cancellations as c
+    where not exists (select from holdfast.leases as l where l.id = c.lease_id) for update skip locked);
+end $$;
+
+-- Gives back the slots of these.
+create or replace function holdfast.end_orphaned(p_jobs uuid[]) returns void language plpgsql as $$
+begin
+  delete from holdfast.cancellations as c where c.job_id = any (p_jobs);
+  perform holdfast.free_slots(p_jobs, p_jobs);
+  perform holdfast.start_followers(p_jobs);
+end $$;
+
+-- Why a settled attempt found nothing to settle, and which result stands instead. written: this very attempt, by its job and its
+-- lease, was ended before with this outcome by this worker, whose connection broke before it heard so. cancelled: the job was.
+-- lost: everything else; another result of the same attempt stands, or what the job's last attempt came to. Without an outcome
+-- none has ended. Volatile: whoever took the row may have committed while the settle waited for it.
+create or replace function holdfast.how_it_stands(
+  p_job uuid, p_lease bigint, p_worker integer, p_outcome holdfast.outcome,
+  out why text, out outcome holdfast.outcome, out attempt smallint, out ended_at timestamptz
+) language plpgsql volatile as $$
+declare
+  v_own boolean;
+begin
+  select h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease), h.outcome, h.attempt, h.ended_at
+  into v_own, outcome, attempt, ended_at
+  from holdfast.history as h where h.job_id = p_job
+  order by (h.worker_id = p_worker and h.lease_mark = holdfast.lease_mark(p_lease)) is true desc, h.ended_at desc limit 1;
+  why := case when outcome = 'cancelled' then 'cancelled' when v_own and outcome = p_outcome then 'written' else 'lost' end;
+end $$;

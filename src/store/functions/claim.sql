@@ -1,0 +1,246 @@
+-- Stops 2 and 3: a worker takes jobs under a lease and keeps it while it works.
+
+-- Claims at most p_limit free jobs of one lane under one new lease, never one that somebody else is claiming.
+-- Order: priority first, but each lane's ageing step of waiting counts as one priority, so low priorities move too;
+-- inside one priority, first in first out.
+-- p_after: per priority (0 to 9) the place in line up to which this worker has read before. Starting there instead of at
+-- the head is what keeps a claim fast while dead index entries pile up under somebody's long transaction; the price is
+-- that a job committed late is found only by the next claim from the head.
+-- p_types: only these types; null where the worker runs every type of the lane.
+-- A lane with a limit of slots is claimed from by one worker at a time, under its row; a lane without pays nothing.
+-- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
+-- p_gated: after so many that came through a gate it is enough; null: no matter. Their start is counted here, so a worker takes
+-- only those that it can start at once.
+-- p_within_ms: how long the worker waits for the answer, null: no matter. A claim that takes longer is undone: nobody would run
+-- its jobs, and they would lose an attempt to a lease that nobody renews. For a lock it waits half as long.
+-- Answers with one row for all, a list a column, in the order in which they are to run: rows would be stored, sent and read one
+-- by one, at twice the cost. lease is null where none was claimed. Between payloads stands U+001F, which JSON never contains;
+-- an empty text where a body is gone. Who came through a gate and who is traced is said of those alone: most did not and are not.
+-- The settings pin the plans, whatever the statistics say: the queue is read by queue_claim, and the bodies of all that was
+-- claimed in one walk through their index, where a nested loop would descend it once a job.
+create or replace function holdfast.claim_jobs(
+  p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
+  p_gated integer default null, p_within_ms integer default null,
+  out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
+  out maxes smallint[], out created double precision[], out payloads text, out gated uuid[], out traces jsonb
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
+set enable_nestloop = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now timestamptz;
+  v_after bigint[] := p_after;
+  v_enabled boolean;
+  v_step interval;
+  v_slots integer;
+  v_gated integer[];
+  v_aside integer := 0;
+  v_ranks timestamptz[];
+  v_best integer;
+  v_lead interval;
+  v_chunk integer;
+  v_rows tid[];
+  v_jobs uuid[];
+  v_last bigint;
+  v_found integer;
+  v_look boolean;
+  v_admitted boolean;
+  v_passed boolean := false;
+  v_all tid[] := '{}';
+  v_all_jobs uuid[];
+  v_first uuid;
+  v_latest uuid;
+  v_left integer := p_limit;
+begin
+  if p_within_ms is not null then
+    perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
+  end if;
+  -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
+  perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
+  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
+         p_gated is not null and exists (select from holdfast.held as h where h.lease_id is null and h.type_id = any (array(
+           select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
+  into v_enabled, v_step, v_slots, v_gated, v_admitted from holdfast.lanes as l where l.id = p_lane;
+  if v_slots is not null then
+    -- Read again: whoever had the row may have changed it.
+    select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
+    v_left := least(v_left, v_slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
+  end if;
+  if not v_enabled then
+    return;
+  end if;
+
+  -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
+  select array_agg(head.rank order by p.priority) into v_ranks
+  from generate_series(0, 9) as p (priority)
+  left join lateral (
+    select q.ready_at - p.priority * v_step as rank from holdfast.queue as q
+    where q.lane_id = p_lane and q.priority = p.priority and q.seq > v_after[p.priority + 1] and q.lease_id is null
+      and (p_types is null or q.type_id = any (p_types))
+    order by q.seq limit 1
+  ) as head on true;
+
+  while v_left > 0 loop
+    v_best := null;
+    v_lead := null;
+    for p in reverse 9..0 loop
+      if v_ranks[p + 1] is not null then
+        if v_best is null or v_ranks[p + 1] < v_ranks[v_best + 1] then
+          v_lead := v_ranks[v_best + 1] - v_ranks[p + 1];
+          v_best := p;
+        else
+          v_lead := least(v_lead, v_ranks[p + 1] - v_ranks[v_best + 1]);
+        end if;
+      end if;
+    end loop;
+    exit when v_best is null;
+
+    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
+    -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
+    v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
+    if v_admitted and holdfast.admitted_ahead(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk) then
+      select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
+      from holdfast.lock_startable(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk, p_gated) as l;
+    else
+      select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
+             bool_or(free.pass > 0 or free.type_id = any (v_gated))
+      into v_rows, v_jobs, v_last, v_look
+      from (
+        select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
+        where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
+          and (p_types is null or q.type_id = any (p_types))
+        order by q.seq limit v_chunk
+        for update skip locked
+      ) as free;
+    end if;
+
+    if v_rows is null then
+      v_ranks[v_best + 1] := null;
+      continue;
+    end if;
+    v_after[v_best + 1] := v_last;
+    v_found := cardinality(v_rows);
+    if v_look then
+      v_passed := true;
+      v_rows := holdfast.move_aside(v_rows, v_gated);
+      v_aside := v_aside + v_found - cardinality(v_rows);
+    end if;
+    v_all := v_all || v_rows[1 : v_left];
+    -- Also of those that are not taken: only a list of what to read. The first and the last tell in which days.
+    v_all_jobs := v_all_jobs || v_jobs;
+    v_first := least(v_first, v_jobs[1]);
+    v_latest := greatest(v_latest, v_jobs[v_found]);
+    v_left := v_left - least(v_left, cardinality(v_rows));
+    exit when v_left <= 0 or v_aside > 2000 or p_gated = 0;
+    v_ranks[v_best + 1] := case when v_found < v_chunk then null
+      else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
+  end loop;
+
+  if v_aside > 2000 or (p_gated = 0 and v_aside > 0) then
+    -- It stopped in the middle, and there may be jobs to claim behind: to be looked at again at once, not after a rest.
+    perform holdfast.wake_lanes(array[p_lane], true);
+  end if;
+  if v_all = '{}' then
+    return;
+  end if;
+
+  -- Read here and not before: a claim may have waited for its locks, and a lease must not have run out when it is given.
+  v_now := holdfast.now();
+  lease := nextval('holdfast.lease_seq');
+  with claimed as (
+    update holdfast.queue as q set lease_id = lease where q.ctid = any (v_all)
+    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
+  ), leased as (
+    insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs, lasts_ms)
+    select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id), p_lease_ms
+    from claimed as c
+  )
+  select array_agg(j.job_id), array_agg(j.seq), array_agg(j.type_id), array_agg(j.priority), array_agg(j.attempt),
+         array_agg(j.max_attempts), array_agg(date_part('epoch', j.created_at) * 1000),
+         string_agg(coalesce(j.payload::text, ''), U&'\001F'), array_agg(j.job_id) filter (where j.pass > 0),
+         jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null)
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, gated, traces
+  from (
+    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent
+    from claimed as c left join holdfast.bodies as b
+      on b.id = c.job_id and b.id = any (v_all_jobs) and b.id >= v_first and b.id <= v_latest
+    order by c.priority desc, c.seq
+  ) as j;
+
+  if v_slots is not null then
+    insert into holdfast.lane_slots (job_id, lane_id)
+    select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = lease
+    on conflict on constraint lane_slots_pkey do nothing;
+  end if;
+  if v_passed then
+    perform holdfast.count_starts(lease);
+  end if;
+  if clock_timestamp() - statement_timestamp() > p_within_ms * interval '1 millisecond' then
+    raise exception 'holdfast: the claim took % ms, longer than its worker waits for it, and was undone',
+      round(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000) using errcode = '55P03';
+  end if;
+end $$;
+
+-- What came through a gate has begun: its start is counted where its type has a rate, and others may come up behind it.
+create or replace function holdfast.count_starts(p_lease bigint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
+set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_types integer[];
+begin
+  with passed as (
+    select q.job_id, q.type_id from holdfast.queue as q
+    where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
+  ), begun as (
+    update holdfast.held as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
+    returning h.type_id, h.concurrency_key
+  ), counted as (
+    insert into holdfast.starts (type_id, concurrency_key, at)
+    -- The clock is read here: the claim may have waited for its lane meanwhile, and starts now.
+    select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
+    where g.rate_count is not null or g.key_rate_count is not null
+  )
+  select array_agg(distinct p.type_id) into v_types from passed as p;
+  perform holdfast.admit_beside(v_types, false);
+end $$;
+
+-- Runs under the plan settings of claim_jobs.
+-- When the first free job of one priority became ready, moved back by one ageing step per priority; null where none is.
+create or replace function holdfast.head_rank(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_step interval)
+returns timestamptz
+language plpgsql as $$
+begin
+  return (
+    select q.ready_at - p_priority * p_step from holdfast.queue as q
+    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
+      and (p_types is null or q.type_id = any (p_types))
+    order by q.seq limit 1
+  );
+end $$;
+
+-- Whether a claim of these types would find a job, in any lane that is enabled. Reads from the head, as a claim does that has
+-- read nothing before. The settings pin the plan to queue_claim, whatever the statistics say.
+create or replace function holdfast.any_free(p_types integer[]) returns boolean
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return exists (
+    select from holdfast.lanes as l
+    cross join lateral (
+      select from holdfast.queue as q where q.lane_id = l.id and q.lease_id is null and q.type_id = any (p_types) limit 1
+    ) as free
+    where l.enabled
+      and exists (select from holdfast.types as t where t.id = any (p_types) and l.id = any (t.left_lanes || t.lane_id)));
+end $$;
+
+-- Whether there is anything to rescue.
+-- Asks for the first lease to end rather than for one that has ended: the planner would expect to find one of those soon, and
+-- read the whole table to find none.
+create or replace function holdfast.any_lease_expired() returns boolean language plpgsql as $$
+begin
+  return coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false);
+end $$;

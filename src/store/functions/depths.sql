@@ -1,0 +1,76 @@
+-- How much waits, per type and priority, for backpressure and for people. Counted now and then from the tables themselves, so that
+-- it cannot drift and costs the hot path nothing; a count may take a twentieth of the time, no more.
+
+-- Counts what waits, unless that was done a moment ago or is being done. Writes only what changed.
+-- Returns how many milliseconds ago the last count was made, null where there was none.
+create or replace function holdfast.measure_depths() returns double precision
+language plpgsql
+set jit = off set max_parallel_workers_per_gather = 0
+security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_begun timestamptz := clock_timestamp();
+  v_last holdfast.depths_measured;
+begin
+  select * into v_last from holdfast.depths_measured;
+  if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
+     or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
+    return extract(epoch from holdfast.now() - nullif(v_last.measured_at, '-infinity')) * 1000;
+  end if;
+  with living as materialized (
+    select s.type_id, s.priority, count(*) filter (where s.place = 'ready') as waiting,
+           count(*) filter (where s.place = 'later') as scheduled, count(*) filter (where s.place = 'running') as running,
+           min(s.ready_at) filter (where s.place = 'ready') as oldest_at
+    from (
+      select type_id, priority, case when lease_id is null then 'ready' else 'running' end as place, ready_at from holdfast.queue
+      union all
+      select type_id, priority, 'ready', ready_at from holdfast.gated
+      union all
+      select type_id, priority, 'ready', due_at from holdfast.following
+      union all
+      select type_id, priority, 'later', due_at from holdfast.waiting
+    ) as s group by s.type_id, s.priority
+  ), ever as (
+    insert into holdfast.enqueued as e (type_id, total, running)
+    select c.type_id, c.ended + coalesce(l.living, 0), coalesce(l.running, 0) from holdfast.counters as c
+    left join (
+      select type_id, sum(waiting + scheduled + running) as living, sum(running) as running from living group by type_id
+    ) as l on l.type_id = c.type_id
+    left join holdfast.enqueued as k on k.type_id = c.type_id
+    where coalesce(k.total, 0) < c.ended + coalesce(l.living, 0) or coalesce(k.running, 0) <> coalesce(l.running, 0)
+    on conflict (type_id) do update set total = greatest(e.total, excluded.total), running = excluded.running
+  ), counted as (
+    select * from living where waiting > 0 or scheduled > 0
+  ), gone as (
+    delete from holdfast.depths as d
+    where not exists (select from counted as c where c.type_id = d.type_id and c.priority = d.priority)
+  )
+  insert into holdfast.depths as d (type_id, priority, waiting, scheduled, oldest_at)
+  select c.type_id, c.priority, c.waiting, c.scheduled, c.oldest_at from counted as c
+  on conflict (type_id, priority) do update
+    set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
+    where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
+  -- An empty queue is counted in no time; that it is still empty need not be written down.
+  if found or exists (select from holdfast.depths) then
+    update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;
+  end if;
+  return extract(epoch from clock_timestamp() - v_begun) * 1000;
+end $$;
+
+-- The places with a limit that these types fall under: how much waits there, and what is allowed.
+create or replace function holdfast.depths_under_limit(p_types text[])
+returns table (scope text, name text, soft bigint, hard bigint, waiting bigint, age_ms double precision, oldest_ms double precision)
+language sql stable
+security definer set search_path = pg_catalog, pg_temp
+as $$
+  select m.scope, m.name, m.soft, m.hard, coalesce(sum(d.waiting), 0)::bigint,
+         extract(epoch from holdfast.now() - min(d.oldest_at)) * 1000, extract(epoch from m.oldest) * 1000
+  from holdfast.depth_limits as m
+  left join (holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id join holdfast.depths as d on d.type_id = t.id)
+    on m.scope = 'queue' or (m.scope = 'lane' and m.name = l.name) or (m.scope = 'type' and m.name = t.name)
+  where m.scope = 'queue'
+     or (m.scope = 'type' and m.name = any (p_types))
+     or (m.scope = 'lane' and m.name in (
+           select al.name from holdfast.types as a join holdfast.lanes as al on al.id = a.lane_id where a.name = any (p_types)))
+  group by m.scope, m.name, m.soft, m.hard, m.oldest
+$$;

@@ -1,0 +1,234 @@
+-- What the clock brings about, apart from claims: jobs become due, deadlines pass, gates open. Each is a duty of its own
+-- that runs, is timed and fails alone, because a row that cannot be handled must not keep everything else from running.
+
+-- Moves jobs that are due into the queue, those of gated types to their gate, and wakes their lanes. The rows are locked by
+-- the caller.
+create or replace function holdfast.queue_due(p_jobs uuid[]) returns void language plpgsql as $$
+declare
+  v_lanes smallint[];
+begin
+  with moved as (
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs)
+    returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt
+  ), queued as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+    select m.due_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt
+    from moved as m join holdfast.types as t on t.id = m.type_id where not t.gated
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select m.job_id, m.due_at - m.priority * l.ageing, m.due_at, m.type_id, t.lane_id, m.priority, m.attempt,
+           coalesce(b.concurrency_key, '')
+    from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
+    left join holdfast.bodies as b on b.id = m.job_id where t.gated
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
+  )
+  select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
+  perform holdfast.wake_lanes(v_lanes, false);
+end $$;
+
+-- Looks at these gates. Returns when to look again: at the latest in half a second while any has jobs before it.
+create or replace function holdfast.admit_types(p_types text[]) returns timestamptz
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_type integer;
+  v_next timestamptz := holdfast.now() + interval '500 milliseconds';
+begin
+  for v_type in select t.id from holdfast.types as t where t.name = any (p_types) order by t.id loop
+    v_next := least(v_next, holdfast.admit_type(v_type, false));
+  end loop;
+  return v_next;
+end $$;
+
+-- Admission behind a claim or a settle is a favour: where a gate fails, they stand all the same, and the duty of admitting
+-- finds out which gate it is. The price is a subtransaction, for jobs that came through a gate alone.
+create or replace function holdfast.admit_beside(p_types integer[], p_wait boolean) returns void
+language plpgsql as $$
+begin
+  perform holdfast.admit_type(t.id, p_wait) from unnest(p_types) as t (id) order by t.id;
+exception when others then
+  raise debug 'holdfast: gates % let nothing through: %', p_types, sqlerrm;
+end $$;
+
+-- Errors that are not of a row but of the server, its schema or somebody's lock: nothing is set aside for them.
+create or replace function holdfast.is_of_no_row(p_sqlstate text) returns boolean language sql immutable parallel safe
+as $$ select p_sqlstate ~ '^(08|0A|25|26|28|3D|3F|40|42|53|55|57|58)' $$;
+
+-- Does one duty for all it is asked to, in one subtransaction. Where that fails, in halves, until what fails stands alone: that
+-- is set aside, named in the answer, and comes again after a minute, then two, at last every hour. Twenty such rows end the turn.
+-- The answer, where there is anything to say: {"duty", "done", "ms", "failed": [{"of", "error"}]}; without "of" it was no row's fault.
+create or replace function holdfast.do_duty(p_duty text, p_of text[], out said jsonb, out next_at timestamptz)
+language plpgsql as $$
+declare
+  v_began timestamptz := clock_timestamp();
+  v_any_aside boolean := exists (select from holdfast.set_aside);
+  v_from integer[] := array[1];
+  v_to integer[] := array[cardinality(p_of)];
+  v_first integer;
+  v_last integer;
+  v_part text[];
+  v_done integer := 0;
+  v_failed jsonb := '[]';
+  v_state text;
+  v_error text;
+begin
+  while cardinality(v_from) > 0 and jsonb_array_length(v_failed) < 20 loop
+    v_first := v_from[cardinality(v_from)];
+    v_last := v_to[cardinality(v_to)];
+    v_from := trim_array(v_from, 1);
+    v_to := trim_array(v_to, 1);
+    v_part := p_of[v_first : v_last];
+    begin
+      case p_duty
+        when 'promote' then perform holdfast.queue_due(v_part::uuid[]);
+        when 'deadlines' then perform holdfast.apply_deadlines(v_part::uuid[]);
+        when 'followers' then perform holdfast.start_followers(v_part::uuid[]);
+        when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);
+        when 'admit' then next_at := least(next_at, holdfast.admit_types(v_part));
+      end case;
+      if v_any_aside then
+        delete from holdfast.set_aside as s where s.duty = p_duty and s.of = any (v_part);
+      end if;
+      v_done := v_done + cardinality(v_part);
+    exception when others then
+      get stacked diagnostics v_state = returned_sqlstate, v_error = message_text;
+      if holdfast.is_of_no_row(v_state) then
+        v_failed := v_failed || jsonb_build_object('error', v_error);
+        exit;
+      elsif v_first < v_last then
+        v_from := v_from || array[(v_first + v_last) / 2 + 1, v_first];
+        v_to := v_to || array[v_last, (v_first + v_last) / 2];
+      else
+        v_failed := v_failed || jsonb_build_object('of', v_part[1], 'error', v_error);
+        perform holdfast.put_aside(p_duty, v_part[1], v_error);
+      end if;
+    end;
+  end loop;
+  said := jsonb_build_array(jsonb_build_object('duty', p_duty, 'done', v_done, 'failed', v_failed,
+    'ms', extract(epoch from clock_timestamp() - v_began) * 1000));
+end $$;
+
+create or replace function holdfast.put_aside(p_duty text, p_of text, p_error text) returns void language sql volatile as $$
+  insert into holdfast.set_aside as s (duty, of, error, since, times, again_at)
+  values (p_duty, p_of, p_error, holdfast.now(), 1, holdfast.now() + interval '1 minute')
+  on conflict (duty, of) do update
+    set error = excluded.error, times = s.times + 1, again_at = holdfast.now() + least(interval '1 hour', s.times * interval '2 minutes')
+$$;
+
+-- What a duty passes over for now. What is long over was handled by somebody else, or is no more.
+create or replace function holdfast.passed_over(p_duty text) returns text[] language plpgsql as $$
+begin
+  if exists (select from holdfast.set_aside as s where s.again_at < holdfast.now() - interval '10 minutes') then
+    delete from holdfast.set_aside as s where s.again_at < holdfast.now() - interval '10 minutes';
+  end if;
+  return array(select s.of from holdfast.set_aside as s where s.duty = p_duty and s.again_at > holdfast.now());
+end $$;
+
+-- Looks at every gate with jobs before it, but for those set aside, and says when to look again: null where there is none.
+create or replace function holdfast.admit_waiting(out next_at timestamptz, out said jsonb)
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_types text[] := array(
+    select t.name from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
+    where exists (select from holdfast.gated as j where j.type_id = g.type_id));
+begin
+  if v_types <> '{}' and exists (select from holdfast.set_aside) then
+    v_types := array(select t from unnest(v_types) as t where t <> all (holdfast.passed_over('admit')));
+  end if;
+  if v_types <> '{}' then
+    select d.next_at, d.said into next_at, said from holdfast.do_duty('admit', v_types) as d;
+  end if;
+end $$;
+
+-- Does whatever the time or somebody else's end has made necessary: moves at most p_limit jobs whose time has come from waiting
+-- into the queue, applies the deadlines of approvals, frees followers nobody was sure of and slots of cancelled jobs, and looks
+-- at every gate, since some open by the clock. Where there is nothing to do it is a few looks at indexes and no write.
+-- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
+-- p_within_ms: how long the worker waits for the answer; null: no matter. For a lock it waits half as long.
+-- Returns how many were moved, how far it read, in how many milliseconds the next one is due (null: none waits), and what each duty
+-- that had something to do says of it (null: none had).
+create or replace function holdfast.promote_due(p_limit integer, p_after timestamptz, p_within_ms integer default null)
+returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_any_aside boolean := exists (select from holdfast.set_aside);
+  v_aside uuid[] := '{}';
+  v_due text[];
+  v_unapproved text[];
+  v_of text[];
+  v_said jsonb;
+  v_gate_at timestamptz;
+begin
+  if p_within_ms is not null then
+    perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
+  end if;
+  if exists (select from holdfast.following as f where f.unsure) then
+    v_of := array(select distinct f.follows::text from holdfast.following as f where f.unsure and f.follows::text <> all (holdfast.passed_over('followers')));
+    if v_of <> '{}' then
+      duties := (holdfast.do_duty('followers', v_of)).said;
+    end if;
+  end if;
+  if v_any_aside then
+    v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
+  end if;
+  select array_agg(due.job_id::text) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
+         array_agg(due.job_id::text) filter (where due.status = 'awaiting_approval')
+  into v_due, read_to, v_unapproved
+  from (
+    select w.due_at, w.job_id, w.status from holdfast.waiting as w
+    where w.due_at >= p_after and w.due_at <= v_now and w.job_id <> all (v_aside)
+    order by w.due_at limit p_limit
+    for update skip locked
+  ) as due;
+  if v_unapproved is not null then
+    duties := coalesce(duties, '[]') || (holdfast.do_duty('deadlines', v_unapproved)).said;
+  end if;
+  promoted := 0;
+  if v_due is not null then
+    v_said := (holdfast.do_duty('promote', v_due)).said;
+    promoted := (v_said -> 0 ->> 'done')::integer;
+    duties := coalesce(duties, '[]') || v_said;
+  end if;
+  v_of := holdfast.orphaned_jobs()::text[];
+  if v_of <> '{}' and v_any_aside then
+    v_of := array(select o from unnest(v_of) as o where o <> all (holdfast.passed_over('orphans')));
+  end if;
+  if v_of <> '{}' then
+    duties := coalesce(duties, '[]') || (holdfast.do_duty('orphans', v_of)).said;
+  end if;
+  select w.next_at, w.said into v_gate_at, v_said from holdfast.admit_waiting() as w;
+  if v_said is not null then
+    duties := coalesce(duties, '[]') || v_said;
+  end if;
+  if exists (select from holdfast.set_aside) then
+    v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
+  end if;
+  select extract(epoch from least(v_gate_at, (
+    select w.due_at from holdfast.waiting as w
+    where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' and w.job_id <> all (v_aside)
+    order by w.due_at limit 1)) - v_now) * 1000
+  into next_in_ms;
+  return next;
+end $$;
+
+-- The lanes that these types run in now, and those they left: jobs of theirs may still turn up there.
+create or replace function holdfast.lanes_of(p_types integer[]) returns jsonb
+language plpgsql stable
+set jit = off
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(lane order by lane.id), '[]') from (
+      select l.id, l.name, l.poll_ms as poll, l.lease_ms as lease, l.worker_slots as slots, l.enabled, array_agg(t.id) as types
+      from holdfast.lanes as l join holdfast.types as t on l.id = any (t.left_lanes || t.lane_id)
+      where t.id = any (p_types) group by l.id
+    ) as lane);
+end $$;

@@ -1,0 +1,282 @@
+-- Stop 1 of a job's way. The SDK, the HTTP server and plain SQL all enqueue through enqueue_jobs.
+
+-- Refuses a type nobody registered, naming the registered ones that look most like it. Says whether any of them has a
+-- uniqueness of its own, whether nothing at all is asked of any of them, and whether any wants its payload encrypted.
+create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
+declare
+  v_missing text;
+  v_known text;
+begin
+  select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
+         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false), coalesce(bool_or(t.encrypted), false)
+  into v_missing, has_unique, all_plain, any_encrypted
+  from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
+  if v_missing is null then
+    return;
+  end if;
+  select string_agg(near.name, ', ') into v_known
+  from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
+  raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
+end $$;
+
+-- Refuses a payload that is not encrypted and should be. What an encrypted one looks like is in src/privacy/keyring.ts.
+create or replace function holdfast.refuse_plaintext(p_types text[], p_payloads text[]) returns void language plpgsql as $$
+declare
+  v_type text;
+begin
+  select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
+  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
+  if v_type is not null then
+    raise exception 'payloads of % are stored encrypted, and this one is not', v_type using errcode = 'HF009',
+      hint = 'Enqueue it where the keys are: in a process with encryption, or over HTTP at a server with it.';
+  end if;
+end $$;
+
+-- Refuses an id under which something else is kept than what was asked for: the caller would take another job for theirs. A payload
+-- that was replaced since says nothing about what was first asked for, and two encrypted ones are never the same.
+create or replace function holdfast.refuse_other_job(p_id uuid, p_type text, p_payload text) returns void language plpgsql as $$
+declare
+  v_owner constant text := nullif(current_setting('holdfast.owner', true), '');
+  v_other text;
+begin
+  select case when v_owner is not null and b.owner is distinct from v_owner then 'it is not yours'
+              when t.name <> p_type then 'its type is ' || t.name
+              when b.payload::text = p_payload or b.payload::text like '{"$enc"%' or p_payload like '{"$enc"%' then null
+              when b.payload::jsonb <> p_payload::jsonb and holdfast.last_writer(b.id) is null then 'its payload is another one' end
+  into v_other from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id where b.id = p_id;
+  if v_other is not null then
+    raise exception 'id % is that of another job: %', p_id, v_other using errcode = 'HF410';
+  end if;
+end $$;
+
+-- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default. One
+-- type alone is that of all jobs. p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists
+-- answers as existing, or is refused where that is another job; one whose first transaction is still open is waited for.
+-- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one.
+-- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
+-- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
+-- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
+-- happened: existing, replaced, debounced or queued_behind.
+-- Takes keys before ids and each in order, so that two calls with the same ones cannot deadlock.
+create or replace function holdfast.enqueue_jobs(
+  p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
+  p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
+  p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
+  p_traces text[] default null
+) returns table (place integer, job_id uuid, what text)
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_taken boolean[] := array_fill(false, array[cardinality(p_ids)]);
+  v_lanes smallint[];
+  v_known integer[];
+  v_asked integer;
+  v_unique boolean;
+  v_plain boolean;
+  v_encrypted boolean;
+  v_met record;
+  v_unique_keys text[];
+begin
+  v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
+    and p_approvals is null and p_uniques is null;
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
+  from holdfast.check_types(p_types) as c;
+  if cardinality(p_types) = 1 and (v_encrypted or not v_plain) then
+    p_types := array_fill(p_types[1], array[cardinality(p_ids)]);
+  end if;
+  if v_encrypted then
+    perform holdfast.refuse_plaintext(p_types, p_payloads);
+  end if;
+  if v_plain then
+    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
+    return;
+  end if;
+
+  if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
+    for place, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
+      v_taken[place] := true;
+      what := 'existing';
+      return next;
+    end loop;
+  end if;
+  if v_unique and not p_fresh then
+    -- The second try of an enqueue must not meet its own job.
+    for place, job_id in
+      select a.place, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, place)
+      where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
+    loop
+      perform holdfast.refuse_other_job(job_id, p_types[place], p_payloads[place]);
+      v_taken[place] := true;
+      what := 'existing';
+      return next;
+    end loop;
+  end if;
+  if v_unique then
+    if cardinality(p_delays_ms) = 0 then
+      p_delays_ms := array_fill(null::double precision, array[cardinality(p_ids)]);
+    end if;
+    for v_met in
+      select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
+                                          p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
+    loop
+      v_taken[v_met.place] := v_met.stored;
+      v_unique_keys[v_met.place] := v_met.key;
+      p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
+      if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
+      end if;
+      if v_met.what <> 'created' then
+        place := v_met.place;
+        job_id := v_met.job_id;
+        what := v_met.what;
+        return next;
+      end if;
+    end loop;
+  end if;
+
+  with asked as materialized (
+    select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent,
+           coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
+           case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
+    from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
+                v_taken, p_approvals, p_traces, v_unique_keys)
+         with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
+                               traceparent, unique_key, place)
+    join holdfast.types as t on t.name = a.type
+    where not a.taken
+  ), stored as (
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json from asked where p_fresh
+  ), stored_unless_known as (
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json
+    from asked where not p_fresh order by id
+    on conflict do nothing
+    returning id
+  ), judged as materialized (
+    select n.*, n.is_new and n.approval is null as goes_on from (
+      select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due,
+             v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by
+      from asked
+    ) as n
+  ), queued as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+    select v_now, id, type_id, lane_id, priority, 1 from judged where goes_on and is_due and not gated order by judged.place
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
+    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.goes_on and j.is_due and j.gated
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+  ), scheduled as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
+    union all
+    select id, coalesce(decide_by, 'infinity'), type_id, lane_id, priority, 1, 'awaiting_approval'
+    from judged where is_new and approval is not null
+  ), requested as (
+    insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)
+    select id, (approval ->> 'quorum')::smallint, decide_by, approval ->> 'on_deadline', run_at
+    from judged where is_new and approval is not null
+  )
+  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two to eight seconds.
+  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '12 seconds')),
+         array_agg(judged.place) filter (where not is_new), count(*)
+  into v_lanes, v_known, v_asked from judged;
+
+  -- Whatever the reason, a job that was not stored must not be acknowledged.
+  v_asked := v_asked + cardinality(array_positions(v_taken, true));
+  if v_asked <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', v_asked, cardinality(p_ids) using errcode = 'XX000';
+  end if;
+
+  foreach place in array coalesce(v_known, '{}') loop
+    job_id := p_ids[place];
+    what := 'existing';
+    perform holdfast.refuse_other_job(job_id, p_types[place], p_payloads[place]);
+    -- Taken above or just before, for a job that turned out to exist without it.
+    delete from holdfast.idempotency_keys as k using holdfast.types as t
+    where t.name = p_types[place] and k.type_id = t.id and k.key = p_keys[place] and k.job_id = p_ids[place];
+    return next;
+  end loop;
+
+  perform holdfast.wake_lanes(v_lanes, p_wake_always);
+end $$;
+
+-- What most enqueues are: one new job, due at once, without a key. Where its type asks for nothing either, that is two inserts and
+-- a look for somebody to call, at a third of what the general way costs. Null: simply created; else what happened and which job stands.
+create or replace function holdfast.enqueue_job(
+  p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
+  p_owner text, p_trace text) returns text language plpgsql
+security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_type record;
+begin
+  select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
+         not t.gated and t.uniqueness is null and t.approval is null as plain, t.encrypted
+  into v_type from holdfast.types as t where t.name = p_type;
+  if not found or not v_type.plain then
+    return (select e.what || ' ' || e.job_id from holdfast.enqueue_jobs(
+      holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
+      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end) as e);
+  end if;
+  if v_type.encrypted then
+    perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload, owner)
+  values (p_id, v_type.id, v_type.priority, v_type.max_attempts, v_now, p_concurrency_key, p_trace, p_payload::json, p_owner);
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  values (v_now, p_id, v_type.id, v_type.lane_id, v_type.priority, 1);
+  if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+  return null;
+end $$;
+
+-- The same for many. Runs under the plan settings of enqueue_jobs. Two plain inserts, because sharing rows between them costs
+-- more than reading the arrays twice, and arrays in the select list, because in the from clause their rows are copied first.
+create or replace function holdfast.enqueue_all_plain(
+  p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[],
+  p_wake_always boolean, p_traces text[]
+) returns void language plpgsql as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+  v_type_ids integer[];
+  v_lane_ids smallint[];
+  v_stored integer;
+  v_queued integer;
+begin
+  if cardinality(p_types) = 1 then
+    select * into v_type from holdfast.types as t where t.name = p_types[1];
+    v_lane_ids := array[v_type.lane_id];
+  else
+    select array_agg(t.id order by a.place), array_agg(t.lane_id order by a.place),
+           array_agg(coalesce(a.priority, t.priority) order by a.place), array_agg(coalesce(a.max_attempts, t.max_attempts) order by a.place)
+    into v_type_ids, v_lane_ids, p_priorities, p_max_attempts
+    from unnest(p_types, p_priorities, p_max_attempts) with ordinality as a (type, priority, max_attempts, place)
+    left join holdfast.types as t on t.name = a.type;
+  end if;
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
+  select a.id, coalesce(a.type_id, v_type.id), coalesce(a.priority, v_type.priority), coalesce(a.max_attempts, v_type.max_attempts),
+         v_now, a.concurrency_key, a.traceparent, a.payload::json
+  from (select unnest(p_ids) as id, unnest(v_type_ids) as type_id, unnest(p_priorities) as priority,
+               unnest(p_max_attempts) as max_attempts, unnest(p_concurrency_keys) as concurrency_key,
+               unnest(p_traces) as traceparent, unnest(p_payloads) as payload) as a;
+  get diagnostics v_stored = row_count;
+  insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+  select v_now, a.id, coalesce(a.type_id, v_type.id), coalesce(a.lane_id, v_type.lane_id), coalesce(a.priority, v_type.priority), 1
+  from (select unnest(p_ids) as id, unnest(v_type_ids) as type_id, unnest(v_lane_ids) as lane_id, unnest(p_priorities) as priority) as a;
+  get diagnostics v_queued = row_count;
+  if v_stored <> cardinality(p_ids) or v_queued <> cardinality(p_ids) then
+    raise exception 'only % of % jobs could be stored', least(v_stored, v_queued), cardinality(p_ids) using errcode = 'XX000';
+  end if;
+  perform holdfast.wake_lanes(array(select distinct unnest(v_lane_ids)), p_wake_always);
+end $$;

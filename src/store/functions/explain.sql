@@ -1,0 +1,109 @@
+-- One look at everything that decides when a job may run, in one snapshot.
+
+-- Reads by index only and counts up to a cap, so that it is quick with millions of jobs waiting.
+create or replace function holdfast.explain_facts(p_job uuid) returns jsonb
+language plpgsql stable
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_type holdfast.types;
+  v_lane holdfast.lanes;
+  v_gate holdfast.gates;
+  v_key holdfast.keys;
+  v_body holdfast.bodies;
+  v_queue holdfast.queue;
+  v_waiting holdfast.waiting;
+  v_gated holdfast.gated;
+  v_following holdfast.following;
+  v_worker holdfast.workers;
+  v_lease holdfast.leases;
+  v_facts jsonb;
+  v_key_name text;
+begin
+  select * into v_body from holdfast.bodies as b where b.id = p_job;
+  select * into v_queue from holdfast.queue as q where q.job_id = p_job;
+  select * into v_waiting from holdfast.waiting as w where w.job_id = p_job;
+  select * into v_gated from holdfast.gated as g where g.job_id = p_job;
+  select * into v_following from holdfast.following as f where f.job_id = p_job;
+  select * into v_type from holdfast.types as t
+  where t.id = coalesce(v_body.type_id, v_queue.type_id, v_waiting.type_id, v_gated.type_id, v_following.type_id);
+  if not found then
+    return null;
+  end if;
+  select * into v_lane from holdfast.lanes as l where l.id = v_type.lane_id;
+  select * into v_gate from holdfast.gates as g where g.type_id = v_type.id;
+  v_key_name := coalesce(v_body.concurrency_key, '');
+  select * into v_key from holdfast.keys as k where k.type_id = v_type.id and k.concurrency_key = v_key_name;
+  select * into v_lease from holdfast.leases as e where e.id = v_queue.lease_id;
+  select * into v_worker from holdfast.workers as w where w.id = v_lease.worker_id;
+
+  v_facts := jsonb_build_object(
+    'status', (select j.status from holdfast.jobs as j where j.id = p_job),
+    'type', v_type.name, 'lane', v_lane.name, 'key', v_body.concurrency_key,
+    'workers', (select count(*) from holdfast.workers as w
+                where v_type.id = any (w.types) and w.stopped_at is null and w.seen_at > v_now - interval '60 seconds'),
+    'lane_enabled', v_lane.enabled, 'lane_changed_by', v_lane.changed_by, 'lane_changed_why', v_lane.changed_why,
+    'lane_slots', v_lane.slots,
+    'lane_held_by', (select coalesce(jsonb_agg(s.job_id), '[]') from (
+       select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
+    'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
+    'place', case when v_queue.job_id is not null then 'queue' when v_waiting.job_id is not null then 'waiting'
+                  when v_gated.job_id is not null then 'gated' when v_following.job_id is not null then 'following' end,
+    'follows', v_following.follows,
+    'set_aside', (select jsonb_build_object('duty', s.duty, 'error', s.error, 'times', s.times,
+                    'again_in_ms', greatest(0, extract(epoch from s.again_at - v_now) * 1000))
+                  from holdfast.set_aside as s
+                  where s.of = p_job::text or (s.of = v_type.name and s.duty = 'admit' and v_gated.job_id is not null) limit 1),
+    'due_in_ms', case when isfinite(v_waiting.due_at) then extract(epoch from v_waiting.due_at - v_now) * 1000 end,
+    'due_at', v_waiting.due_at,
+    'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
+
+  if v_queue.lease_id is null and v_queue.job_id is not null then
+    v_facts := v_facts || jsonb_build_object(
+      'ahead', (select count(*) from (
+         select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority = v_queue.priority
+           and q.seq < v_queue.seq and q.lease_id is null limit 10000) as a)
+        + (select count(*) from (
+         select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority > v_queue.priority
+           and q.lease_id is null limit 10000) as a),
+      'ended_last_minute', (select coalesce(sum(t.good + t.bad), 0)::int from holdfast.tallies as t
+         join holdfast.types as o on o.id = t.type_id where o.lane_id = v_lane.id and t.at > v_now - interval '1 minute'));
+  end if;
+
+  if v_gated.job_id is not null then
+    v_facts := v_facts || jsonb_build_object(
+      'paused_by', v_gate.paused_by, 'paused_why', v_gate.paused_why, 'paused_at', v_gate.paused_at,
+      'stopped_in_ms', extract(epoch from v_gate.stopped_until - v_now) * 1000,
+      'breaker_hold', v_gate.breaker_hold, 'breaker_opened_at', v_gate.breaker_opened_at, 'breaker_reason', v_gate.breaker_reason,
+      'breaker_probe_in_ms', extract(epoch from v_gate.breaker_probe_at - v_now) * 1000,
+      'max_running', v_gate.max_running,
+      'running', (select count(*) from holdfast.held as h where h.type_id = v_type.id),
+      'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
+         select job_id from holdfast.held where type_id = v_type.id limit 5) as h),
+      'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
+      -- As admission counts: what has started, and what was admitted and is about to.
+      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
+        + (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.lease_id is null),
+      'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
+         where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)) + holdfast.rate_window(v_gate.rate_per) - v_now) * 1000,
+      'key_rate_count', v_gate.key_rate_count, 'key_rate_per_ms', extract(epoch from v_gate.key_rate_per) * 1000,
+      'key_rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.concurrency_key = v_key_name
+           and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
+        + (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.concurrency_key = v_key_name and h.lease_id is null),
+      'key_rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
+         where s.type_id = v_type.id and s.concurrency_key = v_key_name and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
+         + holdfast.rate_window(v_gate.key_rate_per) - v_now) * 1000,
+      'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
+      'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
+      'key_max_running', v_gate.key_max_running,
+      'key_running', (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.concurrency_key = v_key_name),
+      'key_held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
+         select job_id from holdfast.held where type_id = v_type.id and concurrency_key = v_key_name limit 5) as h),
+      'keyed', v_gate.keyed,
+      'ahead', (select count(*) from (
+         select from holdfast.gated as g where g.type_id = v_type.id and g.rank < v_gated.rank
+           and (not v_gate.keyed or g.concurrency_key = v_key_name) limit 10000) as a));
+  end if;
+  return v_facts;
+end $$;

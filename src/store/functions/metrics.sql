@@ -1,0 +1,176 @@
+-- What /metrics answers, from counters that are kept, so that it costs the same whatever stands in history. What is counted
+-- while jobs run is in tallies and happenings; what stands there long enough is added to totals and deleted in one statement, so
+-- that whoever reads both in one snapshot sees everything once.
+
+-- Everything that is counted of a type, up to now. ended: jobs that came to an end and have not been replayed since.
+create or replace view holdfast.counters as
+  select s.*, s.completed + s.dead - s.replayed + s.cancelled as ended
+  from (
+    select t.id as type_id,
+           (coalesce(k.completed, 0) + coalesce(o.good, 0))::bigint as completed,
+           (coalesce(k.failed, 0) + coalesce(o.bad, 0))::bigint as failed,
+           (coalesce(k.lost, 0) + coalesce(o.lost, 0))::bigint as lost,
+           (coalesce(k.dead, 0) + coalesce(h.dead, 0))::bigint as dead,
+           (coalesce(k.cancelled, 0) + coalesce(h.cancelled, 0))::bigint as cancelled,
+           (coalesce(k.replayed, 0) + coalesce(h.replayed, 0))::bigint as replayed,
+           (coalesce(k.late, 0) + coalesce(h.late, 0))::bigint as late
+    from holdfast.types as t
+    left join holdfast.totals as k on k.type_id = t.id
+    left join (
+      select type_id, sum(good) as good, sum(bad) as bad, sum(lost) as lost from holdfast.tallies group by type_id
+    ) as o on o.type_id = t.id
+    left join (
+      select type_id, sum(count) filter (where what = 'dead') as dead, sum(count) filter (where what = 'cancelled') as cancelled,
+             sum(count) filter (where what = 'replayed') as replayed, sum(count) filter (where what = 'late') as late
+      from holdfast.happenings group by type_id
+    ) as h on h.type_id = t.id
+  ) as s;
+
+-- Adds what a process noted since its last note: how long attempts took, by type and bucket, results that came too late, and
+-- requests to enqueue that were refused, and how duties went. A note of an id that is known does nothing. Rows are taken in order, so that two notes wait for each other.
+create or replace function holdfast.take_note(
+  p_note uuid, p_types text[], p_buckets smallint[], p_counts integer[], p_seconds double precision[],
+  p_late_types text[], p_late_counts integer[], p_statuses smallint[], p_status_counts integer[],
+  p_duties text[] default '{}', p_runs integer[] default '{}', p_failures integer[] default '{}', p_duty_seconds double precision[] default '{}'
+) returns void
+language plpgsql as $$
+begin
+  insert into holdfast.notes (id, at) values (p_note, holdfast.now()) on conflict do nothing;
+  if not found then
+    return;
+  end if;
+  insert into holdfast.durations as d (type_id, bucket, count, seconds)
+  select t.id, n.bucket, n.count, n.seconds
+  from unnest(p_types, p_buckets, p_counts, p_seconds) as n (type, bucket, count, seconds) join holdfast.types as t on t.name = n.type
+  order by t.id, n.bucket
+  on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
+  insert into holdfast.happenings (type_id, what, count)
+  select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
+  insert into holdfast.enqueue_errors as e (status, total)
+  select n.status, n.count from unnest(p_statuses, p_status_counts) as n (status, count) order by n.status
+  on conflict (status) do update set total = e.total + excluded.total;
+  insert into holdfast.duties as d (duty, runs, failures, seconds)
+  select n.duty, n.runs, n.failures, n.seconds
+  from unnest(p_duties, p_runs, p_failures, p_duty_seconds) as n (duty, runs, failures, seconds) order by n.duty
+  on conflict (duty) do update
+    set runs = d.runs + excluded.runs, failures = d.failures + excluded.failures, seconds = d.seconds + excluded.seconds;
+end $$;
+
+-- Whether a worker lives and takes no jobs: its heart beats, and for a minute it has not asked for jobs and been answered. A remote
+-- worker asks when it likes.
+create or replace function holdfast.is_stalled(p_worker holdfast.workers) returns boolean language sql volatile as $$
+  select p_worker.stopped_at is null and p_worker.token_hash is null and p_worker.seen_at > holdfast.now() - interval '3 minutes'
+    and coalesce(p_worker.looked_at, p_worker.started_at) < holdfast.now() - interval '1 minute'
+$$;
+
+-- What /metrics shows, in one snapshot, from what is kept. Compiling it would take longer than running it.
+create or replace function holdfast.read_metrics() returns json
+language plpgsql stable
+set jit = off
+as $$
+begin
+  return (select json_build_object(
+    'types', (
+      select coalesce(json_agg(json_build_object(
+        'type', t.name, 'priority', t.priority,
+        'enqueued', greatest(coalesce(e.total, 0), c.ended), 'running', coalesce(e.running, 0),
+        'completed', c.completed, 'failed', c.failed, 'rescued', c.lost, 'dead', c.dead, 'cancelled', c.cancelled,
+        'replayed', c.replayed, 'late', c.late, 'deadLetters', coalesce(d.dead, 0),
+        'breakerOpen', coalesce(g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'), false),
+        'paused', g.paused_at is not null,
+        'depths', coalesce((select json_agg(json_build_array(p.priority, p.waiting, p.scheduled) order by p.priority)
+                            from holdfast.depths as p where p.type_id = t.id), '[]'),
+        'durations', coalesce((select json_agg(json_build_array(u.bucket, u.count, u.seconds) order by u.bucket)
+                               from holdfast.durations as u where u.type_id = t.id), '[]')
+      ) order by t.name), '[]')
+      from holdfast.types as t join holdfast.counters as c on c.type_id = t.id
+      left join holdfast.enqueued as e on e.type_id = t.id
+      left join holdfast.dead_depths as d on d.type_id = t.id
+      left join holdfast.gates as g on g.type_id = t.id),
+    'oldest', (
+      select coalesce(json_agg(json_build_array(o.priority, greatest(0, extract(epoch from holdfast.now() - o.oldest_at)))), '[]')
+      from (select priority, min(oldest_at) as oldest_at from holdfast.depths where oldest_at is not null group by priority) as o),
+    'lanes', (
+      select coalesce(json_agg(json_build_object(
+        'lane', l.name, 'slots', l.slots, 'enabled', l.enabled,
+        'inUse', (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)) order by l.name), '[]')
+      from holdfast.lanes as l),
+    'refusals', (select coalesce(json_agg(json_build_array(e.status, e.total) order by e.status), '[]') from holdfast.enqueue_errors as e),
+    'drift', (select coalesce(json_agg(json_build_array(d.what, d.total) order by d.what), '[]') from holdfast.drift_repairs as d),
+    'notifyQueue', pg_notification_queue_usage(),
+    'missingDays', (
+      select json_agg(json_build_array(n.family, n.missing) order by n.family) from (
+        select f.family, count(m.day) as missing
+        from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
+        left join holdfast.missing_days(1) as m on m.family = f.family group by f.family) as n),
+    'duties', (
+      select coalesce(json_agg(json_build_array(d.duty, coalesce(n.runs, 0), coalesce(n.failures, 0), coalesce(n.seconds, 0),
+        (select count(*) from holdfast.set_aside as a where a.duty = d.duty)) order by d.duty), '[]')
+      from (select duty from holdfast.duties union select duty from holdfast.set_aside) as d
+      left join holdfast.duties as n on n.duty = d.duty),
+    'workers', (
+      select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes'),
+    'stalled', (select count(*) from holdfast.workers as w where holdfast.is_stalled(w))
+  ));
+end $$;
+
+-- Adds to totals what was counted and nobody needs in detail any more, and deletes it: exactly once, because it is one statement.
+-- A tally that is written late, into a step that was taken away, stands there again and is added next time.
+create or replace function holdfast.keep_totals(p_crowded integer default 5000) returns void
+language plpgsql
+set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_begun timestamptz := clock_timestamp();
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.totals', 0)) then
+    return;
+  end if;
+  with tallied as (
+    delete from holdfast.tallies as t
+    where t.at < v_now - interval '1 minute' - greatest(interval '5 minutes', (select max(g.breaker_window) from holdfast.gates as g))
+    returning t.type_id, t.good, t.bad, t.lost
+  ), happened as (
+    delete from holdfast.happenings as h returning h.type_id, h.what, h.count
+  ), moved as (
+    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late from tallied
+    union all
+    select type_id, 0, 0, 0, case what when 'dead' then count else 0 end, case what when 'cancelled' then count else 0 end,
+           case what when 'replayed' then count else 0 end, case what when 'late' then count else 0 end
+    from happened
+  )
+  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late)
+  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late) from moved group by type_id
+  on conflict (type_id) do update set
+    completed = k.completed + excluded.completed, failed = k.failed + excluded.failed, lost = k.lost + excluded.lost,
+    dead = k.dead + excluded.dead, cancelled = k.cancelled + excluded.cancelled, replayed = k.replayed + excluded.replayed,
+    late = k.late + excluded.late;
+  delete from holdfast.notes as n where n.at < v_now - interval '1 hour';
+
+  -- Of a minute ago nobody needs to know any more which worker it was, except where one died. Where many workers run many types,
+  -- that makes what is read few rows again.
+  if exists (select from holdfast.tallies offset p_crowded limit 1) then
+    with apart as (
+      delete from holdfast.tallies as t
+      where t.worker_id <> 0 and t.lost is null and t.at < v_now - interval '1 minute' returning t.type_id, t.at, t.good, t.bad
+    )
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select a.type_id, a.at, 0, sum(a.good), sum(a.bad) from apart as a group by a.type_id, a.at
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad;
+  end if;
+
+  if v_now < (select m.measured_at + greatest(interval '5 seconds', m.cost * 20) from holdfast.dead_measured as m) then
+    return;
+  end if;
+  with counted as materialized (
+    select d.type_id, count(*) as dead from holdfast.dead_letters as d group by d.type_id
+  ), gone as (
+    delete from holdfast.dead_depths as d where not exists (select from counted as c where c.type_id = d.type_id)
+  )
+  insert into holdfast.dead_depths as d (type_id, dead) select c.type_id, c.dead from counted as c
+  on conflict (type_id) do update set dead = excluded.dead;
+  -- As for depths: that there are still none need not be written down.
+  update holdfast.dead_measured set measured_at = v_now, cost = clock_timestamp() - v_begun
+  where exists (select from holdfast.dead_depths);
+end $$;

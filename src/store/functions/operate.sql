@@ -1,0 +1,262 @@
+-- What operators do to lanes, types, keys and breakers, each as one function that leaves no half-done state.
+
+-- The id of a registered type; refuses an unknown one, naming those that are.
+create or replace function holdfast.type_named(p_name text) returns integer language plpgsql stable as $$
+begin
+  perform holdfast.check_types(array[p_name]);
+  return (select t.id from holdfast.types as t where t.name = p_name);
+end $$;
+
+-- The id of a lane; refuses an unknown one, naming those that are.
+create or replace function holdfast.lane_named(p_name text) returns smallint language plpgsql stable as $$
+declare
+  v_id smallint := (select l.id from holdfast.lanes as l where l.name = p_name);
+begin
+  if v_id is null then
+    raise exception 'there is no lane named "%"', p_name
+      using errcode = 'HF005', detail = (select string_agg(l.name, ', ' order by l.name) from holdfast.lanes as l);
+  end if;
+  return v_id;
+end $$;
+
+-- Makes sure the type has a gate and locks it. Everything below that changes a gate goes through here first.
+create or replace function holdfast.lock_gate(p_type integer) returns void language plpgsql as $$
+begin
+  insert into holdfast.gates (type_id) values (p_type) on conflict do nothing;
+  perform from holdfast.gates where type_id = p_type for update;
+end $$;
+
+-- After a gate has been changed: decides whether the type is gated and keyed, and lets through what may go now.
+create or replace function holdfast.review_gate(p_type integer) returns void language plpgsql as $$
+declare
+  v_was_keyed boolean := (select g.keyed from holdfast.gates as g where g.type_id = p_type);
+  v_keyed boolean;
+begin
+  update holdfast.gates as g
+  set keyed = g.fair or g.key_max_running is not null or g.key_rate_count is not null
+    or exists (select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until is not null))
+  where g.type_id = p_type returning g.keyed into v_keyed;
+  update holdfast.types set gated = true where id = p_type and not gated;
+  if v_keyed and not v_was_keyed then
+    -- The jobs before the gate were not told apart so far.
+    insert into holdfast.arrivals (type_id, concurrency_key)
+    select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
+  end if;
+  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
+  from holdfast.gates as g where k.type_id = p_type and k.full_now and g.type_id = p_type;
+  perform holdfast.admit_type(p_type, true);
+  perform holdfast.drop_gate_if_open(p_type);
+end $$;
+
+-- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
+-- already counts, and what was admitted under the old one and does not run yet goes back to the gate. Without a name it is
+-- no operator's doing.
+create or replace function holdfast.set_limits(p_type text, p_limits jsonb, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
+begin
+  perform pg_advisory_xact_lock(holdfast.settles_lock());
+  perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  v_before := holdfast.gate_settings(v_type);
+  update holdfast.gates as g set
+    max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
+    key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
+    rate_count = case when p_limits ? 'rate_count' then (p_limits ->> 'rate_count')::integer else g.rate_count end,
+    rate_per = case when p_limits ? 'rate_per_ms' then (p_limits ->> 'rate_per_ms')::double precision * interval '1 millisecond'
+                    else g.rate_per end,
+    key_rate_count = case when p_limits ? 'key_rate_count' then (p_limits ->> 'key_rate_count')::integer else g.key_rate_count end,
+    key_rate_per = case when p_limits ? 'key_rate_per_ms'
+                        then (p_limits ->> 'key_rate_per_ms')::double precision * interval '1 millisecond' else g.key_rate_per end,
+    fair = coalesce((p_limits ->> 'fair')::boolean, g.fair),
+    breaker_share = coalesce((p_limits ->> 'breaker_share')::double precision, g.breaker_share),
+    breaker_minimum = coalesce((p_limits ->> 'breaker_minimum')::integer, g.breaker_minimum),
+    breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
+    breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
+  where g.type_id = v_type;
+  if p_by is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  end if;
+  perform holdfast.count_running(v_type);
+  perform holdfast.pull_back(v_type, null);
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- Applies the limits that definitions name, where they changed since last time; what a definition no longer names is taken
+-- away. What an operator has set stands until then. The arrays stand side by side; null: the definition names no limits.
+create or replace function holdfast.define_limits(p_types text[], p_limits jsonb[]) returns void language plpgsql as $$
+declare
+  v_type text;
+  v_limits jsonb;
+  v_before jsonb;
+begin
+  -- In the order in which a settle takes gates, so that the two wait for each other.
+  for v_type, v_limits in
+    select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type order by t.id
+  loop
+    select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
+    continue when v_limits is not distinct from v_before;
+    perform holdfast.set_limits(v_type, coalesce((
+      select jsonb_object_agg(k.key, case k.key when 'fair' then 'false'::jsonb else 'null'::jsonb end)
+      from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}') || coalesce(v_limits, '{}'));
+    update holdfast.gates set defined = v_limits where type_id = holdfast.type_named(v_type);
+  end loop;
+end $$;
+
+-- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason. Waits for claims under way, which do not
+-- know of it: from its end on none starts.
+create or replace function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  v_before := holdfast.gate_settings(v_type);
+  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
+  where type_id = v_type and paused_at is null;
+  update holdfast.types set gated = true where id = v_type and not gated;
+  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+end $$;
+
+create or replace function holdfast.resume_type(p_type text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  v_before := holdfast.gate_settings(v_type);
+  update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- Pauses one key of a type. What was admitted and does not run yet goes back to the gate.
+create or replace function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text) returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  v_before := holdfast.key_settings(v_type, p_key);
+  insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
+  values (v_type, p_key, holdfast.now(), p_by, p_why)
+  on conflict (type_id, concurrency_key) do update
+    set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
+  perform holdfast.pull_back(v_type, p_key);
+  insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
+  perform holdfast.review_gate(v_type);
+end $$;
+
+create or replace function holdfast.resume_key(p_type text, p_key text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
+  -- As in admit_by_turn: a pause earns no turns.
+  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
+  from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
+  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- How large a share a key gets beside the others: a key of weight 2 gets twice as many turns as one of weight 1.
+create or replace function holdfast.set_weight(p_type text, p_key text, p_weight real, p_by text default null, p_why text default null)
+returns void language plpgsql as $$
+declare
+  v_type integer := holdfast.type_named(p_type);
+  v_before jsonb;
+begin
+  perform holdfast.lock_gate(v_type);
+  v_before := holdfast.key_settings(v_type, p_key);
+  insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
+  on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
+  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
+end $$;
+
+-- Stops a type, or one key of it, for a while: what a handler asks for when it was told "too many requests".
+create or replace function holdfast.stop_for(p_type integer, p_key text, p_for interval) returns void language plpgsql as $$
+declare
+  v_until timestamptz := holdfast.now() + p_for;
+begin
+  perform holdfast.lock_gate(p_type);
+  if p_key is null then
+    update holdfast.gates set stopped_until = greatest(stopped_until, v_until) where type_id = p_type;
+  else
+    insert into holdfast.keys as k (type_id, concurrency_key, rests_until) values (p_type, p_key, v_until)
+    on conflict (type_id, concurrency_key) do update set rests_until = greatest(k.rests_until, v_until);
+    perform holdfast.pull_back(p_type, p_key);
+  end if;
+  perform holdfast.review_gate(p_type);
+end $$;
+
+-- Puts a type into another lane. Jobs enqueued from now on go there. Workers go on looking into the lane it left until
+-- bring_strays has found that no job can turn up there any more.
+create or replace function holdfast.set_type_lane(p_type text, p_lane text, p_by text default null, p_why text default null) returns void
+language plpgsql as $$
+declare
+  v_type constant integer := holdfast.type_named(p_type);
+  v_lane constant smallint := holdfast.lane_named(p_lane);
+  v_before jsonb;
+begin
+  select jsonb_build_object('lane', l.name) into v_before
+  from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.id = v_type;
+  update holdfast.types as t
+  set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
+      left_in = pg_current_xact_id()
+  where t.id = v_type and t.lane_id <> v_lane;
+  perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_by, p_why);
+end $$;
+
+-- Brings the jobs of types that changed their lane after them, at most p_limit a type. A lane is forgotten when no job of the
+-- type stands in it, every transaction that wrote something before the change has ended, and an hour has passed for those
+-- that had only read. Returns how many jobs were moved.
+create or replace function holdfast.bring_strays(p_limit integer) returns integer
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_over xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_type holdfast.types;
+  v_moved integer;
+  v_total integer := 0;
+begin
+  for v_type in select * from holdfast.types as t where t.left_lanes <> '{}' order by t.id loop
+    v_moved := holdfast.move_jobs_to_lane(v_type.name, p_limit);
+    v_total := v_total + v_moved;
+    update holdfast.types as t set left_lanes = '{}', left_at = null, left_in = null
+    where t.id = v_type.id and v_moved = 0 and t.left_in = v_type.left_in and t.left_in < v_over
+      and t.left_at < holdfast.now() - interval '1 hour'
+      and not exists (select from holdfast.queue as q where q.type_id = t.id and q.lane_id = any (t.left_lanes) and q.lease_id is null);
+  end loop;
+  return v_total;
+end $$;
+
+-- Moves at most p_limit free jobs of a type to the lane the type is in now. Returns how many it moved.
+create or replace function holdfast.move_jobs_to_lane(p_type text, p_limit integer) returns integer
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_type holdfast.types;
+  v_moved integer;
+begin
+  select * into v_type from holdfast.types as t where t.id = holdfast.type_named(p_type);
+  update holdfast.queue as q set lane_id = v_type.lane_id
+  where q.ctid = any (array(
+    select f.ctid from holdfast.queue as f
+    where f.type_id = v_type.id and f.lane_id <> v_type.lane_id and f.lease_id is null limit p_limit for update skip locked));
+  get diagnostics v_moved = row_count;
+  if v_moved > 0 then
+    perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  end if;
+  return v_moved;
+end $$;

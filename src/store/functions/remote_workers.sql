@@ -1,0 +1,93 @@
+-- Workers in any language, through the HTTP server. Servers keep nothing in memory that matters, so what such a worker
+-- is, and what decides about its results, stands here.
+
+-- Removes leases of a worker under which nothing runs any more. One that somebody else has locked is left to run out empty.
+create or replace function holdfast.close_empty_leases(p_worker integer, p_leases bigint[]) returns void
+language sql volatile
+set enable_seqscan = off set jit = off
+as $$
+  delete from holdfast.leases where id = any (array(
+    select l.id from holdfast.leases as l
+    where l.id = any (p_leases) and l.worker_id = p_worker
+      and not exists (select from holdfast.queue as q where q.job_id = any (l.jobs) and q.lease_id = l.id)
+      and not exists (select from holdfast.cancellations as c where c.lease_id = l.id)
+    for update skip locked))
+$$;
+
+-- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
+create or replace function holdfast.drain_remote_worker(p_worker integer, p_by text, p_why text) returns boolean language plpgsql as $$
+begin
+  update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = p_by, drain_asked_why = p_why
+  where id = p_worker and token_hash is not null and stopped_at is null;
+  if found then
+    perform holdfast.audit('drain_worker', p_worker::text, null, null, p_by, p_why);
+  end if;
+  return found;
+end $$;
+
+-- What a registration over HTTP may name of a type: for the audit log, and to see what differs.
+create or replace function holdfast.type_facts(p_type text) returns jsonb language sql stable as $$
+  select jsonb_build_object('lane', l.name, 'sensitive', t.sensitive, 'priority', t.priority, 'max_attempts', t.max_attempts,
+                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff)
+  from holdfast.types as t join holdfast.lanes as l on l.id = coalesce(t.defined_lane, t.lane_id) where t.name = p_type
+$$;
+
+-- Makes types known that a remote worker defines: [{"type", "lane", "priority", "max_attempts", "timeout_ms", "sensitive",
+-- "backoff"}], each with what it names alone. Of a type that is known, what is not named stays as it is, and so does what guards
+-- it, whoever asks: its approval, uniqueness, limits, encryption and redaction cannot be named at all, and a lane or sensitive
+-- that differs is refused. The rest changes where p_may says that the key may do that. Every change has its line in the audit log.
+-- Takes types in the order of their names, as registerTypes does.
+create or replace function holdfast.register_remote_types(p_types jsonb, p_may boolean, p_by text) returns void language plpgsql as $$
+declare
+  v_type text;
+  v_named jsonb;
+  v_place text;
+  v_lane smallint;
+  v_known jsonb;
+  v_differs text[];
+  v_guards text[];
+begin
+  for v_type, v_named, v_place in
+    select d.one ->> 'type', d.one - 'type', format('types[%s].', d.one ->> 'place')
+    from jsonb_array_elements(p_types) as d (one) order by 1, (d.one ->> 'place')::integer
+  loop
+    v_named := v_named - 'place';
+    if v_named ? 'lane' then
+      v_lane := holdfast.lane_named(v_named ->> 'lane');
+    else
+      v_lane := holdfast.lane_named('default');
+    end if;
+    insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, sensitive, backoff)
+    select v_type, v_lane, v_lane, coalesce((v_named ->> 'priority')::smallint, 5), coalesce((v_named ->> 'max_attempts')::smallint, 5),
+           coalesce((v_named ->> 'timeout_ms')::integer, 300000), coalesce((v_named ->> 'sensitive')::boolean, false), v_named -> 'backoff'
+    -- Asked for first: an insert that finds its name taken has used up an id.
+    where not exists (select from holdfast.types as t where t.name = v_type)
+    on conflict (name) do nothing;
+    if found then
+      perform holdfast.audit('define_type', v_type, null, holdfast.type_facts(v_type), p_by, null);
+      continue;
+    end if;
+    perform from holdfast.types as t where t.name = v_type for update;
+    v_known := holdfast.type_facts(v_type);
+    v_differs := array(select n.key from jsonb_each(v_named) as n (key, value) where n.value is distinct from v_known -> n.key
+                       order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff}', n.key));
+    v_guards := array(select d from unnest(v_differs) as d where d in ('lane', 'sensitive'));
+    if v_guards <> '{}' then
+      raise exception '"%" is known with another %; a registration does not change that', v_type, array_to_string(v_guards, ' and ')
+        using errcode = 'HF010', detail = v_place || v_guards[1],
+          hint = format('Leave it out, or send what stands: %s.', (select jsonb_object_agg(g, v_known -> g) from unnest(v_guards) as g));
+    elsif v_differs <> '{}' and not p_may then
+      raise exception '"%" is known with other values of %; to change them the key needs types:manage', v_type,
+          replace(array_to_string(v_differs, ', '), 'timeout_ms', 'timeout')
+        using errcode = 'HF011', detail = v_place || replace(v_differs[1], 'timeout_ms', 'timeout'), hint = 'Name the type alone.';
+    elsif v_differs <> '{}' then
+      update holdfast.types as t set
+        priority = coalesce((v_named ->> 'priority')::smallint, t.priority),
+        max_attempts = coalesce((v_named ->> 'max_attempts')::smallint, t.max_attempts),
+        timeout_ms = coalesce((v_named ->> 'timeout_ms')::integer, t.timeout_ms),
+        backoff = coalesce(v_named -> 'backoff', t.backoff)
+      where t.name = v_type;
+      perform holdfast.audit('change_type', v_type, v_known, holdfast.type_facts(v_type), p_by, null);
+    end if;
+  end loop;
+end $$;

@@ -1,0 +1,180 @@
+-- Finished jobs go after a while (completed after 7 days, dead after 30), by dropping the day they stand in.
+-- A day is dropped once the rows of it that are still needed are few enough to be carried over; until then it stays,
+-- which costs disk and nothing else.
+
+-- Jobs with an id from p_from to p_to that must stay: waiting, queued, running, dead, or ended since p_since.
+-- One job may stand here twice; a caller that only wants to know whether there are many can stop early. Without settings of its own,
+-- so that it becomes part of the caller's statement: callers forbid scans of whole tables.
+create or replace function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamptz) returns setof uuid
+language sql stable
+as $$
+  select job_id from holdfast.queue where job_id >= p_from and job_id <= p_to
+  union all
+  select job_id from holdfast.waiting where job_id >= p_from and job_id <= p_to
+  union all
+  select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
+  union all
+  select job_id from holdfast.following where job_id >= p_from and job_id <= p_to
+  union all
+  select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
+  union all
+  select job_id from holdfast.history where ended_at >= p_since and job_id >= p_from and job_id <= p_to
+$$;
+
+-- Drops at most one day of one family and returns its partition's name, or null where none is old enough.
+-- Takes an exclusive lock on the family for the moment it takes to carry over at most p_carry rows; does not wait longer
+-- than 100 ms for it, because everybody else would wait behind.
+create or replace function holdfast.drop_one_day(p_completed interval, p_dead interval, p_carry integer default 5000) returns text
+language plpgsql
+set lock_timeout = '100ms' set enable_seqscan = off set jit = off
+security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_lowest constant uuid := '00000000-0000-0000-0000-000000000000';
+  v_family text;
+  v_name text;
+  v_day date;
+  v_from uuid;
+  v_to uuid;
+  v_needed uuid[];
+begin
+  for v_family, v_name, v_day in
+    select f.family, c.relname, d.day
+    from (values ('dead_letters', 1, p_dead), ('history', 2, p_completed), ('bodies', 3, p_completed),
+                 ('log_lines', 4, p_completed)) as f (family, turn, age)
+    join pg_inherits as i on i.inhparent = ('holdfast.' || f.family)::regclass
+    join pg_class as c on c.oid = i.inhrelid
+    cross join lateral (select case when c.relname ~ '_\d{8}$' then to_date(right(c.relname, 8), 'YYYYMMDD') end as day) as d
+    where (d.day + 1)::timestamp at time zone 'UTC' <= v_now - f.age
+    order by f.turn, d.day
+  loop
+    -- An attempt can only belong to a job that was made before its day ended; a body has its own day's id.
+    v_from := case v_family when 'bodies' then holdfast.first_id_at(v_day::timestamp at time zone 'UTC') else v_lowest end;
+    v_to := case when v_family in ('dead_letters', 'log_lines') then v_lowest
+                          else holdfast.first_id_at((v_day + 1)::timestamp at time zone 'UTC') end;
+    for v_check in 1..2 loop
+      if v_family <> 'history' then
+        select array_agg(job_id) into v_needed from (
+          select job_id from holdfast.jobs_still_needed(v_from, v_to, v_now - p_completed) as n (job_id) limit p_carry + 1
+        ) as needed;
+      -- Of all the older jobs that live, those with an attempt in this day; the jobs that ended lately matter too, their earlier
+      -- attempts may stand here. Looking through millions of them takes seconds, and need not be done under the lock: no attempt of an
+      -- old day is ever added, and a job that nobody needs any more is never needed again.
+      elsif v_check = 1 then
+        execute format('select array_agg(job_id) from (
+            select n.job_id from holdfast.jobs_still_needed($1, $2, $3) as n (job_id)
+            where exists (select from holdfast.%I as h where h.job_id = n.job_id) limit $4 + 1) as needed', v_name)
+          into v_needed using v_from, v_to, v_now - p_completed, p_carry;
+      end if;
+      exit when cardinality(v_needed) > p_carry;
+      -- The first look is free; what counts is the second one, under the lock.
+      if v_check = 1 then
+        execute format('lock table holdfast.%I in access exclusive mode', v_family);
+      end if;
+    end loop;
+    continue when cardinality(v_needed) > p_carry;
+    execute format('alter table holdfast.%I detach partition holdfast.%I', v_family, v_name);
+    if v_family not in ('dead_letters', 'log_lines') then
+      execute format('insert into holdfast.%I select * from holdfast.%I where %I = any ($1)',
+                     v_family, v_name, case v_family when 'bodies' then 'id' else 'job_id' end) using v_needed;
+    end if;
+    execute format('drop table holdfast.%I', v_name);
+    return v_name;
+  end loop;
+  return null;
+end $$;
+
+revoke execute on function holdfast.drop_one_day from public;
+
+-- Removes what outlived its day in the default partitions, and what belongs to jobs that are gone: at most p_limit rows of
+-- each. These are the few that were carried over, so they go row by row. Returns how many went.
+create or replace function holdfast.sweep_rest(p_completed interval, p_dead interval, p_limit integer default 1000) returns integer
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_gone integer;
+  v_total integer := 0;
+begin
+  delete from holdfast.dead_letters_rest where ctid = any (array(
+    select d.ctid from holdfast.dead_letters_rest as d where d.died_at < v_now - p_dead limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.history_rest where ctid = any (array(
+    select h.ctid from holdfast.history_rest as h
+    where h.ended_at < v_now - p_completed
+      and not exists (select from holdfast.jobs_still_needed(h.job_id, h.job_id, v_now - p_completed))
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.bodies_rest where ctid = any (array(
+    select b.ctid from holdfast.bodies_rest as b
+    where b.created_at < v_now - p_completed
+      and not exists (select from holdfast.jobs_still_needed(b.id, b.id, v_now - p_completed))
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.idempotency_keys where ctid = any (array(
+    select k.ctid from holdfast.idempotency_keys as k
+    where k.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = k.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.approval_requests where ctid = any (array(
+    select r.ctid from holdfast.approval_requests as r
+    where r.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = r.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.approvals where ctid = any (array(
+    select a.ctid from holdfast.approvals as a
+    where a.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = a.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.moves where ctid = any (array(
+    select m.ctid from holdfast.moves as m
+    where m.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = m.job_id)
+    limit p_limit));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+
+  delete from holdfast.log_lines_rest where ctid = any (array(
+    select l.ctid from holdfast.log_lines_rest as l where l.at < v_now - p_completed limit p_limit));
+  delete from holdfast.progress where ctid = any (array(
+    select p.ctid from holdfast.progress as p
+    where p.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = p.job_id) limit p_limit));
+  delete from holdfast.checkpoints where ctid = any (array(
+    select c.ctid from holdfast.checkpoints as c
+    where c.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = c.job_id) limit p_limit));
+
+  delete from holdfast.uniques where ctid = any (array(
+    select u.ctid from holdfast.uniques as u
+    where u.job_id < holdfast.first_id_at(v_now - p_completed) and u.kept_until < v_now
+      and not exists (select from holdfast.bodies as b where b.id = u.job_id)
+      and (u.next_job_id is null or not exists (select from holdfast.bodies as b where b.id = u.next_job_id))
+    limit p_limit for update skip locked));
+  get diagnostics v_gone = row_count;
+  v_total := v_total + v_gone;
+  -- Whoever ends a job starts what waits behind it; this is for one who forgot.
+  perform holdfast.start_followers(array(
+    select f.follows from holdfast.following as f
+    where not exists (select from holdfast.whereabouts(f.follows)) limit p_limit));
+
+  delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
+  delete from holdfast.sleepers as s
+  where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');
+  return v_total;
+end $$;

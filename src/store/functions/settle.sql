@@ -1,0 +1,208 @@
+-- Stop 4: an attempt ends, because its worker says so.
+
+-- Both run under the plan settings of settle_jobs, which says what they have in common.
+
+-- What most settles are: attempts that completed, and nothing else. The same as end_moved for them, at half of the cost: their
+-- rows are found in one walk through queue_by_job, where a nested loop would descend it once a job.
+-- ended, ended_leases: whose attempt held its lease and is over. passed: those of them that came through a gate, of the types
+-- in gate_types; probed: types of which a breaker's probe succeeded.
+create or replace function holdfast.end_completed(
+  p_jobs uuid[], p_leases bigint[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_worker integer,
+  out ended uuid[], out ended_leases bigint[], out passed uuid[], out probed integer[], out gate_types integer[]
+)
+language plpgsql
+set enable_nestloop = off set enable_mergejoin = on
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+begin
+  with gone as (
+    delete from holdfast.queue as q using (
+      select * from unnest(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms) as u (job_id, lease_id, started_ago, ended_ago)
+      order by u.job_id
+    ) as s
+    where q.job_id = any (p_jobs) and q.job_id = s.job_id and q.lease_id = s.lease_id
+    returning q.job_id, q.lease_id, q.type_id, q.attempt, q.pass, s.started_ago, s.ended_ago
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark)
+    select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt,
+           holdfast.lease_mark(g.lease_id)
+    from gone as g
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select g.type_id, holdfast.tally_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good
+  )
+  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
+  select array_agg(g.job_id), array_agg(g.lease_id), array_agg(g.job_id) filter (where g.pass > 0),
+         array_agg(g.type_id) filter (where g.pass = 2), array_agg(g.type_id) filter (where g.pass > 0)
+  into ended, ended_leases, passed, probed, gate_types from gone as g;
+end $$;
+
+-- Attempts of which some did not complete; the arrays are those of settle_jobs. Calls the lanes that got something to do.
+-- Answers like end_completed, and with the types of attempts that failed.
+create or replace function holdfast.end_moved(
+  p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
+  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
+  p_worker integer, p_stops text[],
+  out ended uuid[], out ended_leases bigint[], out passed uuid[], out probed integer[], out gate_types integer[],
+  out failing integer[]
+)
+language plpgsql
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_ms constant interval := interval '1 millisecond';
+  v_freed smallint[];
+  v_soon smallint[];
+begin
+  with settled as materialized (
+    select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
+           case when s.move is null then 'completed' else s.outcome end as outcome, s.error, s.started_ago, s.ended_ago,
+           s.delay, s.stop
+    from unnest(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_stops)
+      as s (job_id, lease_id, move, outcome, error, started_ago, ended_ago, delay, stop)
+    order by s.job_id
+  ), gone as (
+    delete from holdfast.queue as q using settled as s
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
+              s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
+  ), handed_back as (
+    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
+    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
+  ), recorded as (
+    insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
+    select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt,
+           holdfast.lease_mark(e.lease_id), e.error::jsonb
+    from gone as e where e.started_ago is not null
+    union all
+    select h.job_id, v_now - h.ended_ago * v_ms, v_now - h.started_ago * v_ms, p_worker, h.outcome, h.attempt,
+           holdfast.lease_mark(h.lease_id), h.error::jsonb
+    from handed_back as h where h.started_ago is not null
+  ), retried as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
+           case e.move when 'retry' then e.attempt + 1 else e.attempt end,
+           case e.move when 'retry' then 'failed' else 'scheduled' end
+    from gone as e where e.move in ('retry', 'snooze')
+  ), buried as (
+    insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
+    select e.job_id, v_now, e.type_id, e.priority, e.attempt,
+           case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
+    from gone as e where e.move in ('die', 'exhaust', 'poison')
+  ), counted as (
+    insert into holdfast.happenings (type_id, what, count)
+    select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
+  ), back_to_gate as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
+           coalesce(b.concurrency_key, '')
+    from gone as e join holdfast.lanes as l on l.id = e.lane_id left join holdfast.bodies as b on b.id = e.job_id
+    where e.move = 'hand_back'
+    returning type_id, concurrency_key
+  ), arrived as (
+    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), tallied as (
+    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
+           count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
+    from gone as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
+    on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad
+  )
+  select array_agg(done.job_id), array_agg(done.lease_id),
+         array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
+         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
+         array_agg(done.type_id) filter (where done.failed),
+         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
+  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types from (
+    select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
+           coalesce(e.delay < 12000, false) as soon,
+           e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
+    from gone as e
+    union all
+    select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
+  ) as done;
+  perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
+  -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
+  perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
+end $$;
+
+-- Ends attempts, many at once. Touches nothing unless that very attempt still holds its lease; history is written in the
+-- same statement as the state change. The arrays stand side by side, one element an attempt; where one is shorter, the
+-- rest of it is null:
+--   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) |
+--             poison (it crashed its host too often) | snooze | hand_back
+--   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
+--   delay     for retry and snooze: milliseconds until the job is due again
+--   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
+-- p_closed: leases that have no open attempt left after this call.
+-- Rows are taken in the order of their ids, as a rescue takes them, so that the two wait for each other and never deadlock. A
+-- closed lease that somebody else has locked is left to run out empty: waiting for it here could be waiting for a rescue.
+-- Returns every attempt whose lease was lost, with the outcome it came with: nothing was changed for it.
+create or replace function holdfast.settle_jobs(
+  p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
+  p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
+  p_worker integer, p_closed bigint[], p_stops text[] default null
+) returns table (job_id uuid, lease_id bigint, outcome holdfast.outcome)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ended uuid[];
+  v_ended_leases bigint[];
+  v_passed uuid[];
+  v_probed integer[];
+  v_gate_types integer[];
+  v_failing integer[];
+  v_cancelled uuid[];
+begin
+  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
+  if cardinality(p_moves) > 0 then
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types, v_failing
+    from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,
+                            p_stops);
+  else
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types
+    from holdfast.end_completed(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms, p_worker);
+  end if;
+  if v_passed is not null or cardinality(p_stops) > 0 then
+    -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
+    perform from holdfast.gates as g where g.type_id = any (v_gate_types) order by g.type_id for update;
+  end if;
+  if v_failing is not null then
+    perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;
+  end if;
+  if v_probed is not null then
+    perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
+  end if;
+  if cardinality(p_stops) > 0 then
+    perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * interval '1 millisecond')
+    from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
+    where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
+  end if;
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
+    v_cancelled := holdfast.end_cancelled(p_jobs, p_leases);
+  end if;
+  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled);
+  perform holdfast.start_followers(v_ended || v_cancelled);
+
+  if cardinality(p_closed) > 0 then
+    delete from holdfast.leases where id = any (array(
+      select l.id from holdfast.leases as l where l.id = any (p_closed) and l.worker_id = p_worker for update skip locked));
+  end if;
+
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
+    return query select asked.job_id, asked.lease_id, coalesce(asked.outcome, 'completed')
+    from (
+      select * from unnest(p_jobs, p_leases) as asked (job_id, lease_id)
+      except select * from unnest(v_ended, v_ended_leases) as done (job_id, lease_id)
+    ) as lost
+    join unnest(p_jobs, p_leases, p_outcomes) as asked (job_id, lease_id, outcome)
+      on asked.job_id = lost.job_id and asked.lease_id = lost.lease_id;
+  end if;
+end $$;

@@ -1,0 +1,101 @@
+-- Limits that are set while jobs run. A lane, and the counting of what runs already in a lane or of a type.
+
+-- Held shared by whatever ends attempts (settle, rescue, a claim given back) while it runs, and alone by whoever counts what runs.
+-- It comes before every other lock: whoever ends attempts holds their rows, and then waits for gates and for claims.
+create or replace function holdfast.settles_lock() returns bigint language sql immutable parallel safe
+as $$ select hashtextextended('holdfast.settles', 0) $$;
+
+-- Gives jobs of a type that run already, and came in freely, the slots they take: a limit set now counts them too. Runs
+-- under the gate's lock and while no claim and no settle is under way. A row may still be locked for a moment, by a checkpoint or a
+-- cancel; those wait for nothing that is held here. One that stays locked fails the call: a limit that does not hold is none.
+create or replace function holdfast.count_running(p_type integer) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set lock_timeout = '5s'
+as $$
+begin
+  with running as materialized (
+    select q.ctid as place from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+    join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
+    where q.type_id = p_type and q.pass = 0 for update of q
+  ), counted as (
+    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
+    returning q.job_id, q.lease_id
+  )
+  insert into holdfast.held (job_id, type_id, concurrency_key, lease_id)
+  select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
+  from counted as c left join holdfast.bodies as b on b.id = c.job_id
+  on conflict (job_id) do nothing;
+end $$;
+
+-- The same for a lane that gets a limit of slots, while no claim and no settle is under way. A job that is being cancelled counts:
+-- its slot is given back when its handler has ended, as of those that were cancelled before. Of these, one that is locked is ending.
+create or replace function holdfast.count_running_in_lane(p_lane smallint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  insert into holdfast.lane_slots (job_id, lane_id)
+  select q.job_id, p_lane from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+  join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id and q.lane_id = p_lane
+  on conflict do nothing;
+  with stopping as materialized (
+    select c.job_id from holdfast.cancellations as c join holdfast.bodies as b on b.id = c.job_id
+    join holdfast.types as t on t.id = b.type_id where t.lane_id = p_lane for update of c skip locked
+  )
+  insert into holdfast.lane_slots (job_id, lane_id) select s.job_id, p_lane from stopping as s on conflict do nothing;
+end $$;
+
+-- A lane as it is with these fields.
+create or replace function holdfast.lane_with(p_lane holdfast.lanes, p_fields jsonb) returns holdfast.lanes language plpgsql immutable as $$
+begin
+  p_lane.slots := case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else p_lane.slots end;
+  p_lane.worker_slots := case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else p_lane.worker_slots end;
+  p_lane.poll_ms := coalesce((p_fields ->> 'poll_ms')::integer, p_lane.poll_ms);
+  p_lane.lease_ms := case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else p_lane.lease_ms end;
+  p_lane.enabled := coalesce((p_fields ->> 'enabled')::boolean, p_lane.enabled);
+  p_lane.ageing := coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', p_lane.ageing);
+  return p_lane;
+end $$;
+
+-- Changes a lane, or makes it. Only the fields that are named change. Workers read it before their next look.
+-- Locks and writes nothing where nothing changes: every worker of a fleet that starts may name the same fields. Otherwise it waits
+-- for claims under way, and where a lane gets its first limit for whatever ends attempts, so that what it counts is what runs.
+create or replace function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean) returns void
+language plpgsql as $$
+declare
+  v_told constant text[] := '{id,changed_by,changed_why,changed_at}';
+  v_made boolean;
+  v_lane smallint;
+  v_before holdfast.lanes;
+  v_after holdfast.lanes;
+begin
+  if exists (select from holdfast.lanes as l where l.name = p_lane and l is not distinct from holdfast.lane_with(l, p_fields)) then
+    return;
+  end if;
+  -- One at a time: what is read under it stays so.
+  perform pg_advisory_xact_lock(hashtextextended('holdfast.lanes', 0));
+  v_made := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
+  if v_made then
+    insert into holdfast.lanes (name) values (p_lane);
+  end if;
+  v_lane := holdfast.lane_named(p_lane);
+  select * into v_before from holdfast.lanes as l where l.id = v_lane;
+  v_after := holdfast.lane_with(v_before, p_fields);
+  if v_after is not distinct from v_before and not v_made then
+    return;
+  end if;
+  if v_before.slots is null and v_after.slots is not null then
+    perform pg_advisory_xact_lock(holdfast.settles_lock());
+  end if;
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  update holdfast.lanes as l
+  set slots = v_after.slots, worker_slots = v_after.worker_slots, poll_ms = v_after.poll_ms, lease_ms = v_after.lease_ms,
+      enabled = v_after.enabled, ageing = v_after.ageing, changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
+  where l.id = v_lane;
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then to_jsonb(v_before) - v_told end, to_jsonb(v_after) - v_told, p_by, p_why);
+  if v_before.slots is null and v_after.slots is not null then
+    perform holdfast.count_running_in_lane(v_lane);
+  end if;
+  perform holdfast.wake_lanes(array[v_lane], true);
+end $$;

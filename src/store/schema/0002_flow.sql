@@ -1,0 +1,185 @@
+-- Why: what decides who may run now: limits, rates, breakers, pauses and slots, the counts that they need, and what could not be handled.
+-- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
+
+-- What an operator or a definition asked for, and the state of the gate. One row per type that was ever gated.
+-- The row is also the lock under which its jobs are admitted: what is counted under it cannot change meanwhile.
+create table holdfast.gates (
+  type_id          integer primary key references holdfast.types,
+  max_running      integer constraint max_running_is_positive check (max_running between 1 and 1000000),
+  key_max_running  integer constraint key_max_running_is_positive check (key_max_running between 1 and 1000000),
+  rate_count       integer constraint rate_is_positive check (rate_count between 1 and 1000000),
+  rate_per         interval constraint rate_per_is_positive check (rate_per > interval '0'),
+  key_rate_count   integer constraint key_rate_is_positive check (key_rate_count between 1 and 1000000),
+  key_rate_per     interval constraint key_rate_per_is_positive check (key_rate_per > interval '0'),
+  fair             boolean not null default false,
+  -- The limits the type's definition named last. An operator's change stands until the definition changes.
+  defined          jsonb,
+  -- The virtual time of fair queueing: the turn of the key that was admitted last.
+  turn             double precision not null default 0,
+  -- Keys of this type are told apart: some limit, pause or stop is per key, or the type is fair.
+  keyed            boolean not null default false,
+  paused_at        timestamptz,
+  paused_by        text,
+  paused_why       text,
+  stopped_until    timestamptz,
+  breaker_share    double precision not null default 0.8 constraint share_is_a_share check (breaker_share > 0 and breaker_share <= 1),
+  breaker_window   interval not null default '5 minutes' constraint window_is_positive check (breaker_window > interval '0'),
+  breaker_minimum  integer not null default 10 constraint minimum_is_positive check (breaker_minimum >= 1),
+  breaker_probe    interval not null default '60 seconds' constraint probe_is_positive check (breaker_probe > interval '0'),
+  -- auto; open or closed: an operator holds it there.
+  breaker_hold     text not null default 'auto' constraint hold_is_known check (breaker_hold in ('auto', 'open', 'closed')),
+  breaker_opened_at  timestamptz,
+  breaker_reason     text,
+  breaker_probe_at   timestamptz,
+  -- Attempts before this moment do not count: the breaker was closed then.
+  breaker_since      timestamptz not null default '-infinity',
+  constraint rate_has_both check ((rate_count is null) = (rate_per is null)),
+  constraint key_rate_has_both check ((key_rate_count is null) = (key_rate_per is null)),
+  constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
+);
+
+create table holdfast.gated (
+  job_id           uuid not null constraint gated_by_job primary key,
+  -- The order inside a type or key: since when the job is ready, moved back by one ageing step per priority.
+  rank             timestamptz not null,
+  ready_at         timestamptz not null,
+  type_id          integer not null,
+  lane_id          smallint not null,
+  priority         smallint not null,
+  attempt          smallint not null,
+  concurrency_key  text not null default ''
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- The id is the order inside one enqueue, whose jobs have one rank.
+create index gated_next_of_type on holdfast.gated (type_id, rank, job_id);
+
+create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank, job_id);
+
+-- A job that was admitted and has not ended: it holds a slot of its type and of its key. lease_id is null until it runs.
+create table holdfast.held (
+  job_id           uuid primary key,
+  type_id          integer not null,
+  concurrency_key  text not null,
+  lease_id         bigint
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index held_by_type on holdfast.held (type_id, concurrency_key);
+
+create index held_not_running on holdfast.held (type_id, concurrency_key) where lease_id is null;
+
+-- Jobs running in a lane that has a limit of slots.
+create table holdfast.lane_slots (
+  job_id   uuid primary key,
+  lane_id  smallint not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index lane_slots_by_lane on holdfast.lane_slots (lane_id);
+
+-- When jobs of a rate-limited type or key started, for as long as the window looks back.
+create table holdfast.starts (
+  type_id          integer not null,
+  concurrency_key  text not null,
+  at               timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index starts_of_type on holdfast.starts (type_id, at);
+
+create index starts_of_key on holdfast.starts (type_id, concurrency_key, at);
+
+-- Keys of keyed types: their turn (the virtual time of fair queueing), their weight, and whether they may be looked at.
+create table holdfast.keys (
+  type_id          integer not null,
+  concurrency_key  text not null,
+  weight           real not null default 1 constraint weight_is_positive check (weight > 0),
+  turn             double precision not null default 0,
+  -- Has jobs waiting, as far as is known; is at its limit; may not run before.
+  active           boolean not null default false,
+  full_now         boolean not null default false,
+  rests_until      timestamptz,
+  paused_at        timestamptz,
+  paused_by        text,
+  paused_why       text,
+  primary key (type_id, concurrency_key),
+  constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index keys_next on holdfast.keys (type_id, turn)
+  where active and not full_now and rests_until is null and paused_at is null;
+
+create index keys_resting on holdfast.keys (type_id, rests_until) where rests_until is not null;
+
+-- Keys that jobs arrived for since the gate was last looked at. Only ever added to by producers, so that none of them
+-- waits for another's transaction.
+create table holdfast.arrivals (
+  type_id          integer not null,
+  concurrency_key  text not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index arrivals_of_type on holdfast.arrivals (type_id);
+
+-- How attempts ended, in steps of ten seconds; the breaker reads the last minutes of it. Each worker has rows of its own,
+-- so that none waits for another. What the breaker needs no more is added to totals by keep_totals and deleted.
+create table holdfast.tallies (
+  type_id    integer not null,
+  at         timestamptz not null,
+  worker_id  integer not null,
+  good       integer not null,
+  bad        integer not null,
+  -- Attempts whose lease ran out. Null where there was none, which costs no byte.
+  lost       integer,
+  primary key (type_id, at, worker_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- What else is counted, and is rare beside that: dead (a job), cancelled, replayed, late (a result that came after its lease was
+-- gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
+create table holdfast.happenings (
+  type_id  integer not null,
+  what     text not null constraint happening_is_known check (what in ('dead', 'cancelled', 'replayed', 'late')),
+  count    integer not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- One disagreement:
+--   lane_slot_left     a slot of a lane is taken by a job that does not run
+--   lane_slot_missing  a job runs in a lane with a limit and takes no slot
+--   held_left          a slot of a type and key is taken by a job that is neither admitted nor running
+--   held_missing       a job was admitted and takes no slot of its type and key
+--   held_state         a slot says that its job runs, or that it does not, and is wrong
+--   held_key           a slot is that of another key than its job's
+--   lease_missing      a job runs under a lease that is gone: nobody would rescue it
+--   leader_missing     a job waits for the end of another that has ended
+--   key_full           a key is passed over as full and is not
+--   key_idle           a key has jobs before its gate and nobody will look at it
+create type holdfast.drift as (what text, job_id uuid, type_id integer, concurrency_key text, lane_id smallint);
+
+-- How much was repaired, by what it was. It has a row for each from the beginning, so that a rule always finds a number.
+create table holdfast.drift_repairs (
+  what   text primary key,
+  total  bigint not null
+);
+
+insert into holdfast.drift_repairs (what, total)
+select what, 0 from unnest('{lane_slot_left, lane_slot_missing, held_left, held_missing, held_state, held_key, lease_missing,
+                             leader_missing, key_full, key_idle}'::text[]) as what;
+
+-- Up to where the last look went, in each of the three walks, and when it was.
+create table holdfast.drift_looked (
+  one         boolean primary key default true constraint there_is_one check (one),
+  at          timestamptz not null default '-infinity',
+  after_slot  uuid not null default '00000000-0000-0000-0000-000000000000',
+  after_job   uuid not null default '00000000-0000-0000-0000-000000000000',
+  after_type  integer not null default 0,
+  after_key   text not null default ''
+);
+
+insert into holdfast.drift_looked default values;
+
+-- What a duty could not handle, and passes over until again_at: a job by its id, or a type whose gate could not be looked at.
+create table holdfast.set_aside (
+  duty      text not null,
+  of        text not null,
+  error     text not null,
+  since     timestamptz not null,
+  times     integer not null,
+  again_at  timestamptz not null,
+  primary key (duty, of)
+);

@@ -1,0 +1,36 @@
+-- Why: what handlers say while they run: progress, log lines, checkpoints.
+-- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
+
+-- The latest of each job. Kept as long as the job is.
+create table holdfast.progress (
+  job_id    uuid primary key,
+  attempt   smallint not null,
+  fraction  double precision not null constraint progress_is_0_to_1 check (fraction between 0 and 1),
+  note      text constraint note_is_at_most_500_characters check (length(note) <= 500),
+  at        timestamptz not null
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+-- Ids only grow, so whoever has read up to one can ask for what came after. A sequence of their own and no identity: until
+-- PostgreSQL 17 the partitions would not have it.
+create sequence holdfast.log_line_seq;
+
+create table holdfast.log_lines (
+  id       bigint not null default nextval('holdfast.log_line_seq'),
+  job_id   uuid not null,
+  attempt  smallint not null,
+  at       timestamptz not null,
+  level    text not null default 'info' constraint level_is_known check (level in ('info', 'warn', 'error')),
+  line     text not null constraint line_is_at_most_4000_characters check (length(line) <= 4000)
+) partition by range (at);
+
+create index log_lines_by_job on holdfast.log_lines (job_id, id);
+
+create table holdfast.log_lines_rest partition of holdfast.log_lines default;
+
+-- Where the next attempt is to go on.
+create table holdfast.checkpoints (
+  job_id    uuid primary key,
+  attempt   smallint not null,
+  value     json not null constraint checkpoint_is_at_most_64_kb check (octet_length(value::text) <= 65536),
+  at        timestamptz not null
+) with (fillfactor = 60);

@@ -1,0 +1,94 @@
+-- Why: counters and measurements that metrics, backpressure and alerts read, so that nobody scans a queue.
+-- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
+
+create table holdfast.depths (
+  type_id    integer not null,
+  priority   smallint not null,
+  waiting    bigint not null,
+  scheduled  bigint not null,
+  oldest_at  timestamptz,
+  primary key (type_id, priority)
+);
+
+-- How many jobs of a type were ever enqueued, and how many ran, when it was counted last. Nobody counts while enqueueing: a
+-- job that was enqueued lives or has ended, and both are known in the one snapshot of a count.
+create table holdfast.enqueued (
+  type_id  integer primary key,
+  total    bigint not null,
+  running  bigint not null
+);
+
+create table holdfast.depths_measured (
+  one          boolean primary key default true constraint there_is_one check (one),
+  measured_at  timestamptz not null default '-infinity',
+  cost         interval not null default '0'
+);
+
+insert into holdfast.depths_measured default values;
+
+-- Past soft, low priorities are refused first; past hard, all. A null limit is none.
+create table holdfast.depth_limits (
+  scope   text not null constraint scope_is_known check (scope in ('queue', 'lane', 'type')),
+  name    text not null,
+  soft    bigint constraint soft_is_positive check (soft >= 1),
+  hard    bigint constraint hard_is_positive check (hard >= 1),
+  oldest  interval constraint oldest_is_positive check (oldest > interval '0'),
+  primary key (scope, name),
+  constraint soft_is_below_hard check (soft <= hard)
+);
+
+insert into holdfast.depth_limits (scope, name, soft, hard) values ('queue', '', 100000, 500000);
+
+create table holdfast.totals (
+  type_id    integer primary key,
+  completed  bigint not null default 0,
+  failed     bigint not null default 0,
+  lost       bigint not null default 0,
+  dead       bigint not null default 0,
+  cancelled  bigint not null default 0,
+  replayed   bigint not null default 0,
+  late       bigint not null default 0
+);
+
+-- How long attempts took. bucket: how many of the bounds in src/metrics/buckets.ts the attempt was longer than.
+create table holdfast.durations (
+  type_id  integer not null,
+  bucket   smallint not null,
+  count    bigint not null,
+  seconds  double precision not null,
+  primary key (type_id, bucket)
+);
+
+-- Requests to enqueue that servers refused, by HTTP status.
+create table holdfast.enqueue_errors (
+  status  smallint primary key,
+  total   bigint not null
+);
+
+-- What workers do beside running jobs: how often there was something to do, how often it failed, and how long it took.
+create table holdfast.duties (
+  duty      text primary key,
+  runs      bigint not null,
+  failures  bigint not null,
+  seconds   double precision not null
+);
+
+-- What was noted already, so that a note whose answer was lost can be sent again and counts once.
+create table holdfast.notes (
+  id  uuid primary key,
+  at  timestamptz not null
+);
+
+-- Dead letters as they were counted last.
+create table holdfast.dead_depths (
+  type_id  integer primary key,
+  dead     bigint not null
+);
+
+create table holdfast.dead_measured (
+  one          boolean primary key default true constraint there_is_one check (one),
+  measured_at  timestamptz not null default '-infinity',
+  cost         interval not null default '0'
+);
+
+insert into holdfast.dead_measured default values;
