@@ -61,10 +61,12 @@ const calls = {
   /** Bodies that take the longest to read or to refuse, each as large as is taken, one after the other. */
   async worst({ address, key, times }) {
     const most = 8_000_000
+    const named = (count) => `{${Array.from({ length: count }, (_, n) => `"name ${n}":${n}`).join()}}`
     const bodies = [
       '['.repeat(most),
       `[${'1,'.repeat(most / 2)}1]`,
-      `{${Array.from({ length: 190_000 }, (_, n) => `"name ${n}":${n}`).join()}}`,
+      named(190_000),
+      named(39_900),
       JSON.stringify({ jobs: Array.from({ length: 120 }, () => ({ type: 'bench', payload: 'x'.repeat(64_000) })) }),
     ].map((body) => Buffer.from(body))
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }

@@ -53,6 +53,8 @@ function refusal(unfit: Unfit): HoldfastError {
         'request_too_large',
         `the body has more than ${unfit.tokens} names, values and lists; send it in parts`,
       )
+    case 'names':
+      return new HoldfastError('request_too_large', `the body has more than ${unfit.names} names of fields; send it in parts`)
     case 'twice': {
       const name = JSON.stringify(unfit.name.slice(0, 60))
       return new HoldfastError('invalid_request', `the body has the name ${name} twice in one object, and only one would be kept`)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { deepest, mostTokens, unfitIn } from './json-scan.js'
+import { deepest, mostNames, mostTokens, unfitIn } from './json-scan.js'
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
@@ -21,6 +21,13 @@ describe('a text of JSON', () => {
   ])('has 200,000 tokens at most: %s', (_what, one) => {
     expect(unfitIn(`[${one.repeat(mostTokens - 1)}`)).toBeUndefined()
     expect(unfitIn(`[${one.repeat(mostTokens)}`)).toEqual({ problem: 'many', tokens: 200_000 })
+  })
+
+  test('has 40,000 names at most, in one object or in many', () => {
+    const names = (count: number) => Array.from({ length: count }, (_, n) => `"${n}":0`).join()
+    expect(unfitIn(`{${names(mostNames)}}`)).toBeUndefined()
+    expect(unfitIn(`{${names(mostNames + 1)}}`)).toEqual({ problem: 'names', names: 40_000 })
+    expect(unfitIn(`[${`{${names(400)}},`.repeat(101)}`)).toEqual({ problem: 'names', names: 40_000 })
   })
 
   test('is looked at no further than where it is refused', () => {

@@ -2,18 +2,21 @@
 export type Unfit =
   | { problem: 'deep'; depth: number }
   | { problem: 'many'; tokens: number }
+  | { problem: 'names'; names: number }
   | { problem: 'twice'; name: string }
   | { problem: 'lossy'; number: string }
 
 export const deepest = 64
 export const mostTokens = 200_000
+/** A name costs more than any other token, here and in the parser: 100,000 of them took both together 100 ms. */
+export const mostNames = 40_000
 
 const quote = 0x22
 const backslash = 0x5c
 
 /**
  * Goes through a text of JSON once, before JSON.parse does: eight megabytes of `[` took that 2.3 s, in which the process did nothing
- * else. Counts how deep it is nested and its tokens (names, texts, numbers, words, lists and objects), and finds what parsing would
+ * else. Counts how deep it is nested, its tokens (names, texts, numbers, words, lists and objects) and its names, and finds what parsing would
  * change without a word: a name that stands twice in one object, a number that JavaScript cannot hold. It stops at the first of
  * these. Whether the text is JSON at all is left to the parser.
  */
@@ -21,6 +24,7 @@ export function unfitIn(text: string): Unfit | undefined {
   /** For each object that is open the names in it so far; for a list nothing. */
   const open: (Set<string> | undefined)[] = []
   let tokens = 0
+  let named = 0
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at)
     switch (code) {
@@ -44,6 +48,8 @@ export function unfitIn(text: string): Unfit | undefined {
           const name = nameIn(text.slice(at, end))
           if (names.has(name)) return { problem: 'twice', name }
           names.add(name)
+          named += 1
+          if (named > mostNames) return { problem: 'names', names: mostNames }
         }
         at = end
         break
