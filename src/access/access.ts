@@ -4,6 +4,7 @@ import { type By, named } from '../flow/by.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
 import { didYouMean } from '../job/nearest.js'
+import { storableText, unstorable } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { KeyRow } from '../store/access-rows.js'
 import type { AccessStore } from '../store/access-store.js'
@@ -95,7 +96,9 @@ export class Access {
   }
 
   async keys(service?: string): Promise<KeyState[]> {
-    return (await told(this.#store.keys(service === undefined ? {} : { service }))).map(keyState)
+    return (await told(this.#store.keys(service === undefined ? {} : { service: storableText(service, 'service') }))).map(
+      keyState,
+    )
   }
 
   async roles(): Promise<Role[]> {
@@ -120,7 +123,8 @@ export class Access {
   }
 
   async dropRole(name: string, who: By): Promise<void> {
-    if (!(await told(this.#store.dropRole(name, named(who))))) throw new HoldfastError('not_found', `there is no role "${name}"`)
+    if (!(await told(this.#store.dropRole(storableText(name, 'name'), named(who)))))
+      throw new HoldfastError('not_found', `there is no role "${name}"`)
   }
 
   /** Whom a key stands for; undefined where no such key lives. */
@@ -181,9 +185,9 @@ function keyId(id: number): number {
 }
 
 function names(list: readonly string[], field: string): readonly string[] {
-  const fits = (name: unknown) => typeof name === 'string' && name.length >= 1 && name.length <= 200 && !name.includes('\0')
+  const fits = (name: unknown) => typeof name === 'string' && name.length >= 1 && name.length <= 200 && !unstorable.test(name)
   if (Array.isArray(list) && list.length <= 1_000 && list.every(fits)) return list
-  throw refused(field, 'must be a list of names')
+  throw refused(field, 'must be a list of names, of 1 to 200 characters each, without NUL')
 }
 
 function unknownKey(id: number): HoldfastError {

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { storableText } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { AccessStore } from '../store/access-store.js'
 import { explained } from '../store/sqlstate.js'
@@ -35,6 +36,7 @@ export async function readAudit(store: AccessStore, question: AuditQuestion = {}
   if (before !== null && !/^\d{1,18}$/.test(before)) {
     throw new HoldfastError('invalid_option', 'before must be the id of a line', { field: 'before' })
   }
+  for (const [field, text] of Object.entries({ actor, action, target })) if (text !== null) storableText(text, field)
   const most = wholeNumber(limit, 'limit', 1, 1_000)
   try {
     const rows = await store.audit({ actor, action, target }, before, most)

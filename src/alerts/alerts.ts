@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { type By, named } from '../flow/by.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
+import { storableText, unstorable } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { AlertStore, TroubleRow } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
@@ -108,7 +109,7 @@ export class Alerts {
     if (kind !== undefined && !alertKinds.includes(kind)) throw refused('kind', `must be one of ${alertKinds.join(', ')}`)
     if (threshold !== undefined && !(threshold >= 0 && threshold <= 1e15))
       throw refused('threshold', 'must be a number from 0 on')
-    if (typeof type === 'string' && (type.length < 1 || type.length > 200 || type.includes('\0'))) {
+    if (typeof type === 'string' && (type.length < 1 || type.length > 200 || unstorable.test(type))) {
       throw refused('type', 'must be the name of a job type')
     }
     const holdMs = hold === undefined ? undefined : toMilliseconds(hold, 'hold')
@@ -120,7 +121,8 @@ export class Alerts {
   }
 
   async dropRule(name: string, who: By): Promise<void> {
-    if (!(await told(this.#store.dropRule(name, named(who))))) throw new HoldfastError('not_found', `there is no rule "${name}"`)
+    if (!(await told(this.#store.dropRule(storableText(name, 'name'), named(who)))))
+      throw new HoldfastError('not_found', `there is no rule "${name}"`)
   }
 
   async targets(): Promise<AlertTarget[]> {
@@ -139,7 +141,12 @@ export class Alerts {
     const { rules = null } = fields
     if (
       rules !== null &&
-      !(Array.isArray(rules) && rules.length > 0 && rules.length <= 100 && rules.every((one) => typeof one === 'string'))
+      !(
+        Array.isArray(rules) &&
+        rules.length > 0 &&
+        rules.length <= 100 &&
+        rules.every((one) => typeof one === 'string' && !unstorable.test(one))
+      )
     ) {
       throw refused('rules', 'must be a list of names of rules; left out, it hears of all')
     }

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
+import { unstorable } from '../job/text.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 
 export type DeathReason = 'exhausted' | 'fatal' | 'poison'
@@ -69,7 +70,7 @@ function isDay(time: string): boolean {
 
 function text(value: unknown, field: string): string | null {
   if (value === undefined) return null
-  const storable = typeof value === 'string' && value !== '' && value.length <= longestText && !/[\0\p{Surrogate}]/u.test(value)
+  const storable = typeof value === 'string' && value !== '' && value.length <= longestText && !unstorable.test(value)
   if (storable) return value
   throw refused(field, `must be a text of 1 to ${longestText} characters`)
 }

@@ -5,6 +5,7 @@ import { toMilliseconds } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
+import { storableText, unstorable } from '../job/text.js'
 import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
 import { checkFields, readUnique, type Uniqueness } from '../job/unique.js'
 import type { NewJob } from '../store/store.js'
@@ -75,7 +76,7 @@ function described(request: JobRequest, payload: string): NewJob {
   const job: NewJob = {
     id: brought(request.id) ?? newJobId(),
     brought: request.id !== undefined,
-    type: definition?.type ?? String(request.type),
+    type: definition?.type ?? storableText(String(request.type), 'type'),
     payload,
     priority: request.priority === undefined ? (definition?.priority ?? null) : wholeNumber(request.priority, 'priority', 0, 9),
     maxAttempts:
@@ -101,7 +102,7 @@ function brought(id: string | undefined): string | undefined {
 
 function key(key: unknown, field: string): string | null {
   if (key === undefined) return null
-  if (typeof key === 'string' && key.length >= 1 && key.length <= 500 && !/[\0\p{Surrogate}]/u.test(key)) return key
+  if (typeof key === 'string' && key.length >= 1 && key.length <= 500 && !unstorable.test(key)) return key
   throw refused(field, 'must be a string of 1 to 500 characters without NUL')
 }
 

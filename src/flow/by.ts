@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { unstorable } from '../job/text.js'
 import type { Named } from '../store/operator-store.js'
 
 /** Who does it and why; kept where people see it. */
@@ -25,7 +26,7 @@ export function named(who: By): Named & { by: string } {
   if (from !== undefined && typeof from !== 'string') throw refused('from', 'must be a text')
   for (const [field, text] of Object.entries({ by, why: why ?? '', from: from ?? '' })) {
     if (text.length > longest) throw refused(field, `has ${text.length} characters; at most ${longest} are kept`)
-    if (/[\0\p{Surrogate}]/u.test(text)) throw refused(field, 'holds a character no database can keep')
+    if (unstorable.test(text)) throw refused(field, 'holds a character no database can keep')
   }
   return { by, why: why ?? null, from: from ?? null }
 }

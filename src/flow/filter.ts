@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
 import type { Status } from '../job/state.js'
+import { storableText } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { EncodedFilter } from '../store/move-store.js'
 
@@ -37,6 +38,7 @@ export function encodeFilter(filter: JobFilter): EncodedFilter {
   if (all !== undefined && all !== true) throw refused('all', 'is true or left out')
   for (const [field, text] of Object.entries({ type, lane, concurrencyKey })) {
     if (text !== undefined && (typeof text !== 'string' || text === '')) throw refused(field, 'must be a text that is not empty')
+    if (text !== undefined) storableText(text, field)
   }
   if (status !== undefined && !live.includes(status)) {
     throw refused(

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
+import { storableText } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
@@ -36,7 +37,7 @@ export class Flow {
 
   /** The gate of a type; undefined where it never had one. */
   async gate(type: string): Promise<GateState | undefined> {
-    return (await told(this.#store.gateStates<Told<GateState>>(type))).map(gateState)[0]
+    return (await told(this.#store.gateStates<Told<GateState>>(storableText(type, 'type')))).map(gateState)[0]
   }
 
   /** Every gate there is: of types that have a limit, a pause or a breaker, or had one. */
@@ -46,7 +47,7 @@ export class Flow {
 
   async setLane(lane: string, fields: LaneFields, who: By & { create?: boolean; unsafe?: boolean }): Promise<void> {
     const encoded = encodeLane(fields, { unsafe: who.unsafe ?? false })
-    await told(this.#store.setLane(lane, encoded, named(who), who.create ?? false))
+    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, named(who), who.create ?? false))
   }
 
   /** No more claims from this lane; what runs goes on, enqueue too. */
@@ -67,17 +68,17 @@ export class Flow {
 
   /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */
   async moveType(type: string, lane: string, who?: By): Promise<number> {
-    return told(this.#store.moveType(type, lane, namedOrNobody(who)))
+    return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), namedOrNobody(who)))
   }
 
   async limit(type: string, limits: Limits, who?: By): Promise<void> {
-    await told(this.#store.setLimits(type, encodeLimits(limits), namedOrNobody(who)))
+    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), namedOrNobody(who)))
   }
 
   /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
   async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who?: By): Promise<void> {
     const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
-    await told(this.#store.setDepthLimit(scope, name, readDepth(limit), namedOrNobody(who)))
+    await told(this.#store.setDepthLimit(scope, storableText(name, scope), readDepth(limit), namedOrNobody(who)))
   }
 
   /** The limits of how much may wait, with how much does: of the queue, of lanes, of types. */
@@ -93,23 +94,24 @@ export class Flow {
 
   /** Keys of the type that are paused, rest, or have a weight of their own, a thousand at most; or the one that is named. */
   async keys(type: string, key?: string): Promise<KeySettings[]> {
-    return (await told(this.#store.keyStates<Told<KeySettings>>(type, key ?? null))).map(keySettings)
+    const only = key === undefined ? null : storableText(key, 'key')
+    return (await told(this.#store.keyStates<Told<KeySettings>>(storableText(type, 'type'), only))).map(keySettings)
   }
 
   async pauseType(type: string, who: By): Promise<void> {
-    await told(this.#store.pauseType(type, named(who)))
+    await told(this.#store.pauseType(storableText(type, 'type'), named(who)))
   }
 
   async resumeType(type: string, who?: By): Promise<void> {
-    await told(this.#store.resumeType(type, namedOrNobody(who)))
+    await told(this.#store.resumeType(storableText(type, 'type'), namedOrNobody(who)))
   }
 
   async pauseKey(type: string, key: string, who: By): Promise<void> {
-    await told(this.#store.pauseKey(type, key, named(who)))
+    await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), named(who)))
   }
 
   async resumeKey(type: string, key: string, who?: By): Promise<void> {
-    await told(this.#store.resumeKey(type, key, namedOrNobody(who)))
+    await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), namedOrNobody(who)))
   }
 
   /** How many turns this key gets for one of a key of weight 1. */
@@ -117,10 +119,10 @@ export class Flow {
     if (!(weight >= 0.001 && weight <= 1000)) {
       throw new HoldfastError('invalid_option', `weight is ${weight}; it must lie between 0.001 and 1000`, { field: 'weight' })
     }
-    await told(this.#store.setWeight(type, key, weight, namedOrNobody(who)))
+    await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, namedOrNobody(who)))
   }
 
   async breaker(type: string, action: BreakerAction, who: By): Promise<void> {
-    await told(this.#store.operateBreaker(type, action, named(who)))
+    await told(this.#store.operateBreaker(storableText(type, 'type'), action, named(who)))
   }
 }

@@ -1,3 +1,5 @@
+import { unstorable } from './text.js'
+
 /** What went wrong, as it is stored with the attempt and shown to a person. */
 export interface Failure {
   name: string
@@ -13,8 +15,6 @@ const limits = { name: 200, code: 200, message: 4096, stack: 16_384 }
 const causeLevels = 3
 const aggregateShown = 3
 
-/** What no Postgres text or jsonb can hold: NUL, and half of a surrogate pair. */
-export const unstorable = /[\0\p{Surrogate}]/u
 const everyUnstorable = new RegExp(unstorable, 'gu')
 
 /**

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors.js'
-import { describeFailure, unstorable } from './failure.js'
+import { describeFailure } from './failure.js'
 import { describeForeign, isPlainArray, isPlainObject } from './plain.js'
+import { unstorable } from './text.js'
 
 export const maxPayloadBytes = 65_536
 const maxDepth = 100

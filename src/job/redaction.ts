@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { unstorable } from './text.js'
 
 /** What people see in the place of a value they are not to see. */
 export const redactedMark = '[redacted]'
@@ -13,7 +14,10 @@ export function readRedactPaths(paths: unknown, field: string): RedactPath[] {
   if (!Array.isArray(paths)) throw wrong(field, 'must be a list of paths, such as ["card.number", "items[].secret"]')
   return paths.map((path) => {
     const fine =
-      typeof path === 'string' && path.length <= 500 && /^(?:[^.[\]]+|(?=\[))(?:\[\])*(?:\.[^.[\]]+(?:\[\])*)*$/.test(path)
+      typeof path === 'string' &&
+      path.length <= 500 &&
+      !unstorable.test(path) &&
+      /^(?:[^.[\]]+|(?=\[))(?:\[\])*(?:\.[^.[\]]+(?:\[\])*)*$/.test(path)
     if (!fine) throw wrong(field, `has ${JSON.stringify(path)}; a path is names with dots between them, and [] for every element`)
     return path.split('.').flatMap((part: string) => {
       const name = part.replaceAll('[]', '')

@@ -7,6 +7,7 @@ import { encodeLimits, type Limits } from './limits.js'
 import { readRedactPaths } from './redaction.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
+import { storableText } from './text.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption } from './unique.js'
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
@@ -134,6 +135,7 @@ export function defineType<Schema extends StandardSchemaV1>(
   if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
     throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
   }
+  storableText(lane, 'lane')
   const unknown = Object.keys(definition).find((key) => !fields.includes(key))
   if (unknown) throw refused(unknown, `is not known in the definition of ${type}; known are ${fields.join(', ')}`)
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {

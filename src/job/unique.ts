@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { didYouMean } from './nearest.js'
 import { type Status, statuses } from './state.js'
+import { unstorable } from './text.js'
 
 /**
  * What happens to a job whose key is taken. `reject`: an error that names the standing job. `existing`: the answer is the
@@ -93,8 +94,6 @@ export function checkFields({ by }: Uniqueness, payload: string): void {
   }
 }
 
-const unstorable = /[\0\p{Surrogate}]/u
-
 function has(value: unknown, path: string): boolean {
   if (isObject(value) && Object.hasOwn(value, path)) return true
   let at = value
@@ -111,7 +110,10 @@ function isObject(value: unknown): value is object {
 
 function checkNames(by: unknown): void {
   const names = Array.isArray(by) ? by : []
-  const fine = names.length >= 1 && names.length <= 50 && names.every((name) => typeof name === 'string' && name !== '')
+  const fine =
+    names.length >= 1 &&
+    names.length <= 50 &&
+    names.every((name) => typeof name === 'string' && name !== '' && !unstorable.test(name))
   if (!fine) throw wrong('by', 'must be "payload" or a list of 1 to 50 names of fields, such as ["customer.id"]')
 }
 

@@ -1,7 +1,8 @@
 import { HoldfastError } from '../errors.js'
-import { showValue, unstorable } from '../job/failure.js'
+import { showValue } from '../job/failure.js'
 import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
+import { unstorable } from '../job/text.js'
 import type { Schema } from './schemas/schema.js'
 
 type Place = 'body' | 'query' | 'params' | 'answer'

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { didYouMean } from '../job/nearest.js'
+import { unstorable } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
 import type { Logger } from './logger.js'
 
@@ -96,6 +97,9 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const quarantineAfter = options.quarantineAfter ?? 2
   if (!Number.isInteger(quarantineAfter) || quarantineAfter < 1 || quarantineAfter > 20) {
     problems.push(`quarantineAfter: ${String(quarantineAfter)} must be a whole number from 1 to 20`)
+  }
+  if (options.name !== undefined && (typeof options.name !== 'string' || unstorable.test(options.name))) {
+    problems.push('name: must be a text without NUL and without halves of surrogate pairs')
   }
   // Milliseconds of a lease are an integer in the database, which ends at 24 days.
   const [shortest, longest] = options.unsafe ? [100, 24 * day] : [60_000, 3_600_000]
