@@ -91,7 +91,7 @@ export async function readStory(store: InspectStore, id: string, privacy: Privac
       ...shownJob(job, privacy),
       attempts: attempts.map(attempt),
       progress: said && { ...said, at: new Date(said.at) },
-      changes: changes.map((row) => change(row, (payload) => privacy.shown(payload, job.redact))),
+      changes: changes.map((row) => change(row, (payload) => privacy.shown(payload, job))),
       approval: approval(approvals),
     }
   } catch (error) {
@@ -123,7 +123,7 @@ export type JobSummary = Omit<JobStory, 'attempts' | 'progress' | 'changes' | 'a
 
 /** A job as people see it. */
 export function shownJob(job: JobRow, privacy: Privacy): JobSummary {
-  return { ...describeJob({ ...job, payload: 'null' }), payload: privacy.shown(job.payload, job.redact) }
+  return { ...describeJob({ ...job, payload: 'null' }), payload: privacy.shown(job.payload, job) }
 }
 
 export function describeJob(job: JobRow): JobSummary {

@@ -1,11 +1,22 @@
+import { HoldfastError } from '../errors.js'
 import type { EncryptionOptions } from './keyring.js'
 
-/** What the environment says: HOLDFAST_ENCRYPTION_KEYS (`name:base64,name:base64`), HOLDFAST_ENCRYPTION_CURRENT, HOLDFAST_ENCRYPTION_ALL. */
+/** What the environment says: HOLDFAST_ENCRYPTION_KEYS (`name:base64,name:base64`), and _CURRENT, _ALL, _STRICT. */
 export function encryptionFrom(environment: Record<string, string | undefined>): EncryptionOptions | undefined {
-  const { HOLDFAST_ENCRYPTION_KEYS: keys, HOLDFAST_ENCRYPTION_CURRENT: current, HOLDFAST_ENCRYPTION_ALL: all } = environment
+  const { HOLDFAST_ENCRYPTION_KEYS: keys, HOLDFAST_ENCRYPTION_CURRENT: current } = environment
+  const all = isOn('HOLDFAST_ENCRYPTION_ALL', environment)
+  const strict = isOn('HOLDFAST_ENCRYPTION_STRICT', environment)
   if (!keys) return undefined
   const pairs = listed(keys).map((pair) => [pair.split(':')[0] as string, pair.slice(pair.indexOf(':') + 1)])
-  return { keys: Object.fromEntries(pairs), current: current ?? pairs.at(-1)?.[0] ?? '', all: all === 'true' }
+  return { keys: Object.fromEntries(pairs), current: current ?? pairs.at(-1)?.[0] ?? '', all, strict }
+}
+
+/** What is to keep something secret is not left off because of how it was written. */
+function isOn(name: string, environment: Record<string, string | undefined>): boolean {
+  const value = environment[name] ?? ''
+  if (['1', 'true', 'on'].includes(value)) return true
+  if (['', '0', 'false', 'off'].includes(value)) return false
+  throw new HoldfastError('invalid_configuration', `${name} is "${value}"; it must be 1 or 0`, { field: 'encryption' })
 }
 
 /** HOLDFAST_REDACT: paths with commas between them. */

@@ -9,6 +9,8 @@ export interface EncryptionOptions {
   current: string
   /** Every type, and not only those that are defined with `encrypt: true`. */
   all?: boolean
+  /** A plain payload of a type that is encrypted is refused, not trusted. For the time after `reencrypt` has left none. */
+  strict?: boolean
 }
 
 /** What is stored in the place of an encrypted payload. All in base64 but the name of the key. */
@@ -100,6 +102,12 @@ export class Keyring {
       throw new UnreadableError(`the ${what} cannot be decrypted with the key "${envelope.k}": ${problem}`)
     }
   }
+}
+
+export function inPlain(type: string, what: Sealed): UnreadableError {
+  const why =
+    'encryption.strict trusts only what was encrypted. One from before is encrypted by holdfast reencrypt without strict'
+  return new UnreadableError(`the ${what} is stored in plain, and those of ${type} are encrypted; ${why}`)
 }
 
 export function missing(key: string, what: Sealed): UnreadableError {

@@ -5,7 +5,7 @@ import { decodePayload } from '../job/payload.js'
 import { type RedactPath, readRedactPaths, redacted, redactedMark, touches } from '../job/redaction.js'
 import { logLine, progress, type Saying } from '../job/saying.js'
 import { Secrets } from '../job/secrets.js'
-import { type EncryptionOptions, isSealed, Keyring, keyOf, missing, type Sealed, UnreadableError } from './keyring.js'
+import { type EncryptionOptions, inPlain, isSealed, Keyring, keyOf, missing, type Sealed, UnreadableError } from './keyring.js'
 
 export interface PrivacyOptions {
   /** Keys for payloads that are stored encrypted. Left out: the environment's, if there are any. */
@@ -14,15 +14,26 @@ export interface PrivacyOptions {
   redact?: readonly string[]
 }
 
+/** A type, as far as it matters for what is stored of its jobs. */
+interface TypeFacts {
+  type: string
+  encrypted: boolean | undefined
+}
+
+/** The database itself enqueues jobs of these types, and it has no keys. */
+const ownTypes = 'holdfast:'
+
 /** What this process keeps from whom: payloads from the database, by its keys, and parts of them from people, by paths. */
 export class Privacy {
   readonly keyring: Keyring | undefined
   readonly #all: boolean
+  readonly #strict: boolean
   readonly #everywhere: readonly RedactPath[]
 
   constructor({ encryption, redact }: PrivacyOptions = {}) {
     this.keyring = encryption && new Keyring(encryption)
     this.#all = encryption?.all === true
+    this.#strict = encryption?.strict === true
     this.#everywhere = readRedactPaths(redact, 'redact')
   }
 
@@ -43,21 +54,30 @@ export class Privacy {
   }
 
   /** Whether anything has to be done before a stored payload can be handled as it is. */
-  concerns(text: string, own: readonly string[]): boolean {
-    return own.length > 0 || this.redactsAll || isSealed(text)
+  concerns(text: string, redact: readonly string[]): boolean {
+    return redact.length > 0 || this.redactsAll || this.#strict || isSealed(text)
   }
 
-  /** The plain text of what is stored. Throws an UnreadableError. */
-  open(job: string, text: string, what: Sealed = 'payload'): string {
-    if (!isSealed(text)) return text
+  /** Whether what is stored in plain of this type is refused. */
+  #trustsOnlySealed({ type, encrypted }: TypeFacts): boolean {
+    return this.#strict && this.seals(encrypted) && !type.startsWith(ownTypes)
+  }
+
+  /** The plain text of what is stored. Throws an UnreadableError; of a type that is named also where it is in plain and must not be. */
+  open(job: string, text: string, what: Sealed = 'payload', of?: TypeFacts): string {
+    if (!isSealed(text)) {
+      if (of && this.#trustsOnlySealed(of)) throw inPlain(of.type, what)
+      return text
+    }
     if (this.keyring) return this.keyring.open(job, text, what)
     throw missing(keyOf(text), what)
   }
 
   /** A stored payload as people see it: without what is redacted, and encrypted only the name of its key. */
-  shown(text: string, own: readonly string[] | null): unknown {
+  shown(text: string, job: TypeFacts & { redact: readonly string[] | null }): unknown {
     if (isSealed(text)) return { $encrypted: keyOf(text) }
-    return redacted(decodePayload(text), this.#paths(own))
+    if (this.#trustsOnlySealed(job)) return { $refused: 'stored in plain' }
+    return redacted(decodePayload(text), this.#paths(job.redact))
   }
 
   /** What must not be in errors and logs of a job with this payload; undefined where there is nothing. */

@@ -8,7 +8,12 @@ interface Opened {
 }
 
 /** Claimed jobs as their worker is to have them: it has no keys, the server has. */
-export function opened(privacy: Privacy, rows: readonly RemoteClaim[], checkpoints: ReadonlyMap<string, string>): Opened {
+export function opened(
+  privacy: Privacy,
+  rows: readonly RemoteClaim[],
+  types: ReadonlyMap<number, { name: string; encrypted: boolean }>,
+  checkpoints: ReadonlyMap<string, string>,
+): Opened {
   const all: Opened = { read: [], unread: [] }
   for (const row of rows) {
     if (row.payload === null) {
@@ -17,9 +22,11 @@ export function opened(privacy: Privacy, rows: readonly RemoteClaim[], checkpoin
     }
     try {
       const checkpoint = checkpoints.get(row.id)
+      const { name: type, encrypted } = types.get(row.type) as { name: string; encrypted: boolean }
+      const of = { type, encrypted }
       all.read.push({
-        row: { ...row, payload: privacy.open(row.id, row.payload) },
-        checkpoint: checkpoint && privacy.open(row.id, checkpoint, 'checkpoint'),
+        row: { ...row, payload: privacy.open(row.id, row.payload, 'payload', of) },
+        checkpoint: checkpoint && privacy.open(row.id, checkpoint, 'checkpoint', of),
       })
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error

@@ -3,7 +3,7 @@ export interface RemoteWorkerRow {
   hash: string
   drain: boolean
   why: string | null
-  types: { id: number; name: string; timeoutMs: number }[]
+  types: { id: number; name: string; timeoutMs: number; encrypted: boolean }[]
 }
 
 /** An attempt that holds its lease, and what decides about its end. */

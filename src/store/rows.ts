@@ -56,6 +56,8 @@ export interface JobRow {
   payload: string
   /** Paths of the payload that people do not see. */
   redact: string[] | null
+  /** Whether payloads of its type are stored encrypted. */
+  encrypted: boolean
   idempotency_key: string | null
   concurrency_key: string | null
   created_at: number

@@ -61,7 +61,7 @@ function exchange(
 ): Exchanged[] {
   if (was === null) return []
   try {
-    return [{ id, was, made: privacy.seal(type, id, privacy.open(id, was, what), what) }]
+    return [{ id, was, made: privacy.seal(type, id, privacy.open(id, was, what, { type, encrypted: true }), what) }]
   } catch (error) {
     if (!(error instanceof UnreadableError || error instanceof HoldfastError)) throw error
     done.unreadable[error.message] = (done.unreadable[error.message] ?? 0) + 1

@@ -19,10 +19,10 @@ export class Checkpoints {
     return this.#store.saveCheckpoint(id, lease, kept)
   }
 
-  async read({ id }: ClaimedJob): Promise<string | null> {
+  async read({ id, type: { type, encrypt } }: ClaimedJob): Promise<string | null> {
     const kept = await this.#store.checkpoint(id)
     try {
-      return kept === null ? null : this.#privacy.open(id, kept, 'checkpoint')
+      return kept === null ? null : this.#privacy.open(id, kept, 'checkpoint', { type, encrypted: encrypt })
     } catch (error) {
       throw error instanceof UnreadableError ? new FatalError(error.message) : error
     }

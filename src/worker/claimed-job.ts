@@ -28,11 +28,11 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
 function readable(
   id: string,
   stored: string,
-  { redact }: AnyJobType,
+  { type, encrypt, redact }: AnyJobType,
   privacy: Privacy,
 ): Pick<ClaimedJob, 'payload' | 'unreadable' | 'secrets'> {
   try {
-    const payload = privacy.open(id, stored)
+    const payload = privacy.open(id, stored, 'payload', { type, encrypted: encrypt })
     const secrets = privacy.secrets(payload, redact)
     return secrets ? { payload, secrets } : { payload }
   } catch (error) {

@@ -106,7 +106,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
         return answer(reply, { jobs: [], ...orders(worker) })
       }
       const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map<string, string>()
-      const { read, unread } = opened(privacy, rows, checkpoints)
+      const { read, unread } = opened(privacy, rows, types, checkpoints)
       await claims.endUnreadable(worker, unread)
       const jobs = read.map(({ row, checkpoint }) => claimedJob(row, types.get(row.type), checkpoint))
       return answer(reply, { jobs, ...orders(worker) })

@@ -2,6 +2,7 @@
 -- One job with its status. No row: no such job is kept.
 select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
+       (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
 from holdfast.jobs where id = $1::text::uuid
@@ -16,6 +17,7 @@ from holdfast.attempts where job_id = $1::text::uuid order by ended_at, attempt
 -- Many jobs with their status, in no order. One that is not kept is missing.
 select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
+       (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
 from holdfast.jobs where id = any ($1::uuid[])
@@ -30,6 +32,7 @@ from holdfast.attempts where job_id = any ($1::uuid[]) order by ended_at, attemp
 -- At most $2 jobs that have not come to an end, of one type or of all, in the order they were enqueued.
 select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
+       (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
 from holdfast.jobs

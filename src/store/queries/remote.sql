@@ -15,7 +15,7 @@ with seen as (
   where w.id = $1::text::integer and w.token_hash is not null and w.seen_at < holdfast.now() - interval '5 seconds'
 )
 select encode(w.token_hash, 'hex') as hash, w.drain_asked_at is not null as drain, w.drain_asked_why as why,
-       (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms)), '[]')
+       (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms, 'encrypted', t.encrypted)), '[]')
         from holdfast.types as t where t.id = any (w.types)) as types
 from holdfast.workers as w where w.id = $1::text::integer and w.token_hash is not null and w.stopped_at is null
 
