@@ -195,7 +195,8 @@ function asked({ job, lease, outcome }: RemoteResult): RemoteAttempt & { outcome
 function settledAs(job: string, lost: LostRow | undefined, known: boolean): Settled {
   if (lost === undefined || lost.why === 'written') return { job, settled: true, written: lost !== undefined }
   const { why, outcome, attempt, ended } = lost
-  if (!known || outcome === null) return { job, settled: false, why }
+  if (!known) return { job, settled: false, why: 'lost' }
+  if (outcome === null) return { job, settled: false, why }
   return { job, settled: false, why, stands: { outcome, attempt: attempt as number, endedAt: new Date(ended as number) } }
 }
 

@@ -61,9 +61,10 @@ export class RemoteWorkers {
   /** The worker whose token this is. */
   async identify(token: string): Promise<RemoteWorker> {
     const [, id = '', secret = ''] = /^(\d{1,9})\.([\w-]{20,100})$/.exec(token) ?? []
-    const row = id === '' ? undefined : await this.#store.remote.worker(Number(id))
+    const hash = hashed(secret)
+    const row = id === '' ? undefined : await this.#store.remote.worker(Number(id), hash.toString('hex'))
     // Both digests have one length, so the comparison takes the same time however much was right.
-    if (!row || !timingSafeEqual(hashed(secret), Buffer.from(row.hash, 'hex'))) {
+    if (!row || !timingSafeEqual(hash, Buffer.from(row.hash, 'hex'))) {
       throw new HoldfastError('unknown_worker', 'no worker with this token is signed on; register, and use the new token', {
         field: 'worker',
       })

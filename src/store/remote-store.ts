@@ -30,8 +30,8 @@ export class RemoteStore {
     await this.#database.query(statement('registerRemoteTypes'), [JSON.stringify(types), may, who.by, who.from])
   }
 
-  async worker(id: number): Promise<RemoteWorkerRow | undefined> {
-    return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id]))[0]
+  async worker(id: number, hash: string): Promise<RemoteWorkerRow | undefined> {
+    return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id, hash]))[0]
   }
 
   /** The types of the jobs a worker holds: under these leases, of these jobs; null: all. */

@@ -9,10 +9,10 @@ returning id
 select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.acting($3::text, $4::text))::text as done
 
 -- name: remoteWorker
--- A remote worker that is signed on, with its types, and that it was heard of. No row: there is none of that id.
+-- A remote worker that is signed on, with its types, and, where the hash is its own, that it was heard of. No row: there is none of that id.
 with seen as (
   update holdfast.workers as w set seen_at = holdfast.now()
-  where w.id = $1::text::integer and w.token_hash is not null and w.seen_at < holdfast.now() - interval '5 seconds'
+  where w.id = $1::text::integer and w.token_hash = decode($2, 'hex') and w.seen_at < holdfast.now() - interval '5 seconds'
 )
 select encode(w.token_hash, 'hex') as hash, w.drain_asked_at is not null as drain, w.drain_asked_why as why,
        (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms, 'encrypted', t.encrypted)), '[]')

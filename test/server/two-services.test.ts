@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { defineType, FatalError } from 'holdfast'
+import { rules } from 'holdfast/server'
+import { startWorker } from 'holdfast/worker'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { attempts, type Things } from '../support/other-service.js'
+import { quiet, type Serving, serve } from '../support/serving.js'
+
+const who = { by: 'ada' }
+const kinds: Record<string, string[]> = { producer: ['jobs:enqueue', 'jobs:read', 'jobs:cancel'], worker: ['jobs:work'] }
+
+let serving: Serving
+/** Of service A: one of each status. */
+let theirs: Things[]
+let nothing: Things
+const keys: Record<string, string> = {}
+/** The token of B's own worker. */
+let own: string
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes back is what is tested
+const post = async (path: string, body: object, key: string): Promise<any> => {
+  const response = await serving.call('POST', path, body, key)
+  const answer = await response.json()
+  expect(response.status, JSON.stringify(answer)).toBeLessThan(300)
+  return answer
+}
+
+beforeAll(async () => {
+  serving = await serve()
+  const { holdfast } = serving
+  const makeKey = (service: string, role: string, types: string[]) =>
+    holdfast.access.createKey({ service, roles: [role], types, rateLimit: 10_000 }, who)
+  const run = async ({ dies }: { dies?: boolean }) => {
+    if (dies) throw new FatalError('for good')
+  }
+  const ledger = defineType({ type: 'ledger', run })
+  await holdfast.types.ensure([ledger, defineType({ type: 'greet' }), defineType({ type: 'mail' }), defineType({ type: 'idle' })])
+  const producer = await makeKey('accounts', 'producer', ['ledger', 'mail'])
+  const enqueue = async (body: object): Promise<string> => (await post('/jobs', body, producer.key)).id
+  const marker = 'of-accounts-alone'
+  const dead = await enqueue({ type: 'ledger', payload: { marker, dies: true } })
+  const completed = await enqueue({ type: 'ledger', payload: { marker } })
+  const worker = await startWorker(holdfast, [ledger], { logger: quiet })
+  const statusOf = async (id: string) => (await holdfast.job(id))?.status
+  await eventually(async () => (await statusOf(dead)) === 'dead' && (await statusOf(completed)) === 'completed')
+  await worker.stop()
+  const running = await enqueue({ type: 'ledger', payload: { marker } })
+  const { key } = await makeKey('accounts', 'worker', ['ledger'])
+  const registered = await post('/worker/register', { name: 'a', types: ['ledger'] }, key)
+  const [{ lease }] = (await post('/worker/claim', { worker: registered.worker, lease: '1h' }, key)).jobs
+  const cancelled = await enqueue({ type: 'ledger', payload: { marker }, delay: '1h' })
+  await serving.call('DELETE', `/jobs/${cancelled}`, undefined, producer.key)
+  const waiting = await enqueue({ type: 'mail', payload: { marker }, delay: '1h', idempotency_key: 'invoice-one' })
+  await enqueue({ type: 'mail', payload: { marker }, delay: '1h', idempotency_key: 'invoice-many' })
+  for (const key of ['one', 'many'].flatMap((place) => [0, 1, 2, 3].map((n) => `march-${place}-${n}`))) {
+    await enqueue({ type: 'mail', payload: { marker }, delay: '1h', unique: { key, on_conflict: 'reject' } })
+  }
+  const unapproved = await enqueue({ type: 'ledger', payload: { marker }, approval: true })
+  const things = {
+    ...{ service: 'accounts', type: 'ledger', shared: 'mail', marker, key: String(producer.id), lease, token: registered.worker },
+    ...{ worker: String(registered.id), idempotencyKey: 'invoice', uniqueKey: 'march' },
+  }
+  theirs = [running, waiting, unapproved, completed, dead, cancelled].map((job) => ({ ...things, job }))
+  nothing = {
+    ...{ service: 'no-such-service', type: 'idle', shared: 'mail', marker: 'in-no-payload', key: '99999', worker: '99999' },
+    ...{
+      token: `99999.${'y'.repeat(43)}`,
+      lease: '99999',
+      idempotencyKey: 'receipt',
+      uniqueKey: 'april',
+      job: notYet(running),
+    },
+  }
+  keys.producer = (await makeKey('greetings', 'producer', ['greet', 'mail'])).key
+  keys.worker = (await makeKey('greetings', 'worker', ['greet'])).key
+  own = (await post('/worker/register', { name: 'b', types: ['greet'] }, keys.worker)).worker
+})
+afterAll(() => serving.end())
+
+/** An id made at the same time, which no job has. */
+const notYet = (id: string) => id.slice(0, 15) + randomUUID().slice(15)
+
+/** All that is stored about A's jobs, leases, workers and keys, in whatever table. */
+async function stored(): Promise<object> {
+  const { rows: columns } = await serving.sql.query(
+    `select c.table_name as table, c.column_name as column from information_schema.columns as c
+     join information_schema.tables as t using (table_schema, table_name)
+     where c.table_schema = 'holdfast' and c.data_type = 'uuid' and t.table_type = 'BASE TABLE' order by 1, 2`,
+  )
+  const { rows: ids } = await serving.sql.query(`select id from holdfast.bodies where owner = 'accounts'`)
+  const found: Record<string, object[]> = {}
+  const look = async (name: string, sql: string, values: unknown[]) => {
+    const { rows } = await serving.sql.query(`select to_jsonb(t) as row from ${sql} order by to_jsonb(t)::text`, values)
+    if (rows.length > 0) found[name] = rows
+  }
+  for (const { table, column } of columns) {
+    await look(`${table}.${column}`, `holdfast.${table} as t where t.${column} = any ($1)`, [ids.map(({ id }) => id)])
+  }
+  await look('leases', 'holdfast.leases as t where t.worker_id = $1', [theirs[0]?.worker])
+  await look('workers', 'holdfast.workers as t where t.id = $1', [theirs[0]?.worker])
+  await look('types', `holdfast.types as t where t.name = 'ledger'`, [])
+  return found
+}
+
+/** Without what names the one or the other. */
+function plain(text: string, { service, type, job, lease }: Things): string {
+  const names = [`"${lease}"`, service, type, job].reduce((left, name) => left.replaceAll(name, '…'), text)
+  return names.replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, '…')
+}
+
+describe.each(Object.keys(kinds))('a service with the key of a %s finds nothing of another’s', (kind) => {
+  const isIn = (rule: string) => rule === 'open' || rule === 'any key' || kinds[kind]?.includes(rule)
+
+  test.each(Object.entries(rules))('%s', async (route, rule) => {
+    const [method, address] = route.split(' ') as [string, string]
+    const tries = attempts[route]
+    if (isIn(rule) && !tries) throw new Error(`test/support/other-service.ts does not say what one service tries at ${route}`)
+    const filled = (its: Things) => {
+      const id = address.includes('/keys/') ? its.key : address.includes('/remote/') ? its.worker : its.job
+      return [{ path: address.replace(':id', id).replace(':type', its.type).replace(':name', its.service) }]
+    }
+    const requests = (its: Things) => (tries ? tries(its, own) : filled(its))
+    const ask = async (its: Things, place: number) => {
+      const { path, body } = requests(its)[place] as { path: string; body?: object }
+      // Lists are paid for by the time they took; who has nothing left comes back.
+      const response = await eventually(async () => {
+        const answered = await serving.call(method, path, body, keys[kind])
+        return answered.status !== 429 && answered
+      })
+      return { status: response.status, text: plain(await response.text(), its), asked: `${path} ${JSON.stringify(body)}` }
+    }
+    const before = await stored()
+    for (const [place] of requests(nothing).entries()) {
+      const expected = await ask(nothing, place)
+      if (!isIn(rule)) expect(expected.status).toBe(403)
+      // What names no job is the same for all of them, and is asked once: what it is answered with may be the caller's own from then on.
+      const different = new Map(theirs.map((its) => [JSON.stringify(requests(its)[place]), its]))
+      for (const its of different.values()) {
+        const { asked, ...answer } = await ask(its, place)
+        expect.soft(answer, asked).toEqual({ status: expected.status, text: expected.text })
+        expect.soft(answer.text).not.toContain(its.marker)
+      }
+    }
+    expect(await stored()).toEqual(before)
+  })
+})
+
+test('every route that one service tries at another’s is there', () => {
+  expect(Object.keys(attempts).filter((route) => !(route in rules))).toEqual([])
+})
+
+test('the id of another’s job is taken, and that is all that is said about it', async () => {
+  const before = await stored()
+  const answers = theirs.map(async ({ job }) => {
+    const response = await serving.call('POST', '/jobs', { type: 'mail', payload: {}, id: job }, keys.producer)
+    return { status: response.status, text: (await response.text()).replaceAll(job, '…') }
+  })
+  const [first, ...others] = await Promise.all(answers)
+  expect(first).toMatchObject({ status: 409, text: expect.stringContaining('id … is that of another job: it is not yours') })
+  for (const other of others) expect(other).toEqual(first)
+  expect(await stored()).toEqual(before)
+})

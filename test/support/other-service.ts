@@ -1,0 +1,106 @@
+/** What one service has of its own, as another might have come by it; or the like of it that nobody has. */
+export interface Things {
+  service: string
+  type: string
+  /** A type both services send. */
+  shared: string
+  job: string
+  /** The number of a key. */
+  key: string
+  /** A worker's number, and its token. */
+  worker: string
+  token: string
+  lease: string
+  idempotencyKey: string
+  uniqueKey: string
+  /** Found in a payload. */
+  marker: string
+}
+
+export interface Request {
+  path: string
+  body?: object
+}
+
+const get = (path: string) => [{ path }]
+const job = (what: string) => (its: Things) => get(`/jobs/${its.job}${what}`)
+const decided = (what: string) => (its: Things) => [{ path: `/jobs/${its.job}/${what}`, body: { why: 'because' } }]
+const attempt = (its: Things) => ({ job: its.job, lease: its.lease })
+
+/** How a job may be asked for so that what another service has could show. */
+const enqueues = (its: Things, place: string) => [
+  { type: its.type, payload: {} },
+  { type: its.type, payload: {}, idempotency_key: `${its.idempotencyKey}-${place}` },
+  { type: its.shared, payload: {}, idempotency_key: `${its.idempotencyKey}-${place}` },
+  ...['reject', 'existing', 'replace', 'one_more'].map((on_conflict, n) => {
+    const unique = { key: `${its.uniqueKey}-${place}-${n}`, on_conflict }
+    return { type: its.shared, payload: {}, delay: '1h', unique }
+  }),
+]
+
+/**
+ * What a service tries, with each of its keys, at every route a key of its kind is let into. `own` is the token of its own worker.
+ * A route that is let in and has no line here fails the test.
+ */
+export const attempts: Readonly<Record<string, (its: Things, own: string) => Request[]>> = {
+  'GET /': () => get('/'),
+  'GET /page/page.js': () => get('/page/page.js'),
+  'GET /page/page.css': () => get('/page/page.css'),
+  'GET /page/icon.svg': () => get('/page/icon.svg'),
+  'GET /healthz': () => get('/healthz'),
+  'POST /session': ({ token }) => [{ path: '/session', body: { key: token } }],
+  'GET /readyz': () => get('/readyz'),
+  'GET /session': () => get('/session'),
+  'DELETE /session': () => get('/session'),
+  'GET /openapi.json': () => get('/openapi.json'),
+  'POST /jobs': (its) => enqueues(its, 'one').map((body) => ({ path: '/jobs', body })),
+  'POST /jobs/batch': (its) => enqueues(its, 'many').map((body) => ({ path: '/jobs/batch', body: { jobs: [body] } })),
+  'GET /jobs': (its) =>
+    [
+      ...[`owner=${its.service}`, `type=${its.type}`, `type=${its.shared}&status=dead`, `cursor=${its.job}&status=completed`],
+      `status=running&payload=${encodeURIComponent(JSON.stringify({ marker: its.marker }))}`,
+    ].map((query) => ({ path: `/jobs?${query}` })),
+  'GET /jobs/:id': job(''),
+  'GET /jobs/:id/explain': job('/explain'),
+  'GET /jobs/:id/wait': job('/wait?timeout=1s'),
+  'GET /jobs/:id/stream': job('/stream'),
+  'DELETE /jobs/:id': ({ job }) => [{ path: `/jobs/${job}` }, { path: `/jobs/${job}?forget=true` }],
+  'POST /jobs/:id/approve': decided('approve'),
+  'POST /jobs/:id/reject': decided('reject'),
+  'POST /worker/register': ({ type }) =>
+    [[type], [{ type, max_attempts: 1 }]].map((types) => ({ path: '/worker/register', body: { name: 'spy', types } })),
+  'POST /worker/claim': (its, own) => [
+    { path: '/worker/claim', body: { worker: `${its.worker}.${'x'.repeat(43)}` } },
+    { path: '/worker/claim', body: { worker: own, types: [its.type] } },
+    { path: '/worker/claim', body: { worker: own, holding: [its.lease] } },
+  ],
+  'POST /worker/heartbeat': (its, own) => [
+    { path: '/worker/heartbeat', body: { worker: `${its.worker}.${'x'.repeat(43)}`, leases: [its.lease] } },
+    { path: '/worker/heartbeat', body: { worker: own, leases: [its.lease], lease: '1s' } },
+    {
+      path: '/worker/heartbeat',
+      body: { worker: own, leases: [], said: [{ ...attempt(its), progress: 0.9, lines: ['a word'], checkpoint: 1 }] },
+    },
+  ],
+  'POST /worker/settle': (its, own) => [
+    ...['complete', 'fail', 'snooze', 'hand_back'].map((result) => ({
+      path: '/worker/settle',
+      body: {
+        worker: own,
+        results: [
+          {
+            ...attempt(its),
+            result,
+            ...(result === 'fail' && { error: { message: 'no' }, fatal: true }),
+            ...(result === 'snooze' && { delay: '1h' }),
+          },
+        ],
+      },
+    })),
+    {
+      path: '/worker/settle',
+      body: { worker: `${its.worker}.${'x'.repeat(43)}`, results: [{ ...attempt(its), result: 'complete' }] },
+    },
+  ],
+  'POST /worker/sign-off': (its) => [{ path: '/worker/sign-off', body: { worker: `${its.worker}.${'x'.repeat(43)}` } }],
+}
