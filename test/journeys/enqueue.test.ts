@@ -148,7 +148,7 @@ describe('enqueueing many jobs', () => {
       note.job(0),
       note.job(1, { idempotencyKey: 'k1' }),
       note.job(2, { idempotencyKey: 'k2' }),
-      note.job(3, { id: first.id }),
+      note.job(1, { id: first.id }),
     ])
     expect(answers.map((answer) => answer.status)).toEqual(['created', 'existing', 'created', 'existing'])
     expect([answers[1]?.id, answers[3]?.id]).toEqual([first.id, first.id])
