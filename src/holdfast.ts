@@ -90,7 +90,7 @@ export class Holdfast {
     this.deadLetters = new DeadLetters(this.store, this.types, this.privacy)
     this.access = new Access(this.store.access, this.store.sessions)
     this.alertHosts = readHosts(options.alertHosts)
-    this.alerts = new Alerts(this.store.alerts, this.alertHosts)
+    this.alerts = new Alerts(this.store.alerts, this.alertHosts, this.privacy)
     const backpressure = new Backpressure(this.store.operate)
     const sealing = new Sealing(this.store, this.types, this.privacy)
     this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store), sealing }

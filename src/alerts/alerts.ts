@@ -4,6 +4,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
 import { storableText, unstorable } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
+import type { Privacy } from '../privacy/privacy.js'
 import type { AlertStore, TroubleRow } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
 import { readPlace } from './place.js'
@@ -65,15 +66,18 @@ export interface AlertTarget {
 }
 
 const longestHoldMs = 86_400_000
+const longestGraceMs = 30 * 86_400_000
 
 /** Trouble, the rules that say what that is, and who is called about it. Each change is one transaction, with its line in the audit log. */
 export class Alerts {
   readonly #store: AlertStore
   readonly #hosts: readonly string[]
+  readonly #privacy: Privacy
 
-  constructor(store: AlertStore, hosts: readonly string[]) {
+  constructor(store: AlertStore, hosts: readonly string[], privacy: Privacy) {
     this.#store = store
     this.#hosts = hosts
+    this.#privacy = privacy
   }
 
   /** The trouble there is now. */
@@ -151,7 +155,29 @@ export class Alerts {
       throw refused('rules', 'must be a list of names of rules; left out, it hears of all')
     }
     const secret = freshSecret()
-    const id = await told(this.#store.addTarget({ url, secret, rules }, named(who)))
+    const id = await told(this.#store.addTarget({ url, secret: this.#privacy.sealSecret(url, secret), rules }, named(who)))
+    return { id, url, secret }
+  }
+
+  /**
+   * Gives a target another secret, shown this once. For `grace` (a day) calls are signed with the one it had as well, so that the
+   * receiver takes them before and after it has the new one.
+   */
+  async rotateSecret(
+    id: number,
+    who: By,
+    options: { grace?: Duration } = {},
+  ): Promise<{ id: number; url: string; secret: string }> {
+    refuseUnknown(options, ['grace'])
+    const graceMs = toMilliseconds(options.grace ?? '1d', 'grace')
+    if (graceMs > longestGraceMs) throw refused('grace', 'must be at most 30 days')
+    const target = await told(this.#store.target(targetId(id)))
+    if (!target) throw unknownTarget(id)
+    const { url } = target
+    const secret = freshSecret()
+    // The address of a target never changes, so what is encrypted for it is right whenever it is written.
+    const known = await told(this.#store.rotateSecret(id, this.#privacy.sealSecret(url, secret), graceMs, named(who)))
+    if (!known) throw unknownTarget(id)
     return { id, url, secret }
   }
 

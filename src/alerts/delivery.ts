@@ -1,7 +1,8 @@
 import { wallMs } from '../clock.js'
 import { FatalError } from '../errors.js'
 import { type AnyJobType, defineType } from '../job/type.js'
-import type { AlertStore } from '../store/alert-store.js'
+import { type Privacy, UnreadableError } from '../privacy/privacy.js'
+import type { AlertStore, TargetSecretsRow } from '../store/alert-store.js'
 import { call } from './call.js'
 import { messageOf, type Trouble } from './message.js'
 import { type Place, readPlace } from './place.js'
@@ -14,7 +15,7 @@ export const alertType = 'holdfast:alert'
  * Calls a target about trouble that began or is over. A job like any other: tried again for hours, seen while it waits, a dead
  * letter where nobody takes it. One target that is away must not stop the calls to others, so there is no breaker.
  */
-export function alertDelivery(store: AlertStore, hosts: readonly string[]): AnyJobType {
+export function alertDelivery(store: AlertStore, hosts: readonly string[], privacy: Privacy): AnyJobType {
   return defineType({
     type: alertType,
     lane: 'system',
@@ -28,9 +29,31 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[]): AnyJ
       const target = await store.target(trouble.target)
       if (!target) return log(`target ${trouble.target} was removed; nobody is called`)
       const body = JSON.stringify(messageOf(trouble))
-      await call(placeOf(target.url, hosts), body, signed(target.secret, `msg_${job.id}`, wallMs(), body), signal)
+      const secrets = secretsOf(target, privacy, log)
+      await call(placeOf(target.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
     },
   })
+}
+
+/** Without its secret there is no call. The one before it only helps, and may be what a lost key was the reason to replace. */
+function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log: (line: string) => void): string[] {
+  const open = (text: string, orElse: (error: UnreadableError) => string[]) => {
+    try {
+      return [privacy.open(url, text, 'secret')]
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      return orElse(error)
+    }
+  }
+  const current = open(secret, ({ message }) => {
+    throw new FatalError(message)
+  })
+  if (old === null) return current
+  const before = open(old, ({ message }) => {
+    log(`signed with the new secret alone: of the old one, ${message}`)
+    return []
+  })
+  return [...current, ...before]
 }
 
 /** What it was allowed when it was added may not be allowed here. Trying again would not change that. */

@@ -18,8 +18,8 @@ interface Envelope {
   $enc: { k: string; iv: string; ct: string; tag: string }
 }
 
-/** What an encrypted text is, and of which job: moved to another one, or taken for another thing, it cannot be opened. */
-export type Sealed = 'payload' | 'checkpoint'
+/** What an encrypted text is, and of which job or address: moved to another one, or taken for another thing, it cannot be opened. */
+export type Sealed = 'payload' | 'checkpoint' | 'secret'
 
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
@@ -98,7 +98,8 @@ export class Keyring {
       decipher.setAuthTag(Buffer.from(envelope.tag, 'base64'))
       return Buffer.concat([decipher.update(envelope.ct, 'base64'), decipher.final()]).toString('utf8')
     } catch {
-      const problem = 'it was changed, was made for another job, or the key of that name is another one here'
+      const owner = what === 'secret' ? 'target' : 'job'
+      const problem = `it was changed, was made for another ${owner}, or the key of that name is another one here`
       throw new UnreadableError(`the ${what} cannot be decrypted with the key "${envelope.k}": ${problem}`)
     }
   }

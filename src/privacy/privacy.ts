@@ -53,6 +53,11 @@ export class Privacy {
     throw new HoldfastError('encryption_keys_missing', problem, { field: 'encryption' })
   }
 
+  /** The secret of a target as it is stored: encrypted where there are keys. */
+  sealSecret(url: string, secret: string): string {
+    return this.keyring ? this.keyring.seal(url, secret, 'secret') : secret
+  }
+
   /** Whether anything has to be done before a stored payload can be handled as it is. */
   concerns(text: string, redact: readonly string[]): boolean {
     return redact.length > 0 || this.redactsAll || this.#strict || isSealed(text)

@@ -72,6 +72,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /admin/alerts/targets': 'admin',
   'DELETE /admin/alerts/targets/:id': 'admin',
   'POST /admin/alerts/targets/:id/test': 'admin',
+  'POST /admin/alerts/targets/:id/rotate': 'admin',
 
   'GET /admin/keys': 'admin',
   'POST /admin/keys': 'admin',

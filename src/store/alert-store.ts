@@ -36,6 +36,14 @@ export interface AlertTargetRow {
   by: string
 }
 
+/** What a target's calls are signed with, as it is stored. */
+export interface TargetSecretsRow {
+  url: string
+  secret: string
+  /** The one before, as long as it counts. */
+  old: string | null
+}
+
 /** Rules about trouble, the trouble there is, and where to call. */
 export class AlertStore {
   readonly #database: Database
@@ -72,8 +80,14 @@ export class AlertStore {
   }
 
   /** Undefined: it was removed. */
-  async target(id: number): Promise<{ url: string; secret: string } | undefined> {
-    return (await this.#database.query<{ url: string; secret: string }>(statement('alertTarget'), [id]))[0]
+  async target(id: number): Promise<TargetSecretsRow | undefined> {
+    return (await this.#database.query<TargetSecretsRow>(statement('alertTarget'), [id]))[0]
+  }
+
+  /** False: there is no such target. */
+  async rotateSecret(id: number, secret: string, graceMs: number, who: Named): Promise<boolean> {
+    const values = [id, secret, graceMs, who.by, who.why, who.from]
+    return (await this.#database.query<{ known: boolean }>(statement('rotateAlertSecret'), values))[0]?.known === true
   }
 
   async addTarget(target: { url: string; secret: string; rules: readonly string[] | null }, who: Named): Promise<number> {

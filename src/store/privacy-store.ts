@@ -1,3 +1,4 @@
+import type { TargetSecretsRow } from './alert-store.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 
@@ -34,5 +35,15 @@ export class PrivacyStore {
     const values = [texts.map(({ id }) => id), texts.map(({ was }) => was), texts.map(({ made }) => made)]
     const query = what === 'payload' ? statement('putEncrypted') : statement('putEncryptedCheckpoints')
     return (await this.#database.query(query, values)).length
+  }
+
+  targetSecrets(): Promise<(TargetSecretsRow & { id: number })[]> {
+    return this.#database.query(statement('targetSecrets'), [])
+  }
+
+  /** False: somebody has changed them since. */
+  async putTargetSecrets(id: number, was: TargetSecretsRow, made: TargetSecretsRow): Promise<boolean> {
+    const values = [id, made.secret, made.old, was.secret, was.old]
+    return (await this.#database.query(statement('putTargetSecrets'), values)).length > 0
   }
 }

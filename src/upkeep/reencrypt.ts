@@ -1,6 +1,7 @@
 import { sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { wholeNumber } from '../job/type.js'
+import { isSealed, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { Exchanged, StoredText } from '../store/privacy-store.js'
 import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
@@ -47,10 +48,29 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
         options.onBatch?.(structuredClone(done))
       }
     }
+    await reencryptSecrets(store, privacy, done)
+    options.onBatch?.(structuredClone(done))
   } catch (error) {
     throw explained(error)
   }
   return done
+}
+
+/** What calls to the targets of alerts are signed with. */
+async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypted): Promise<void> {
+  for (const target of await again(() => store.privacy.targetSecrets())) {
+    const { id, url, secret, old } = target
+    const made = { url, secret: resealed(url, secret, privacy, done), old: old && resealed(url, old, privacy, done) }
+    done.looked += 1
+    if (made.secret === secret && made.old === old) continue
+    if (await again(() => store.privacy.putTargetSecrets(id, target, made))) done.encrypted += 1
+  }
+}
+
+/** The same text where it is under the current key, or cannot be read. */
+function resealed(url: string, text: string, privacy: Privacy, done: Reencrypted): string {
+  if (isSealed(text) && keyOf(text) === done.key) return text
+  return unlessUnreadable(done, () => privacy.sealSecret(url, privacy.open(url, text, 'secret'))) ?? text
 }
 
 function exchange(
@@ -60,12 +80,18 @@ function exchange(
   done: Reencrypted,
 ): Exchanged[] {
   if (was === null) return []
+  const open = () => privacy.open(id, was, what, { type, encrypted: true })
+  const made = unlessUnreadable(done, () => privacy.seal(type, id, open(), what))
+  return made === undefined ? [] : [{ id, was, made }]
+}
+
+function unlessUnreadable(done: Reencrypted, make: () => string): string | undefined {
   try {
-    return [{ id, was, made: privacy.seal(type, id, privacy.open(id, was, what, { type, encrypted: true }), what) }]
+    return make()
   } catch (error) {
     if (!(error instanceof UnreadableError || error instanceof HoldfastError)) throw error
     done.unreadable[error.message] = (done.unreadable[error.message] ?? 0) + 1
-    return []
+    return undefined
   }
 }
 

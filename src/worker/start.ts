@@ -23,7 +23,7 @@ export async function startWorker(
   const read = readWorkerOptions(options)
   refuseShortLease(read.leaseMs, holdfast.store.database.timeoutMs, options.unsafe ?? false)
   const { handlers: given, module } = await collectHandlers(source, read)
-  const own = read.alerts ? [alertDelivery(holdfast.store.alerts, holdfast.alertHosts)] : []
+  const own = read.alerts ? [alertDelivery(holdfast.store.alerts, holdfast.alertHosts, holdfast.privacy)] : []
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }
   try {

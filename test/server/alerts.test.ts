@@ -25,11 +25,22 @@ test('targets are made, listed without their secret, tested and removed, and the
   const tested = await call('POST', `/admin/alerts/targets/${made.body.id}/test`, {})
   expect(tested.status).toBe(202)
   expect(await serving.holdfast.job(tested.body.job)).toMatchObject({ type: 'holdfast:alert', status: 'pending' })
+  const rotated = await call('POST', `/admin/alerts/targets/${made.body.id}/rotate`, { grace: '2h', why: 'seen' })
+  expect(rotated).toMatchObject({ status: 201, body: { id: made.body.id, url: made.body.url } })
+  expect(rotated.body.secret).toMatch(/^whsec_/)
+  expect(rotated.body.secret).not.toBe(made.body.secret)
   expect((await call('DELETE', `/admin/alerts/targets/${made.body.id}?why=enough`)).status).toBe(204)
   expect((await call('DELETE', `/admin/alerts/targets/${made.body.id}`)).status).toBe(404)
   expect((await call('POST', `/admin/alerts/targets/${made.body.id}/test`, {})).status).toBe(404)
+  expect((await call('POST', `/admin/alerts/targets/${made.body.id}/rotate`, {})).status).toBe(404)
   const lines = await serving.holdfast.audit({ target: String(made.body.id) })
-  expect(lines.map(({ action }) => action)).toEqual(['drop_alert_target', 'test_alert_target', 'add_alert_target'])
+  expect(lines.map(({ action }) => action)).toEqual([
+    'drop_alert_target',
+    'rotate_alert_secret',
+    'test_alert_target',
+    'add_alert_target',
+  ])
+  expect(lines[1]).toMatchObject({ why: 'seen', after: { host: 'alerts.internal', old_until: expect.any(String) } })
   expect(lines.at(-1)).toMatchObject({ why: 'on call', after: { host: 'alerts.internal' } })
   expect(JSON.stringify(lines)).not.toMatch(/whsec_|token/)
 })
@@ -39,7 +50,7 @@ test('rules are changed field by field, made, switched off and removed', async (
   const made = await call('PUT', '/admin/alerts/rules/mine', { kind: 'oldest', threshold: 5, min_priority: 8, enabled: false })
   expect(made.body).toMatchObject({ name: 'mine', kind: 'oldest', min_priority: 8, enabled: false, type: null })
   const { rules, firing, callers } = (await call('GET', '/admin/alerts')).body
-  expect(rules).toHaveLength(7)
+  expect(rules).toHaveLength(10)
   expect({ firing, callers }).toEqual({ firing: [], callers: 0 })
   expect((await call('DELETE', '/admin/alerts/rules/mine')).status).toBe(204)
   expect((await call('DELETE', '/admin/alerts/rules/mine')).status).toBe(404)
@@ -50,6 +61,7 @@ test.each([
   ['POST', '/admin/alerts/targets', { url: 'http://example.com/' }, 'url'],
   ['POST', '/admin/alerts/targets', { url: 'https://example.com/', secret: 'mine' }, 'secret'],
   ['POST', '/admin/alerts/targets', { url: 'https://example.com/', rules: ['dept'] }, undefined],
+  ['POST', '/admin/alerts/targets/1/rotate', { grace: '31d' }, 'grace'],
   ['PUT', '/admin/alerts/rules/new', { threshold: 3 }, undefined],
   ['PUT', '/admin/alerts/rules/NEW', { kind: 'depth' }, 'name'],
   ['PUT', '/admin/alerts/rules/depth', { threshold: -1 }, 'threshold'],

@@ -59,6 +59,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /admin/alerts/targets',
     'DELETE /admin/alerts/targets/:id',
     'POST /admin/alerts/targets/:id/test',
+    'POST /admin/alerts/targets/:id/rotate',
     'GET /admin/keys',
     'POST /admin/keys',
     'POST /admin/certificates',

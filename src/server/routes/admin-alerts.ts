@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { AlertRule, RuleFields } from '../../alerts/alerts.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
+import { rotateBody } from '../schemas/admin.js'
 import {
   alertsAnswer,
   newTargetAnswer,
@@ -83,6 +84,26 @@ export function adminAlertRoutes(app: FastifyInstance, { alerts }: Holdfast): vo
         .status(201)
         .header('cache-control', 'no-store')
         .send(await alerts.addTarget(fields, actor(request, why)))
+    },
+  )
+
+  app.post<{ Params: { id: string }; Body: { grace?: string | number; why?: string } }>(
+    '/admin/alerts/targets/:id/rotate',
+    {
+      schema: {
+        summary: 'Sign with a new secret, shown in this answer and never again; the old one signs too for a while',
+        params: targetParams,
+        body: rotateBody,
+        response: { 201: newTargetAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { grace, why } = request.body
+      const options = grace === undefined ? {} : { grace }
+      return reply
+        .status(201)
+        .header('cache-control', 'no-store')
+        .send(await alerts.rotateSecret(Number(request.params.id), actor(request, why), options))
     },
   )
 

@@ -168,6 +168,24 @@ begin
   return v_target.id;
 end $$;
 
+-- Gives a target another secret. The one it had signs as well for p_grace_ms; one that it had before that does no more. False: there is
+-- no such target.
+create or replace function holdfast.rotate_alert_secret(p_id integer, p_secret text, p_grace_ms double precision, p_by text, p_why text)
+returns boolean language plpgsql as $$
+declare
+  v_target holdfast.alert_targets;
+begin
+  update holdfast.alert_targets as t
+  set secret = p_secret, old_secret = case when p_grace_ms > 0 then t.secret end,
+      old_until = case when p_grace_ms > 0 then holdfast.now() + p_grace_ms * interval '1 millisecond' end
+  where t.id = p_id returning * into v_target;
+  if v_target.id is not null then
+    perform holdfast.audit('rotate_alert_secret', p_id::text, null,
+      holdfast.target_facts(v_target) || jsonb_build_object('old_until', v_target.old_until), p_by, p_why);
+  end if;
+  return v_target.id is not null;
+end $$;
+
 -- Removes a target. Calls to it that wait end without being made. False: there is no such target.
 create or replace function holdfast.drop_alert_target(p_id integer, p_by text, p_why text) returns boolean language plpgsql as $$
 declare

@@ -26,12 +26,17 @@ select t.id, t.url, t.rules, date_part('epoch', t.created_at) * 1000 as created,
 from holdfast.alert_targets as t order by t.id
 
 -- name: alertTarget
--- Where to call and what to sign with. No row: the target was removed.
-select t.url, t.secret from holdfast.alert_targets as t where t.id = $1::text::integer
+-- Where to call and what to sign with; old: what to sign with too, for those who do not have the new secret yet. No row: the target was
+-- removed.
+select t.url, t.secret, case when t.old_until > holdfast.now() then t.old_secret end as old from holdfast.alert_targets as t where t.id = $1::text::integer
 
 -- name: addAlertTarget
 -- Makes a target.
 select holdfast.add_alert_target($1::text, $2::text, $3::text[], holdfast.acting($4::text, $6::text), $5::text) as id
+
+-- name: rotateAlertSecret
+-- Gives a target another secret. False: there is none of that id.
+select holdfast.rotate_alert_secret($1::text::integer, $2::text, $3::text::float8, holdfast.acting($4::text, $6::text), $5::text) as known
 
 -- name: dropAlertTarget
 -- Removes a target. False: there is none of that id.

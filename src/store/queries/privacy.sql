@@ -28,3 +28,13 @@ returning b.id::text as id
 update holdfast.checkpoints as c set value = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
 where c.job_id = n.id and c.value::text = n.was
 returning c.job_id::text as id
+
+-- name: targetSecrets
+-- The secrets of every target; there are few.
+select t.id, t.url, t.secret, t.old_secret as old from holdfast.alert_targets as t order by t.id
+
+-- name: putTargetSecrets
+-- Puts encrypted secrets in the place of what they were made from. Those that have changed meanwhile are left as they are.
+update holdfast.alert_targets as t set secret = $2::text, old_secret = $3::text
+where t.id = $1::text::integer and t.secret = $4::text and t.old_secret is not distinct from $5::text
+returning t.id

@@ -41,11 +41,14 @@ create table holdfast.alerts (
   primary key (rule, subject)
 );
 
--- Where to call. The secret signs what is sent, so it has to stand here as it is; it is never shown again.
+-- Where to call. The secret signs what is sent, so it has to stand here: encrypted where those who made the target have keys, else as it
+-- is. It is never shown again. The one before it signs as well until old_until, so that a receiver has time to take the new one.
 create table holdfast.alert_targets (
   id          integer generated always as identity primary key,
   url         text not null constraint url_is_short check (length(url) between 1 and 2000),
   secret      text not null,
+  old_secret  text,
+  old_until   timestamptz,
   -- The rules it wants to hear of; null: all.
   rules       text[],
   created_at  timestamptz not null default holdfast.now(),
