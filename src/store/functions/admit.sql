@@ -154,7 +154,9 @@ begin
     delete from holdfast.gated as g where g.job_id = any (p_jobs)
     returning g.job_id, g.ready_at, g.rank, g.type_id, g.priority, g.attempt, g.concurrency_key
   ), taken as (
-    insert into holdfast.held (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
+    insert into holdfast.held as h (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
+    -- There should be none; but one that was left behind must not keep the whole type from being admitted.
+    on conflict (job_id) do update set type_id = excluded.type_id, concurrency_key = excluded.concurrency_key, lease_id = null
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
     select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass

@@ -57,6 +57,8 @@ end $$;
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
 -- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
+-- A caller whose snapshot may be old does not know the lanes of today: its jobs that are due go through waiting, from where a worker
+-- puts them into the lane their type is in by then.
 -- Takes keys before ids and each in order, so that two calls with the same ones cannot deadlock.
 create or replace function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
@@ -79,8 +81,9 @@ declare
   v_encrypted boolean;
   v_met record;
   v_unique_keys text[];
+  v_behind constant boolean := holdfast.may_be_behind();
 begin
-  v_plain := p_fresh and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
+  v_plain := p_fresh and not v_behind and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_uniques is null;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
   from holdfast.check_types(p_types) as c;
@@ -159,7 +162,7 @@ begin
     returning id
   ), judged as materialized (
     select n.*, n.is_new and n.approval is null as goes_on from (
-      select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, run_at is null or run_at <= v_now as is_due,
+      select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, (run_at is null or run_at <= v_now) and not v_behind as is_due,
              v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by
       from asked
     ) as n
@@ -175,7 +178,7 @@ begin
     insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select id, run_at, type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
+    select id, coalesce(run_at, v_now), type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
     union all
     select id, coalesce(decide_by, 'infinity'), type_id, lane_id, priority, 1, 'awaiting_approval'
     from judged where is_new and approval is not null
@@ -220,7 +223,7 @@ declare
   v_type record;
 begin
   select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
-         not t.gated and t.uniqueness is null and t.approval is null as plain, t.encrypted
+         not t.gated and t.uniqueness is null and t.approval is null and not holdfast.may_be_behind() as plain, t.encrypted
   into v_type from holdfast.types as t where t.name = p_type;
   if not found or not v_type.plain then
     return (select e.what || ' ' || e.job_id from holdfast.enqueue_jobs(

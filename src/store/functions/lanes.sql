@@ -9,3 +9,8 @@ as $$ select array_remove(array_remove(p_left, p_from) || p_from, p_to) $$;
 -- Two leases with the same mark lie two billion claims apart.
 create or replace function holdfast.lease_mark(p_lease bigint) returns integer language sql immutable
 as $$ select (p_lease % 2147483647)::integer $$;
+
+-- Whether this transaction may see types and lanes as they were long ago: it keeps one snapshot, and has for seconds. bring_strays
+-- forgets a lane that a type has left once no younger transaction can still put a job there.
+create or replace function holdfast.may_be_behind() returns boolean language sql volatile
+as $$ select current_setting('transaction_isolation') <> 'read committed' and clock_timestamp() - transaction_timestamp() > interval '5 seconds' $$;

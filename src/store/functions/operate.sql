@@ -218,7 +218,7 @@ end $$;
 
 -- Brings the jobs of types that changed their lane after them, at most p_limit a type. A lane is forgotten when no job of the
 -- type stands in it, every transaction that wrote something before the change has ended, and an hour has passed for those
--- that had only read. Returns how many jobs were moved.
+-- that had only read; where one of them keeps its snapshot for longer, its jobs do not come here (may_be_behind). Returns how many jobs were moved.
 create or replace function holdfast.bring_strays(p_limit integer) returns integer
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set jit = off
