@@ -33,6 +33,8 @@ async function setUp(alertHosts: string[] = []) {
     alerts: holdfast.alerts,
     sql,
     calls,
+    /** For tests of what upkeep would mend in the middle of them. */
+    stopUpkeep: () => worker.stop({ now: true }),
     /** The one call there is, once it stands so. */
     callThatIs: (status: string) =>
       eventually(async () => {
@@ -145,7 +147,8 @@ describe('an alert', () => {
   })
 
   test('is about a table that has no partition for today or tomorrow, until it has, and so is a metric', async () => {
-    const { alerts, holdfast } = await setUp()
+    const { alerts, holdfast, stopUpkeep } = await setUp()
+    await stopUpkeep()
     await alerts.setRule('missing-days', { hold: 0 }, who)
     expect(await alerts.look()).toEqual([])
     await holdfast.store.moveClock({ byMs: 30 * 86_400_000 })
@@ -163,7 +166,8 @@ describe('an alert', () => {
   })
 
   test('is about slots that upkeep found without a job and freed, and so is a metric', async () => {
-    const { alerts, holdfast, sql } = await setUp()
+    const { alerts, holdfast, sql, stopUpkeep } = await setUp()
+    await stopUpkeep()
     const repairs = async () => readMeasured(await scrape(holdfast)).get('holdfast_drift_repairs_total{what="lane_slot_left"}')
     expect(await alerts.look()).toEqual([])
     expect(await repairs()).toBe(0)
