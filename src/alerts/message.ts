@@ -8,6 +8,10 @@ export interface Trouble {
   threshold: number
   since: string
   at: string
+  /** False: it is over because the rule was switched off. */
+  enabled?: boolean
+  /** Where dead letters were the trouble and it is over: how many lie there, counted to one more than a thousand. */
+  left?: number | null
 }
 
 /** What is sent: the shape of Standard Webhooks, with a sentence for people. */
@@ -20,9 +24,10 @@ export function messageOf(trouble: Trouble) {
   }
 }
 
-function sentence({ state, rule, kind, subject, value }: Trouble): string {
+function sentence(trouble: Trouble): string {
+  const { state, kind, subject, value } = trouble
   if (state === 'test') return 'This is a test; nothing is wrong.'
-  if (state === 'resolved') return `It is over: ${rule}${subject && ` of ${subject}`}.`
+  if (state === 'resolved') return `${ending(trouble)}${leftBehind(trouble)}`
   switch (kind) {
     case 'dead_letters':
       return `${value === 1 ? 'A job' : `${value} jobs`} of ${subject} ended dead.`
@@ -41,4 +46,18 @@ function sentence({ state, rule, kind, subject, value }: Trouble): string {
     default:
       return `${value} requests to enqueue were refused.`
   }
+}
+
+/** A rule that is off finds nothing, which says nothing about what it was to find. */
+function ending({ rule, kind, subject, threshold, enabled }: Trouble): string {
+  if (enabled === false) return `The rule ${rule} was switched off${subject && `, so nobody looks at ${subject} for it`}.`
+  if (kind !== 'dead_letters') return `It is over: ${rule}${subject && ` of ${subject}`}.`
+  return threshold === 0 ? `No more jobs of ${subject} end dead.` : `Jobs of ${subject} end dead no faster than the rule allows.`
+}
+
+function leftBehind({ kind, left }: Trouble): string {
+  if (kind !== 'dead_letters' || left === undefined || left === null) return ''
+  if (left === 0) return ' None of its dead letters are left.'
+  const many = left > 1000 ? 'More than 1000 dead letters' : left === 1 ? 'One dead letter' : `${left} dead letters`
+  return ` ${many} of it still ${left === 1 ? 'lies' : 'lie'} there until somebody replays or discards ${left === 1 ? 'it' : 'them'}.`
 }

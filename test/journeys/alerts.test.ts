@@ -84,12 +84,40 @@ describe('an alert', () => {
         summary: '2 jobs of failing ended dead.',
       },
     })
-    expect(over?.message).toMatchObject({ type: 'alert.resolved', data: { summary: 'It is over: dead-letters of failing.' } })
+    // Nobody died any more, and those who did lie there all the same.
+    const summary =
+      'No more jobs of failing end dead. 5 dead letters of it still lie there until somebody replays or discards them.'
+    expect(over?.message).toMatchObject({ type: 'alert.resolved', data: { summary } })
     for (const one of receiver.received) {
       expect(isSigned(one, secret)).toBe(true)
       expect(isSigned({ ...one, body: `${one.body} ` }, secret)).toBe(false)
     }
     expect(began?.id).not.toBe(over?.id)
+  })
+
+  test('about dead letters is over for one who put them away, and for one who switched the rule off, and says which', async () => {
+    const receiver = await startReceiver()
+    const { alerts, holdfast, die } = await setUp([receiver.host])
+    await alerts.addTarget({ url: receiver.url }, who)
+    await alerts.setRule('dead-letters', { hold: 0, enabled: true }, who)
+    const ends = async (count: number) => {
+      await alerts.look()
+      return eventually(() => {
+        const over = receiver.received.filter(({ message }) => message.type === 'alert.resolved')
+        return over.length === count && over.map(({ message }) => message.data.summary).at(-1)
+      })
+    }
+    await die()
+    await alerts.look()
+    await holdfast.deadLetters.discardMany({ all: true }, who)
+    expect(await ends(1)).toBe('No more jobs of failing end dead. None of its dead letters are left.')
+    await die()
+    await alerts.look()
+    await alerts.setRule('dead-letters', { enabled: false }, who)
+    expect(await ends(2)).toBe(
+      'The rule dead-letters was switched off, so nobody looks at failing for it. ' +
+        'One dead letter of it still lies there until somebody replays or discards it.',
+    )
   })
 
   test('is sent once however many look at the same time', async () => {

@@ -42,16 +42,24 @@ as $$
 $$;
 
 -- Calls every target that wants to hear of it. About its own calls it never calls: a receiver that is away would be called about
--- that for ever. Those are seen where all trouble is.
+-- that for ever. Those are seen where all trouble is. Dead letters outlive the trouble they were: its end says how many lie there,
+-- counted now and to a thousand, since what metrics keep may be older than the last of them.
 create or replace function holdfast.announce(p_state text, p_rule text, p_subject text, p_value double precision, p_since timestamptz)
 returns void language plpgsql as $$
+declare
+  v_left integer;
 begin
   if p_subject = 'holdfast:alert' then
     return;
   end if;
+  if p_state = 'resolved' and exists (select from holdfast.alert_rules as r where r.name = p_rule and r.kind = 'dead_letters') then
+    v_left := (select count(*) from (
+      select from holdfast.dead_letters as d where d.type_id = (select t.id from holdfast.types as t where t.name = p_subject) limit 1001
+    ) as d);
+  end if;
   perform holdfast.enqueue('holdfast:alert', jsonb_build_object(
     'target', t.id, 'state', p_state, 'rule', r.name, 'kind', r.kind, 'threshold', r.threshold, 'subject', p_subject,
-    'value', p_value, 'since', p_since, 'at', holdfast.now()))
+    'value', p_value, 'since', p_since, 'at', holdfast.now(), 'enabled', r.enabled, 'left', v_left))
   from holdfast.alert_targets as t join holdfast.alert_rules as r on r.name = p_rule
   where t.rules is null or p_rule = any (t.rules)
   order by t.id;
