@@ -68,6 +68,7 @@ export class Hostility {
 
   next(): HostileRequest {
     this.made += 1
+    if (this.made % 1_000 === 500) return this.#largest()
     const [method, path] = this.#one(this.#routes).split(' ') as [string, string]
     const address = path.replace(/:\w+/g, () => this.#text())
     const query = this.#number() < 0.4 ? `?${this.#one(queryNames)}=${this.#text()}&${this.#one(queryNames)}=${this.#text()}` : ''
@@ -80,6 +81,12 @@ export class Hostility {
 
   toString(): string {
     return `seed ${this.#seed}, request ${this.made}`
+  }
+
+  /** As much as the door lets in, of what takes a parser longest: the server must not begin to parse it. */
+  #largest(): HostileRequest {
+    const headers = { authorization: `Bearer ${this.#known.adminKey}`, 'content-type': 'application/json' }
+    return { method: 'POST', url: '/jobs/batch', headers, payload: '['.repeat(8_000_000) }
   }
 
   #body(path: string): string {
