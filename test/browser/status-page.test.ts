@@ -9,10 +9,12 @@ import { startWorker, type Worker } from 'holdfast/worker'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { contrasts } from '../support/contrasts.js'
+import { cutOff } from '../support/cut-off.js'
 import { describeWhenInstalled } from '../support/programs.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
 const patient = { timeout: 20_000, interval: 50 }
+const statuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled']
 const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
 
 const works = defineType({ type: 'works', async run() {} })
@@ -250,6 +252,27 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
     await serving.holdfast.enqueue(works, {})
     await vi.waitFor(async () => expect(await page.locator('#jobs tr').count()).toBe(2), patient)
     expect(await page.evaluate(() => getSelection()?.toString())).toBe(id)
+  })
+
+  test('cuts nothing off on a phone or a tablet: every column is in view, and every text has the room it needs', async () => {
+    await page.context().close()
+    page = await open({ viewport: { width: 375, height: 800 } })
+    const long = defineType({ type: 'a_type_with_quite_a_long_name.that_somebody_gave_it', async run() {} })
+    await serving.holdfast.types.ensure([long])
+    await serving.holdfast.enqueueMany([long.job({}), works.job({}), dies.job({})])
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+    await shows('#jobs', 'dead')
+    await shows('#types', long.type)
+    for (const width of [700, 900, 375]) {
+      await page.setViewportSize({ width, height: 800 })
+      expect(await page.evaluate(cutOff)).toEqual([])
+    }
+    // What a number counts stands with it, and those who hear the table read have its heads.
+    const labels = await page.evaluate(() =>
+      [...document.querySelectorAll('#types tr:first-child td')].map((cell) => getComputedStyle(cell, '::before').content),
+    )
+    expect(labels).toEqual(statuses.map((name) => `"${name}"`))
+    expect(await page.getByRole('columnheader').count()).toBe(12)
   })
 
   test.each([

@@ -212,7 +212,7 @@ function showError(node, { status, error }) {
 }
 
 function makeJobRow() {
-  const made = row(['td', ''], ['td', ''], ['td', 'number wide'], ['td', 'number'], ['td', 'id wide'])
+  const made = row(['td', ''], ['td', ''], ['td', 'number'], ['td', 'number'], ['td', 'id'])
   made.cells[0].append(element('span', 'status'))
   made.cells[1].append(element('span', 'type'), element('span', 'error'))
   return made
