@@ -105,23 +105,6 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
     expect(alarms).toEqual([])
   })
 
-  test('what comes from data is shown as text: nothing of it runs', async () => {
-    const { sql, holdfast } = serving
-    await sql.query('insert into holdfast.types (name, lane_id) values ($1, 1)', [hostile])
-    await holdfast.enqueue(hostile, { [hostile]: hostile })
-    await holdfast.enqueue(dies, hostile)
-    await page.goto(`${serving.address}/#key=${adminKey}`)
-    await shows('#jobs', 'FatalError')
-    expect(await text('#jobs')).toContain(`FatalError: ${hostile}`)
-    expect(await text('#types')).toContain(hostile)
-    expect(await text('#worker')).toContain(hostile)
-    expect(await page.locator('main img, main script').count()).toBe(0)
-    // Whatever an attribute holds is text too.
-    expect(await page.locator('#jobs .error').first().getAttribute('title')).toBe(`FatalError: ${hostile}`)
-    await shows('#connection', 'Live')
-    expect(alarms).toEqual([])
-  })
-
   test('asks for the key where there is none or a wrong one, and goes on with the right one', async () => {
     await page.goto(serving.address)
     await shows('#ask h2', 'Log in with a key')
