@@ -11,6 +11,9 @@ describe('a text of JSON', () => {
     expect(unfitIn('{"a":'.repeat(65))).toEqual({ problem: 'deep', depth: 64 })
     expect(unfitIn(`"${'['.repeat(1_000)}"`)).toBeUndefined()
     expect(unfitIn('[[]],'.repeat(1_000))).toBeUndefined()
+    // A quote behind a backslash ends no text, and behind two of them it does.
+    expect(unfitIn(String.raw`"\"${'['.repeat(1_000)}"`)).toBeUndefined()
+    expect(unfitIn(String.raw`["\\",${'['.repeat(64)}`)).toEqual({ problem: 'deep', depth: 64 })
   })
 
   test.each([
