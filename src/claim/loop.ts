@@ -153,13 +153,15 @@ export class ClaimLoop {
     this.#called = false
     const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
     if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
-      const { claimed, more } = noneFree ? nothingClaimed : await this.#claims.round(lookForDueMs.awake, this.#stop.signal)
+      // A lane that was refused is asked although nothing is free: otherwise nobody would learn that it is well again.
+      const skip = noneFree && !this.#claims.refused
+      const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.awake, this.#stop.signal)
       if (claimed > 0) {
         this.#doze.worked()
         this.#lostInARow = 0
       }
       await this.#doze.review()
-      const lookAgainInMs = noneFree ? Number.POSITIVE_INFINITY : Math.min(this.#lanes.lookAgainInMs, this.#claims.askAgainInMs)
+      const lookAgainInMs = skip ? Number.POSITIVE_INFINITY : Math.min(this.#lanes.lookAgainInMs, this.#claims.askAgainInMs)
       // Awake, whatever came meanwhile is found by looking; asleep, somebody calls for it.
       const atOnce = this.#doze.asleep && this.#events.listening() ? more : claimed > 0
       const restMs = await this.#untilNextLook(atOnce, lookAgainInMs)

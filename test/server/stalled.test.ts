@@ -46,12 +46,15 @@ test('heartbeats say when a worker last looked, and go on while it cannot', asyn
     const first = await eventually(async () => (await shown()).looked_at ?? undefined)
     await eventually(async () => ((await shown()).looked_at as string) > first)
     await serving.sql.query('alter function holdfast.claim_jobs rename to claim_jobs_gone')
+    // An idle worker to whom nothing is free does not claim; with a job it has to.
+    const { id } = await holdfast.enqueue('work', {})
     const behind = async () => {
       const { seen_at: seen, looked_at: looked } = await shown()
       return Date.parse(seen) - Date.parse(looked as string)
     }
     await eventually(async () => (await behind()) > 3_000)
     await serving.sql.query('alter function holdfast.claim_jobs_gone rename to claim_jobs')
+    await eventually(async () => (await holdfast.job(id))?.status === 'completed')
     await eventually(async () => (await behind()) < 2_000)
   } finally {
     await worker.stop()
