@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors.js'
-import { Holdfast } from '../holdfast.js'
+import type { Holdfast } from '../holdfast.js'
 import { checkDatabaseUrl } from './database-url.js'
 
 /** Does something with the database a command was given, and closes what that opened. */
@@ -16,6 +16,8 @@ export async function withDatabase<Result>(
     )
   }
   checkDatabaseUrl(databaseUrl, '--database-url')
+  // Loaded here and not above, so that `holdfast --help` does not load the driver.
+  const { Holdfast } = await import('../holdfast.js')
   const holdfast = new Holdfast({ connectionString: databaseUrl, connections: 1 })
   try {
     return await use(holdfast)
