@@ -4,6 +4,7 @@ import blocked from './blocked.mjs'
 import bulk from './bulk.mjs'
 import drain from './drain.mjs'
 import explain from './explain.mjs'
+import gates from './gates.mjs'
 import held from './held.mjs'
 import history from './history.mjs'
 import http from './http.mjs'
@@ -24,6 +25,7 @@ export const groups = [
   backlog,
   blocked,
   limits,
+  gates,
   explain,
   history,
   idle,
