@@ -12,7 +12,7 @@ import { onStage } from './stage.mjs'
 const count = Number(process.argv[2] ?? 400)
 /** The first ones do everything for the first time. */
 const warmUp = 20
-const asleepAfterMs = 3_000
+const idleAfterMs = 3_000
 
 installPeers()
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-way-'))
@@ -27,7 +27,7 @@ try {
     await worker.call('work', { goal: 'latency' })
     await producer.call('openProducer', { goal: 'latency' })
     await producer.call('trickle', { count: warmUp })
-    await pause(asleepAfterMs)
+    await pause(idleAfterMs)
     await producer.call('trickle', { count })
     await producer.close()
     await worker.close()

@@ -4,7 +4,7 @@ import { percentile } from '../figures.mjs'
 import { onStage } from '../stage.mjs'
 
 /** After this a worker has fallen asleep and has to be woken. */
-const asleepAfterMs = 3_000
+const idleAfterMs = 3_000
 
 const starting = (system) => [
   system,
@@ -14,7 +14,7 @@ const starting = (system) => [
       await worker.call('work', { goal: 'latency' })
       await producer.call('openProducer', { goal: 'latency' })
       await producer.call('trickle', { count: 20 })
-      await pause(asleepAfterMs)
+      await pause(idleAfterMs)
       await producer.call('trickle', { count })
       const { latencies } = await worker.call('seen')
       const counted = latencies.slice(20)

@@ -165,7 +165,7 @@ export async function lostListener(stage) {
   const listening = () =>
     stage.sql(`select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listener'`)
   // A connection that is there may not have listened yet. A worker lies down only where it hears.
-  if (!(await stage.until(async () => (await stage.sql('select from holdfast.sleepers')).length > 0)))
+  if (!(await stage.until(async () => (await stage.sql('select from holdfast.idle_workers')).length > 0)))
     throw new Error('no worker lay down')
   const [{ pid }] = await listening()
   await stage.sql('select pg_terminate_backend($1)', [pid])

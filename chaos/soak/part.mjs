@@ -29,7 +29,7 @@ const look = `
          (select count(*)::int from pg_stat_activity where backend_type = 'client backend' and application_name <> 'chaos admin') as connections,
          pg_snapshot_xmax(pg_current_snapshot())::text::float8 as ids
   from pg_class as c where c.oid in ('holdfast.queue'::regclass, 'holdfast.waiting'::regclass, 'holdfast.leases'::regclass,
-                                     'holdfast.sleepers'::regclass, 'holdfast.workers'::regclass)`
+                                     'holdfast.idle_workers'::regclass, 'holdfast.workers'::regclass)`
 
 export const soak = {
   name: 'soak',

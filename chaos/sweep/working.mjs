@@ -137,8 +137,8 @@ export const working = [
     },
   },
   {
-    name: 'fall-asleep',
-    watch: () => callOf('fallAsleep'),
+    name: 'subscribe-idle',
+    watch: () => callOf('subscribeIdle'),
     prepare: (stage) => stage.producer().types.ensure([stage.work]),
     async perform(stage, url, _, sprung) {
       await stage.worker(url)

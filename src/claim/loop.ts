@@ -4,18 +4,18 @@ import type { PromotedRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { Claims, type ClaimsEvents } from './claims.js'
-import { Doze } from './doze.js'
+import { IdleSubscription } from './idle-subscription.js'
 import type { Lanes } from './lanes.js'
 import { Wake } from './wake.js'
 
 export interface ClaimLoopSettings {
   worker: number
-  /** How often to look when no call can be heard, and the longest rest when one can; the lanes may ask for less. */
-  pollMs: { deaf: number; listening: number }
+  /** How often to poll without a listening connection, and the longest pause between polls with one; the lanes may ask for less. */
+  pollMs: { notListening: number; listening: number }
 }
 
 export interface ClaimLoopEvents extends ClaimsEvents {
-  /** Whether wake-up calls can be heard right now. */
+  /** Whether notifications can be heard right now. */
   listening(): boolean
   /** Whether any lease has run out, where the database was asked; so many workers share the asking. */
   heardOfLeases(expired: boolean, sharing: number): unknown
@@ -39,12 +39,12 @@ const distantPast = '1970-01-01T00:00:00Z'
 const rereadShare = 1 / 20
 const soonestMs = 10
 /**
- * How often to look for jobs that become due. Nobody calls a worker that is awake; one that sleeps is called for jobs due
- * within twelve seconds, so it has to see those that are further away before that, also where four share the looking. One that is
- * full could do nothing about it.
+ * How often to look for jobs that become due. A busy worker is not notified; an idle one is notified of jobs due within twelve
+ * seconds, so it has to see those that are due later before that, also where four workers share the polling. A worker without a
+ * free slot could do nothing about them.
  */
-const lookForDueMs = { awake: 100, asleep: 2_000 }
-/** Full for this long: calls could not be answered, so they are not asked for. */
+const lookForDueMs = { busy: 100, idle: 2_000 }
+/** A worker without a free slot for this long cannot act on notifications, so it unsubscribes. */
 const fullForMs = 1_000
 const nothingAsked = { promoted: 0, noneFree: false }
 const nothingClaimed = { claimed: 0, more: false }
@@ -55,7 +55,7 @@ const handBackAgainMs = 15_000
 const dutiesPauseMs = { first: 500, most: 10_000 }
 
 /**
- * Stop 2 of a job's way: promote what is due, claim what there is room for, rest when there is nothing. Never gives up; and what is
+ * Stop 2 of a job's way: promote what is due, claim as many jobs as there are free slots, wait when there is nothing. Never gives up; and what is
  * due and cannot be promoted does not keep it from claiming.
  */
 export class ClaimLoop {
@@ -64,7 +64,7 @@ export class ClaimLoop {
   readonly #lanes: Lanes
   readonly #settings: ClaimLoopSettings
   readonly #events: ClaimLoopEvents
-  readonly #doze: Doze
+  readonly #subscription: IdleSubscription
   readonly #claims: Claims
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
@@ -78,7 +78,7 @@ export class ClaimLoop {
   #handBackAgainAt = Number.POSITIVE_INFINITY
   /** How often jobs were claimed and nobody heard of it, since some last were heard of. */
   #lostInARow = 0
-  #called = false
+  #notified = false
   #fullSince: number | undefined
 
   constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, events: ClaimLoopEvents) {
@@ -86,7 +86,7 @@ export class ClaimLoop {
     this.#lanes = lanes
     this.#settings = settings
     this.#events = events
-    this.#doze = new Doze(store, settings.worker, () => lanes.ids)
+    this.#subscription = new IdleSubscription(store, settings.worker, () => lanes.ids)
     this.#claims = new Claims(settings.worker, lanes, events)
   }
 
@@ -101,16 +101,16 @@ export class ClaimLoop {
     await this.#running
   }
 
-  /** A producer called, or a connection came back. */
-  called(): void {
-    this.#doze.called()
-    this.#called = true
+  /** A producer sent a notification, or a connection came back. */
+  notified(): void {
+    this.#subscription.notified()
+    this.#notified = true
     this.wake.signal()
   }
 
-  /** A handler ended. News only where room was what was missing; and awake, a good moment to see what came meanwhile. */
+  /** A handler ended. Of interest where no slot was free; a busy worker also polls now for what came meanwhile. */
   roomAgain(): void {
-    if (this.#claims.wantsRoom || !this.#doze.asleep) this.wake.signal()
+    if (this.#claims.wantsRoom || !this.#subscription.active) this.wake.signal()
   }
 
   /** This worker put off a job itself and need not be told when it is due. */
@@ -132,7 +132,7 @@ export class ClaimLoop {
         if (restMs > 0 && (await this.wake.wait(restMs))) this.#lookAt = 0
       } catch (error) {
         this.#events.trouble(error)
-        this.#doze.forget()
+        this.#subscription.forget()
         this.#nextDueAt = 0
         this.#lookAt = 0
         // Not to be cut short: with the database away, every handler that ends would be one more knock at its door.
@@ -145,25 +145,25 @@ export class ClaimLoop {
   /** Does what there is to do now. Returns how long there is nothing more, unless somebody signals. */
   async #round(): Promise<number> {
     await this.#handBackUnheard()
-    // Almost every call is for a job that can start now, so that comes first; but not twice before what is due.
-    const claimFirst = this.#called && monotonicMs() < this.#nextDueAt
-    // A job due in a moment calls too. And lying down, it has to look at both: what is due soon may also be of somebody who
-    // did not see that it sleeps.
-    if (this.#called || (this.#doze.asleep && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
-    this.#called = false
+    // Almost every notification is of a job that can start now, so the claim comes first; but not twice before what is due.
+    const claimFirst = this.#notified && monotonicMs() < this.#nextDueAt
+    // A job due in a moment notifies too. And a worker that has just subscribed has to look at both: what is due soon may also
+    // come from a producer that did not see the subscription.
+    if (this.#notified || (this.#subscription.active && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
+    this.#notified = false
     const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
     if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
       // A lane that was refused is asked although nothing is free: otherwise nobody would learn that it is well again.
       const skip = noneFree && !this.#claims.refused
-      const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.awake, this.#stop.signal)
+      const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.busy, this.#stop.signal)
       if (claimed > 0) {
-        this.#doze.worked()
+        this.#subscription.worked()
         this.#lostInARow = 0
       }
-      await this.#doze.review()
+      await this.#subscription.review()
       const lookAgainInMs = skip ? Number.POSITIVE_INFINITY : Math.min(this.#lanes.lookAgainInMs, this.#claims.askAgainInMs)
-      // Awake, whatever came meanwhile is found by looking; asleep, somebody calls for it.
-      const atOnce = this.#doze.asleep && this.#events.listening() ? more : claimed > 0
+      // A busy worker finds what came meanwhile by polling; an idle one is notified of it.
+      const atOnce = this.#subscription.active && this.#events.listening() ? more : claimed > 0
       const restMs = await this.#untilNextLook(atOnce, lookAgainInMs)
       this.#lookAt = monotonicMs() + restMs
       if (restMs === 0) return 0
@@ -192,7 +192,7 @@ export class ClaimLoop {
     // A job committed late may be due behind the mark; reading from the start finds it.
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
-    const thorough = this.#doze.asleep && now >= this.#thoroughAt
+    const thorough = this.#subscription.active && now >= this.#thoroughAt
     this.#events.dutiesAsked()
     let answer: PromotedRow
     try {
@@ -205,17 +205,17 @@ export class ClaimLoop {
     const { promoted, readTo, nextInMs, lanes, free, expired, duties } = answer
     this.#events.dutiesDone(duties ?? [])
     this.#restAfterDuties(duties?.some(({ failed }) => failed.some(({ of }) => of === undefined)) ?? false)
-    if (expired !== null) this.#events.heardOfLeases(expired, this.#doze.sharing)
-    // Producers call only for the lanes this worker was said to sleep in.
-    if (this.#lanes.update(lanes)) this.#doze.forget()
+    if (expired !== null) this.#events.heardOfLeases(expired, this.#subscription.sharing)
+    // Producers notify only in the lanes this worker has subscribed to.
+    if (this.#lanes.update(lanes)) this.#subscription.forget()
     if (readTo !== null) this.#promotedTo = readTo
     const answeredAt = monotonicMs()
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
     if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / rereadShare
-    const inNoHurry = (this.#doze.asleep && this.#events.listening()) || !this.#claims.hasRoom
+    const inNoHurry = (this.#subscription.active && this.#events.listening()) || !this.#claims.hasRoom
     const inMs = Math.min(
       nextInMs ?? Number.POSITIVE_INFINITY,
-      inNoHurry ? lookForDueMs.asleep * this.#doze.sharing : lookForDueMs.awake,
+      inNoHurry ? lookForDueMs.idle * this.#subscription.sharing : lookForDueMs.busy,
     )
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
@@ -226,7 +226,7 @@ export class ClaimLoop {
   async #withoutDuties(): Promise<{ promoted: number; noneFree: boolean }> {
     this.#restAfterDuties(true)
     this.#nextDueAt = this.#dutiesNotBefore
-    if (this.#lanes.update(await this.#store.lanesOf(this.#lanes.types))) this.#doze.forget()
+    if (this.#lanes.update(await this.#store.lanesOf(this.#lanes.types))) this.#subscription.forget()
     return nothingAsked
   }
 
@@ -236,18 +236,20 @@ export class ClaimLoop {
   }
 
   async #untilNextLook(atOnce: boolean, lookAgainInMs: number): Promise<number> {
-    const { deaf, listening } = this.#settings.pollMs
+    const { notListening, listening } = this.#settings.pollMs
     if (this.#claims.hasRoom) {
       this.#fullSince = undefined
       if (atOnce) return 0
       const pollMs = Math.min(listening, this.#lanes.pollMs)
-      const restMs = this.#events.listening() ? await this.#doze.rest(pollMs) : this.#doze.restDeaf(deaf)
+      const restMs = this.#events.listening()
+        ? await this.#subscription.nextPollMs(pollMs)
+        : this.#subscription.nextPollUnnotifiedMs(notListening)
       return Math.min(restMs, lookAgainInMs)
     }
     this.#fullSince ??= monotonicMs()
     const patienceMs = this.#fullSince + fullForMs - monotonicMs()
     if (patienceMs > 0) return patienceMs
-    await this.#doze.wakeUp()
+    await this.#subscription.end()
     return listening
   }
 }

@@ -26,7 +26,7 @@ interface Reading {
 
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
-const pollMs = { listening: 2_000, deaf: 200, soonest: 10 }
+const pollMs = { listening: 2_000, notListening: 200, soonest: 10 }
 const lanesFreshForMs = 1_000
 const asMany = () => Number.POSITIVE_INFINITY
 /** How many sets of types this server remembers the reading of. */
@@ -35,7 +35,7 @@ const mostReadings = 1_000
 /**
  * Claims for workers behind HTTP, which may wait for jobs. It goes the way of a worker's own loop: what is due is promoted,
  * what is free is claimed, and while there is nothing, producers are asked to call; a rest is never longer than the waiter
- * has been waiting, so that a job whose producer looked just before is found too (see claim/doze.ts).
+ * has been waiting, so that a job whose producer looked just before is found too (see claim/idle-subscription.ts).
  */
 export class RemoteClaims {
   readonly #store: Store
@@ -63,11 +63,11 @@ export class RemoteClaims {
     const waiter = this.#room.enter(group, worker.id, lanes.ids)
     const ended = () => waiter.wake.signal()
     ask.gone.addEventListener('abort', ended)
-    let liesSince = monotonicMs()
+    let subscribedAt = monotonicMs()
     try {
       for (;;) {
-        if ((await this.#store.fallAsleep(worker.id, lanes.ids)).news) liesSince = monotonicMs()
-        else await waiter.wake.wait(this.#restMs(lanes, deadline, liesSince))
+        if ((await this.#store.subscribeIdle(worker.id, lanes.ids)).news) subscribedAt = monotonicMs()
+        else await waiter.wake.wait(this.#restMs(lanes, deadline, subscribedAt))
         if (ask.gone.aborted || this.closing) return []
         const rows = await this.#look(worker.id, reading, ask.limit)
         if (rows.length > 0) return rows
@@ -166,7 +166,7 @@ export class RemoteClaims {
   /** Who does not wait is not told that there is nothing by a look that began behind a job that was handed back. */
   async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
     const again = reading.lanes.lookAgainInMs
-    if (again > pollMs.deaf) return []
+    if (again > pollMs.notListening) return []
     await sleep(again)
     return this.#look(worker, reading, limit)
   }
@@ -178,7 +178,7 @@ export class RemoteClaims {
   async #promote(reading: Reading): Promise<void> {
     const now = monotonicMs()
     if (now < this.#dueAt && now < reading.staleAt) return
-    this.#dueAt = Math.max(this.#dueAt, now + pollMs.deaf)
+    this.#dueAt = Math.max(this.#dueAt, now + pollMs.notListening)
     const { types } = reading.lanes
     const { promoted, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, distantPast, types).catch(async (error) => {
       if (isConnectionTrouble(error)) throw error
@@ -191,10 +191,10 @@ export class RemoteClaims {
     this.#dueAt = monotonicMs() + Math.max(pollMs.soonest, inMs)
   }
 
-  #restMs(lanes: Lanes, deadline: number, liesSince: number): number {
+  #restMs(lanes: Lanes, deadline: number, subscribedAt: number): number {
     const now = monotonicMs()
-    const poll = this.#room.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.deaf
-    const asLongAgain = Math.max(pollMs.soonest, now - liesSince)
+    const poll = this.#room.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.notListening
+    const asLongAgain = Math.max(pollMs.soonest, now - subscribedAt)
     return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, lanes.lookAgainInMs))
   }
 

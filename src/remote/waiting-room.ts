@@ -37,7 +37,7 @@ export class WaitingRoom {
     return waiter
   }
 
-  /** Producers are told that they need not call for this worker once none of its polls waits here. */
+  /** Unsubscribes the worker once none of its polls waits here. */
   async leave(waiter: Waiter): Promise<void> {
     const left = (this.#groups.get(waiter.group) ?? []).filter((other) => other !== waiter)
     if (left.length > 0) this.#groups.set(waiter.group, left)
@@ -46,8 +46,8 @@ export class WaitingRoom {
     if (polls > 0) this.#workers.set(waiter.worker, polls)
     else {
       this.#workers.delete(waiter.worker)
-      // Where it cannot be said, the worker is forgotten for its silence; until then producers call in vain.
-      await this.#store.stayAwake(waiter.worker).catch(() => {})
+      // Where it cannot be said, the worker is forgotten for its silence; until then producers notify it in vain.
+      await this.#store.unsubscribeIdle(waiter.worker).catch(() => {})
     }
   }
 
@@ -70,11 +70,11 @@ export class WaitingRoom {
     for (const lane of lanes) this.#lanes.add(lane)
     if (this.#listener && this.#lanes.size === known) return
     this.#listener ??= new Listener(this.#store.database, 'remote', {
-      called: () => {
+      notified: () => {
         for (const group of this.#groups.keys()) this.wakeNext(group)
       },
       ordered: () => {},
-      deaf: () => this.wakeEverybody(),
+      disconnected: () => this.wakeEverybody(),
     })
     this.#listener.listenTo([...this.#lanes])
     this.#listener.start()

@@ -18,16 +18,16 @@ const afterSwallowedMs = 600_000
 const unreadForMs = 30_000
 
 export const swallowedCalls =
-  'a pooler in transaction mode swallows the wake-up calls, so this worker looks for jobs five times a second: ' +
+  'a pooler in transaction mode swallows the notifications, so this worker looks for jobs five times a second: ' +
   'give listen: false, or a connection that goes past the pooler'
 
 export interface ListenerEvents {
   /** Somebody called, or may have called while nobody listened. */
-  called(): void
+  notified(): void
   /** This worker alone was called, or may have been: one of its jobs was cancelled. */
   ordered(): void
   /** From now on no call can be heard. */
-  deaf(): void
+  disconnected(): void
   /** A pooler between here and the server swallows the calls. Said once. */
   swallowed?(): void
 }
@@ -37,7 +37,7 @@ export interface ListenerOptions {
 }
 
 /**
- * Hears the wake-up calls of some lanes, on a connection of its own that it re-makes whenever it breaks. A half-open
+ * Hears the notifications of some lanes, on a connection of its own that it re-makes whenever it breaks. A half-open
  * connection says nothing at all, so it is asked a question every ten seconds. Losing it costs latency, never a job:
  * polling goes on underneath.
  */
@@ -69,7 +69,7 @@ export class Listener {
     this.#unreadForMs = options.unreadForMs ?? unreadForMs
   }
 
-  /** Whether wake-up calls can arrive right now. */
+  /** Whether notifications can arrive right now. */
   get listening(): boolean {
     return this.#listening
   }
@@ -118,7 +118,7 @@ export class Listener {
       client.on('error', () => resolve())
       client.on('end', () => resolve())
     })
-    client.on('notification', ({ channel }) => (channel === this.#own ? this.#events.ordered() : this.#events.called()))
+    client.on('notification', ({ channel }) => (channel === this.#own ? this.#events.ordered() : this.#events.notified()))
     let check: NodeJS.Timeout | undefined
     try {
       // A stop is not to wait for a server that does not answer.
@@ -128,7 +128,7 @@ export class Listener {
       this.#listening = true
       onReady()
       // Whatever was called while nobody listened is found by looking.
-      this.#events.called()
+      this.#events.notified()
       this.#events.ordered()
       check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
       await broken
@@ -137,7 +137,7 @@ export class Listener {
       this.#client = undefined
       if (this.#listening) {
         this.#listening = false
-        this.#events.deaf()
+        this.#events.disconnected()
       }
       await this.#sayGoodbye(client)
     }

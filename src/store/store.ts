@@ -214,18 +214,18 @@ export class Store {
   }
 
   /** Asks producers to call this worker. No news: they had been asked in all these lanes. */
-  async fallAsleep(worker: number, lanes: readonly number[]): Promise<{ news: boolean; others: number }> {
-    const rows = await this.database.queryShort<{ news: boolean; others: number }>(statement('fallAsleep'), [lanes, worker])
+  async subscribeIdle(worker: number, lanes: readonly number[]): Promise<{ news: boolean; others: number }> {
+    const rows = await this.database.queryShort<{ news: boolean; others: number }>(statement('subscribeIdle'), [lanes, worker])
     return rows[0] as { news: boolean; others: number }
   }
 
-  async stayAwake(worker: number): Promise<void> {
-    await this.database.queryShort(statement('stayAwake'), [worker])
+  async unsubscribeIdle(worker: number): Promise<void> {
+    await this.database.queryShort(statement('unsubscribeIdle'), [worker])
   }
 
-  /** Stops the calls to workers that died asleep. */
-  async forgetSleepers(): Promise<void> {
-    await this.database.query(statement('forgetSleepers'), [])
+  /** Removes idle workers that died, so that producers no longer notify them. */
+  async forgetIdleWorkers(): Promise<void> {
+    await this.database.query(statement('forgetIdleWorkers'), [])
   }
 
   /** Holds one lease for at least that long from now. False: it is lost. */

@@ -43,7 +43,7 @@ export interface DrainReport {
 const lookEveryMs = 10
 const quiet = { info() {}, warn() {}, error() {} }
 /**
- * No wake-up calls but a quick look: nothing to set up. A lease that outlives any reasonable move of the clock, and a
+ * No notifications but a quick look: nothing to set up. A lease that outlives any reasonable move of the clock, and a
  * retention that keeps what the test wants to read afterwards.
  */
 const workerOptions = {

@@ -8,7 +8,7 @@ const atOnce = { leases: 200, jobs: 1_000 }
 /** How long after an outage the others get to renew what ran out meanwhile: to notice, to connect again, and to say so. */
 const longestGraceMs = 10_000
 
-/** What was last heard of leases that have run out. A worker that sleeps hears it with every look and need not ask. */
+/** What was last heard of leases that have run out. An idle worker hears it with every poll and need not ask. */
 export class LeaseNews {
   #expired = false
   #heardAt = Number.NEGATIVE_INFINITY

@@ -5,8 +5,8 @@ import type { Store } from '../store/store.js'
 import { daysChore, retentionChore } from '../upkeep/days.js'
 import { depthsChore } from '../upkeep/depths.js'
 import { driftChore } from '../upkeep/drift.js'
+import { idleWorkersChore } from '../upkeep/idle-workers.js'
 import { type LeaseNews, rescueChore } from '../upkeep/rescue.js'
-import { sleepersChore } from '../upkeep/sleepers.js'
 import { straysChore } from '../upkeep/strays.js'
 import type { Chore } from '../upkeep/upkeep.js'
 import type { WorkerSettings } from './options.js'
@@ -28,7 +28,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
       },
       news,
     ),
-    sleepersChore(store),
+    idleWorkersChore(store),
     depthsChore(store.operate),
     metricsChore(store.metrics, meter),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),

@@ -29,7 +29,7 @@ import type { WorkerSettings } from './options.js'
 import { guardProcess, stopOnSignals } from './process-guard.js'
 import { Report } from './report.js'
 
-const deafPollMs = 200
+const notListeningPollMs = 200
 const writeRestWithinMs = 5_000
 /** With this many results waiting to be written, more work would only pile up in memory. */
 const mostUnwritten = 10_000
@@ -129,7 +129,7 @@ export class Worker {
     this.#loop = new ClaimLoop(
       store,
       lanes,
-      { worker: id, pollMs: { deaf: Math.min(deafPollMs, settings.pollMs), listening: settings.pollMs } },
+      { worker: id, pollMs: { notListening: Math.min(notListeningPollMs, settings.pollMs), listening: settings.pollMs } },
       {
         room: (lane) => this.#room(lane),
         listening: () => this.#listener?.listening ?? false,
@@ -149,9 +149,9 @@ export class Worker {
     )
     this.#listener = settings.listen
       ? new Listener(store.database, id, {
-          called: () => this.#loop.called(),
+          notified: () => this.#loop.notified(),
           ordered: () => this.#leases.beatNow(),
-          deaf: () => this.#loop.wake.signal(),
+          disconnected: () => this.#loop.wake.signal(),
           swallowed: () => this.#log.warn({ worker: id }, swallowedCalls),
         })
       : undefined
@@ -222,7 +222,7 @@ export class Worker {
   /** Only good manners: a worker that does not sign off is found out by its silence. */
   async #signOff(): Promise<void> {
     await this.#meter.note(this.#store.metrics).catch(ignore)
-    await this.#store.stayAwake(this.id).catch(ignore)
+    await this.#store.unsubscribeIdle(this.id).catch(ignore)
     await this.#store.workerStopped(this.id).catch(ignore)
   }
 

@@ -59,7 +59,7 @@ describe('a job that needs approval', () => {
     await Promise.all(workers.map((worker) => worker.stop()))
     await start()
     const id = await waits()
-    await vi.waitFor(async () => expect((await sql.query('select from holdfast.sleepers')).rowCount).toBe(3), patient)
+    await vi.waitFor(async () => expect((await sql.query('select from holdfast.idle_workers')).rowCount).toBe(3), patient)
     expect(await holdfast.approve(id, ada)).toEqual({
       id,
       done: true,

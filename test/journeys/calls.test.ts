@@ -44,14 +44,14 @@ async function makeWorker(database: ObservedDatabase, types: AnyJobType[], optio
   return holdfast
 }
 
-const sleepers = async (database: ObservedDatabase) => (await database.sql('select from holdfast.sleepers')).length
+const idleWorkers = async (database: ObservedDatabase) => (await database.sql('select from holdfast.idle_workers')).length
 
 test('a transaction calls each lane at most once and says nothing', async () => {
   const database = await makeObservedDatabase()
   const types = [work(), work(undefined, { type: 'chat', lane: 'interactive' })]
   const holdfast = await makeWorker(database, types)
   const ear = await makeEar(database)
-  await eventually(async () => (await sleepers(database)) === 2)
+  await eventually(async () => (await idleWorkers(database)) === 2)
   const [first, second] = (
     await database.sql("select id from holdfast.lanes where name in ('default', 'interactive') order by id")
   ).map(({ id }) => `holdfast.lane_${id}`)
@@ -84,10 +84,10 @@ test('nobody is called where nobody sleeps', async () => {
   })
   onTestFinished(() => finish())
   const holdfast = await makeWorker(database, [work(() => blocked)], { concurrency: 2, drain: '0s' })
-  await eventually(async () => (await sleepers(database)) === 1)
+  await eventually(async () => (await idleWorkers(database)) === 1)
   await holdfast.enqueueMany([1, 2].map(() => ({ type: 'work', payload: {} })))
   // Full for a second: a call could not be answered.
-  await eventually(async () => (await database.counts()).processing === 2 && (await sleepers(database)) === 0)
+  await eventually(async () => (await database.counts()).processing === 2 && (await idleWorkers(database)) === 0)
   expect(await ear.heard()).toHaveLength(1)
   for (let n = 0; n < 20; n++) await holdfast.enqueue('work', {})
   await holdfast.enqueue('work', {}, { delay: '1s' })
@@ -105,7 +105,7 @@ test('a worker that does not listen asks for no calls', async () => {
   // One that listens would lie down a second after its last work.
   await pause(2_000)
   await holdfast.enqueue('work', {})
-  expect(await sleepers(database)).toBe(0)
+  expect(await idleWorkers(database)).toBe(0)
   expect(await ear.heard()).toEqual([])
 }, 60_000)
 
@@ -122,7 +122,7 @@ test('a retry or snooze that is due within moments is called for, a later one is
   ]
   const holdfast = await makeWorker(database, types)
   const ear = await makeEar(database)
-  await eventually(async () => (await sleepers(database)) === 1)
+  await eventually(async () => (await idleWorkers(database)) === 1)
   const { id } = await holdfast.enqueue('work', {})
   await eventually(async () => (await database.endings()).get(id)?.length === 2)
   // When it was enqueued, when it was put off by a second, and when that was over; not when it was put off by an hour.
@@ -137,7 +137,7 @@ test('the longest names and payloads never reach a call', async () => {
   const long = work(undefined, { type, lane })
   const holdfast = await makeWorker(database, [long])
   const ear = await makeEar(database)
-  await eventually(async () => (await sleepers(database)) === 1)
+  await eventually(async () => (await idleWorkers(database)) === 1)
   const payload = { text: 'x'.repeat(65_536 - '{"text":""}'.length) }
   await holdfast.enqueue(long, payload, { idempotencyKey: 'k'.repeat(500) })
   expect(await ear.heard()).toHaveLength(1)

@@ -8,20 +8,20 @@ import { startHere } from '../support/worker-here.js'
 const rarely = { poll: '60s', lease: '10m' }
 const soon = { within: 15_000 }
 
-async function sleeper(queue: Queue): Promise<Set<number>> {
+async function idleWorker(queue: Queue): Promise<Set<number>> {
   const ran = new Set<number>()
   const type = defineType({ type: 'work', run: ({ n }: { n: number }) => void ran.add(n) })
   await startHere(queue, [type as typeof work], rarely)
-  await asleep(queue)
+  await becomesIdle(queue)
   return ran
 }
 
 /** It has asked producers to call, and would hear them. */
-async function asleep(queue: Queue): Promise<void> {
+async function becomesIdle(queue: Queue): Promise<void> {
   const listeners =
     "application_name = 'holdfast listener' and state = 'idle' and query like 'listen%' and datname = current_database()"
   await eventually(async () => (await queue.sql(`select from pg_stat_activity where ${listeners}`)).length === 1)
-  await eventually(async () => (await queue.sql('select from holdfast.sleepers')).length === 1)
+  await eventually(async () => (await queue.sql('select from holdfast.idle_workers')).length === 1)
   // And has come to rest: it has looked for nothing for a while.
   const busy =
     "query ~ '^-- (promoteDue|claimJobs)' and datname = current_database() and state_change > clock_timestamp() - interval '1s'"
@@ -31,7 +31,7 @@ async function asleep(queue: Queue): Promise<void> {
 describe('a worker that sleeps is in time for', () => {
   test('a job committed late, behind one it has taken already', async () => {
     const queue = await makeQueue()
-    const ran = await sleeper(queue)
+    const ran = await idleWorker(queue)
     for (let n = 0; n < 20; n += 2) {
       const late = await queue.connect()
       await late.query('begin')
@@ -45,7 +45,7 @@ describe('a worker that sleeps is in time for', () => {
 
   test('a job that another worker gives back', async () => {
     const queue = await makeQueue()
-    const ran = await sleeper(queue)
+    const ran = await idleWorker(queue)
     for (let n = 0; n < 10; n++) {
       // Held by another from the start, and behind the place up to which the sleeper has read when it is given back.
       await queue.sql(`with job as (insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, lease_id)
@@ -65,7 +65,7 @@ describe('a worker that sleeps is in time for', () => {
 
   test.each([1, 400, 1_500, 3_500])('a job that is due in %i ms', async (delay) => {
     const queue = await makeQueue()
-    const ran = await sleeper(queue)
+    const ran = await idleWorker(queue)
     await queue.holdfast.enqueue(work, { n: 1 }, { delay })
     await eventually(() => ran.has(1), soon)
     const lateMs = await lateness(queue)
@@ -83,9 +83,9 @@ describe('a worker that sleeps is in time for', () => {
       return n === 0 ? new Promise<void>((resolve) => { release = resolve }) : undefined // biome-ignore format: one thought
     }
     await startHere(queue, [defineType({ type: 'work', run: run as () => unknown })], { ...rarely, concurrency: 1 })
-    await asleep(queue)
+    await becomesIdle(queue)
     await queue.holdfast.enqueue(work, { n: 0 })
-    await eventually(async () => (await queue.sql('select from holdfast.sleepers')).length === 0)
+    await eventually(async () => (await queue.sql('select from holdfast.idle_workers')).length === 0)
     for (const delay of [300, 1_500]) await queue.holdfast.enqueue(work, { n: delay }, { delay })
     release()
     await eventually(() => ran.has(300) && ran.has(1_500), soon)
@@ -99,7 +99,7 @@ test('a retry that is due within moments calls those who sleep, one that is due 
   listener.on('notification', ({ channel }) => calls.push(channel))
   await listener.query('listen "holdfast.lane_1"')
   await queue.holdfast.enqueueMany([work.job({}), work.job({})])
-  await queue.sql('insert into holdfast.sleepers values (1, 1)')
+  await queue.sql('insert into holdfast.idle_workers values (1, 1)')
   const claimed = await queue.sql(
     'select unnest(ids) as job_id, lease as lease_id from holdfast.claim_jobs(1, 1::smallint, null, 2, 60000, array_fill(0, array[10])::bigint[])',
   )

@@ -26,7 +26,7 @@ test('a call that comes while the worker is asking what is due is not forgotten'
   const soon = defineType({ type: 'soon', run: (payload) => void ran.push(payload) })
   // It looks by itself once a minute, so within this test only calls can tell it anything.
   const worker = await startWorker(queue.holdfast, [soon], { logger: quiet, poll: '60s' })
-  await untilThereIs('holdfast.sleepers')
+  await untilThereIs('holdfast.idle_workers')
 
   await sql.query('select pg_advisory_lock(42)')
   await queue.holdfast.enqueue(soon, 'at once')

@@ -117,8 +117,8 @@ describe.each(clients)('in a transaction of $name', ({ open }) => {
 describe('a transaction', () => {
   test('wakes a sleeping worker when it commits, however long it was open', async () => {
     const worker = await startWorker(queue.holdfast, [ship], { logger: quiet, poll: '60s' })
-    const asleep = async () => (await sql.query('select from holdfast.sleepers')).rowCount
-    await vi.waitFor(async () => expect(await asleep()).toBe(1), { timeout: 20_000, interval: 20 })
+    const becomesIdle = async () => (await sql.query('select from holdfast.idle_workers')).rowCount
+    await vi.waitFor(async () => expect(await becomesIdle()).toBe(1), { timeout: 20_000, interval: 20 })
     const client = new pg.Client({ connectionString: queue.connectionString })
     await client.connect()
     await client.query('begin')

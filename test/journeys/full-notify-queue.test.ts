@@ -28,7 +28,7 @@ async function setUp() {
   await holdfast.types.ensure([work])
   const sql = await connect(scratch.connectionString)
   // Somebody is idle, so that every enqueue would call.
-  await sql.query('insert into holdfast.sleepers select l.id, 1 from holdfast.lanes as l')
+  await sql.query('insert into holdfast.idle_workers select l.id, 1 from holdfast.lanes as l')
   return { scratch, holdfast, sql }
 }
 

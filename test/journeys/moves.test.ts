@@ -59,7 +59,10 @@ async function start(count = 1, concurrency = 2): Promise<void> {
 async function startIdle(): Promise<void> {
   await holdfast.flow.setLane('default', { poll: '60s' }, by)
   for (let i = 0; i < 2; i++) workers.push(await startWorker(holdfast, [job], { logger: quiet, poll: '60s' }))
-  await vi.waitFor(async () => expect((await sql.query('select from holdfast.sleepers')).rowCount).toBe(workers.length), patient)
+  await vi.waitFor(
+    async () => expect((await sql.query('select from holdfast.idle_workers')).rowCount).toBe(workers.length),
+    patient,
+  )
 }
 
 async function status(id: string): Promise<string | undefined> {

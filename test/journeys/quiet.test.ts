@@ -11,7 +11,7 @@ const postgres = useOwnPostgres({ autovacuum: 'off' })
 test('ten idle workers use less than one transaction id a second, few statements and little of a processor', async () => {
   const database = await makeObservedDatabase(postgres.url)
   const fleet = await startFleet({ holdfast: { connectionString: database.url }, workers: 10 })
-  await eventually(async () => (await database.sql('select from holdfast.sleepers')).length === 10)
+  await eventually(async () => (await database.sql('select from holdfast.idle_workers')).length === 10)
   const look = async () => {
     const [row] = await database.sql(`
       select pg_snapshot_xmax(pg_current_snapshot())::text::bigint::float as ids, xact_commit::float as statements

@@ -26,7 +26,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect(await worker.exited).toEqual({ code: 0, signal: null })
     expect(performance.now() - toldAt).toBeLessThan(2_000 + slackMs)
     expect(await queue.sql('select from holdfast.workers where stopped_at is null')).toEqual([])
-    expect(await queue.sql('select from holdfast.sleepers')).toEqual([])
+    expect(await queue.sql('select from holdfast.idle_workers')).toEqual([])
   },
 )
 

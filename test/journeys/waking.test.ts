@@ -27,15 +27,15 @@ async function makeWorker(database: ObservedDatabase, types: AnyJobType[], optio
   return { holdfast, worker }
 }
 
-const sleepers = async (database: ObservedDatabase) => (await database.sql('select from holdfast.sleepers')).length
-const asleep = (database: ObservedDatabase) => eventually(async () => (await sleepers(database)) > 0)
+const idleWorkers = async (database: ObservedDatabase) => (await database.sql('select from holdfast.idle_workers')).length
+const becomesIdle = (database: ObservedDatabase) => eventually(async () => (await idleWorkers(database)) > 0)
 const completed = (database: ObservedDatabase, count: number) =>
   eventually(async () => (await database.counts()).completed === count, soon)
 
-test('a worker asleep starts a job when it is enqueued, however it is enqueued', async () => {
+test('an idle worker starts a job when it is enqueued, however it is enqueued', async () => {
   const database = await makeObservedDatabase()
   const { holdfast } = await makeWorker(database, [work()])
-  await asleep(database)
+  await becomesIdle(database)
   const one = () => holdfast.enqueue('work', {})
   const inSql = () => database.sql("select holdfast.enqueue('work', '{}')")
   // Enough for several statements in one transaction.
@@ -62,7 +62,7 @@ test('a job enqueued in a transaction that commits late starts with the commit, 
   const database = await makeObservedDatabase()
   const { holdfast } = await makeWorker(database, [work()])
   const client = await database.connect()
-  await asleep(database)
+  await becomesIdle(database)
   const begun = performance.now()
   for (let n = 1; n <= often; n++) {
     await client.query('begin')
@@ -74,7 +74,7 @@ test('a job enqueued in a transaction that commits late starts with the commit, 
   expect(performance.now() - begun).toBeLessThan(oftenWithin)
 }, 60_000)
 
-test('a producer that looked for sleepers before the worker lay down, and commits after, is not missed', async () => {
+test('a producer that looked for idle workers before this one subscribed, and commits after, is not missed', async () => {
   const database = await makeObservedDatabase()
   await slowDownCommits(database, '2.5')
   let finish: () => void = () => {}
@@ -83,12 +83,12 @@ test('a producer that looked for sleepers before the worker lay down, and commit
   })
   const { holdfast } = await makeWorker(database, [work(({ wait }) => (wait ? blocked : undefined))], { concurrency: 1 })
   await holdfast.enqueue('work', { wait: true })
-  await eventually(async () => (await database.counts()).processing === 1 && (await sleepers(database)) === 0)
+  await eventually(async () => (await database.counts()).processing === 1 && (await idleWorkers(database)) === 0)
   const enqueuing = holdfast.enqueue('work', {}, { priority: 7 })
   await eventually(async () => (await database.sql("select from pg_stat_activity where wait_event = 'PgSleep'")).length > 0)
   // The worker lies down a second after its last work.
   finish()
-  await asleep(database)
+  await becomesIdle(database)
   expect((await database.counts()).completed).toBe(1)
   await enqueuing
   await completed(database, 2)
@@ -102,7 +102,8 @@ test('whenever a producer comes while workers lie down, its job does not wait fo
   await Promise.all(
     lanes.map(async (lane) => {
       const { holdfast, worker } = await makeWorker(database, [work(undefined, { type: lane, lane })], { concurrency: 100 })
-      const lies = async () => (await database.sql('select from holdfast.sleepers where worker_id = $1', [worker.id])).length > 0
+      const lies = async () =>
+        (await database.sql('select from holdfast.idle_workers where worker_id = $1', [worker.id])).length > 0
       for (let round = 0; round < 8; round++) {
         // Called more than fifty times a second it gets up, and lies down again a second after its last work. Jobs with a key
         // go one by one; others would go together and call a few times only.
@@ -120,7 +121,7 @@ test('a job that was committed out of turn, behind the place the worker has read
   const database = await makeObservedDatabase()
   await makeWorker(database, [work()])
   const [first, second] = [await database.connect(), await database.connect()]
-  await asleep(database)
+  await becomesIdle(database)
   const begun = performance.now()
   for (let n = 1; n <= 2 * often; n++) {
     for (const client of [first, second]) await client.query("begin; select holdfast.enqueue('work', '{}')")
@@ -140,7 +141,7 @@ test('jobs handed back by a worker that stops start elsewhere by a call', async 
   await holdfast.enqueueMany(Array(5).fill({ type: 'work', payload: { ms: 3_600_000 } }))
   await eventually(async () => (await database.counts()).processing === 5)
   await makeWorker(database, [work()])
-  await eventually(async () => (await sleepers(database)) > 0)
+  await eventually(async () => (await idleWorkers(database)) > 0)
   await worker.stop()
   await completed(database, 5)
 }, 60_000)
@@ -149,7 +150,7 @@ test('a killed listener is made again; until then and after that jobs start', as
   const database = await makeObservedDatabase()
   const { holdfast } = await makeWorker(database, [work()])
   for (let round = 0; round < 10; round++) {
-    await asleep(database)
+    await becomesIdle(database)
     const ended = await eventually(async () => {
       const text =
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'holdfast listener'"
@@ -173,7 +174,7 @@ test('a listener that hears nothing any more without knowing is found out and ma
                   order by backend_start desc`
     return (await database.sql(text, [database.name]))[0]?.pid
   }
-  await asleep(database)
+  await becomesIdle(database)
   const silenced = await listener()
   proxy.silence((opening) => opening.includes('holdfast listener'))
   await producer.enqueue('work', {})
@@ -188,17 +189,17 @@ test('a listener that hears nothing any more without knowing is found out and ma
   expect(performance.now() - begun).toBeLessThan(oftenWithin)
 }, 120_000)
 
-test('a worker that died asleep is struck out, and one that was only taken for dead says again that it sleeps', async () => {
+test('a idle worker that died is struck out, and one that was only taken for dead says again that it is idle', async () => {
   const database = await makeObservedDatabase()
   const { worker } = await makeWorker(database, [work()], { poll: '1s' })
-  await asleep(database)
+  await becomesIdle(database)
   const dead =
     "insert into holdfast.workers (name, host, pid, version, seen_at) values ('dead', '', 1, '', now() - interval '1 hour')"
-  await database.sql(`with dead as (${dead} returning id) insert into holdfast.sleepers select 1, id from dead`)
-  await database.sql('delete from holdfast.sleepers where worker_id = $1', [worker.id])
-  // Every worker looks for dead sleepers when it starts.
+  await database.sql(`with dead as (${dead} returning id) insert into holdfast.idle_workers select 1, id from dead`)
+  await database.sql('delete from holdfast.idle_workers where worker_id = $1', [worker.id])
+  // Every worker looks for dead idle workers when it starts.
   await makeWorker(database, [work()])
-  const standing = 'select w.id, w.name from holdfast.sleepers as s join holdfast.workers as w on w.id = s.worker_id'
+  const standing = 'select w.id, w.name from holdfast.idle_workers as s join holdfast.workers as w on w.id = s.worker_id'
   await eventually(
     async () => {
       const rows = await database.sql(standing)
@@ -209,7 +210,7 @@ test('a worker that died asleep is struck out, and one that was only taken for d
   )
 }, 90_000)
 
-/** Jobs of priority 7: stretches the moment between the producer's look for sleepers and its commit, else too short to hit. */
+/** Jobs of priority 7: stretches the moment between the producer's look for idle workers and its commit, else too short to hit. */
 async function slowDownCommits(database: ObservedDatabase, seconds: string): Promise<void> {
   await database.sql(`
     create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(${seconds}); return null; end';

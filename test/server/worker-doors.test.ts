@@ -22,7 +22,7 @@ const call = async (path: string, body?: unknown, key = adminKey): Promise<Answe
   return { status: response.status, ...((await response.json()) as object) }
 }
 const keyOf = (service: string, roles: string[], more = {}) => serving.holdfast.access.createKey({ service, roles, ...more }, who)
-const sleepers = async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount
+const idleWorkers = async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount
 const registered = async (types: string[]) => (await call('/worker/register', { name: 'w', types })).worker as string
 
 describe('a type of Holdfast itself', () => {
@@ -105,12 +105,12 @@ describe('a key that is revoked or expires while something is waited for', () =>
     const { id, key } = await keyOf('poller', ['worker'], options)
     const worker = await registered(['mine'])
     const waiting = call('/worker/claim', { worker, wait: '30s' }, key)
-    await eventually(async () => (await sleepers()) === 1)
+    await eventually(async () => (await idleWorkers()) === 1)
     await end(id)
     const endedAt = performance.now()
     expect(await waiting).toMatchObject({ status: 401, code: 'unauthorized' })
     expect(performance.now() - endedAt).toBeLessThan(10_000)
-    expect(await sleepers()).toBe(0)
+    expect(await idleWorkers()).toBe(0)
   })
 
   test.each(ends)('ends a wait for a job: %s', async (_how, options, end) => {
@@ -128,7 +128,7 @@ describe('a key that is revoked or expires while something is waited for', () =>
     const { id, key } = await keyOf('swift', ['worker'])
     const worker = await registered(['mine'])
     const waiting = call('/worker/claim', { worker, wait: '30s' }, key)
-    await eventually(async () => (await sleepers()) === 1)
+    await eventually(async () => (await idleWorkers()) === 1)
     expect((await serving.call('DELETE', `/admin/keys/${id}`)).status).toBe(200)
     const { id: job } = await serving.holdfast.enqueue(mine, {})
     expect(await waiting).toMatchObject({ status: 401, code: 'unauthorized' })

@@ -57,18 +57,18 @@ describe('POST /worker/claim', () => {
 
   test('waits for a job and has it as soon as it is enqueued, though nobody else looks', async () => {
     const waiting = claim({ wait: '30s' })
-    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    await eventually(async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount === 1)
     const id = await enqueue()
     const enqueuedAt = performance.now()
     expect((await waiting).map((job) => job.id)).toEqual([id])
     // Far less than the poll it would fall back to, also on a machine that is busy with other things.
     expect(performance.now() - enqueuedAt).toBeLessThan(1_500)
-    expect((await serving.sql.query('select from holdfast.sleepers')).rowCount).toBe(0)
+    expect((await serving.sql.query('select from holdfast.idle_workers')).rowCount).toBe(0)
   })
 
   test('wakes of many who wait as many as there are jobs', async () => {
     const waiting = Array.from({ length: 5 }, () => claim({ wait: '20s' }))
-    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    await eventually(async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount === 1)
     const jobs = await serving.holdfast.enqueueMany(Array.from({ length: 5 }, () => type.job({})))
     const got = (await Promise.all(waiting)).flat().map((job) => job.id)
     expect(got.sort()).toEqual(jobs.map(({ id }) => id).sort())
@@ -77,15 +77,15 @@ describe('POST /worker/claim', () => {
   test('claims nothing for a caller who has hung up, and answers all who wait when the server closes', async () => {
     const hungUp = new AbortController()
     const waiting = send('claim', { worker, wait: '30s' }, { signal: hungUp.signal }).catch((error) => error.name)
-    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    await eventually(async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount === 1)
     hungUp.abort()
     expect(await waiting).toBe('AbortError')
-    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 0)
+    await eventually(async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount === 0)
     const id = await enqueue()
     expect(await status(id)).toBe('pending')
     await claim()
     const left = claim({ wait: '30s' })
-    await eventually(async () => (await serving.sql.query('select from holdfast.sleepers')).rowCount === 1)
+    await eventually(async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount === 1)
     await serving.comeBack()
     expect(await left).toEqual([])
   })

@@ -60,7 +60,7 @@ describe('the clock of a scratch queue', () => {
     const { id } = await queue.holdfast.enqueue(note, 'tomorrow', { delay: '1d' })
     // A poll of a minute: only the call can have woken it within this test.
     const worker = await startWorker(queue.holdfast, [note], { logger: quiet, poll: '60s' })
-    await vi.waitFor(async () => expect(await sleepers()).toBe(1), patiently)
+    await vi.waitFor(async () => expect(await idleWorkers()).toBe(1), patiently)
     await queue.clock.advance('1d')
     await vi.waitFor(async () => expect((await queue.holdfast.job(id))?.status).toBe('completed'), patiently)
     await worker.stop()
@@ -99,10 +99,10 @@ describe('the clock of a scratch queue', () => {
   })
 })
 
-async function sleepers(): Promise<number> {
+async function idleWorkers(): Promise<number> {
   const client = new pg.Client({ connectionString: queue.connectionString })
   await client.connect()
-  const { rowCount } = await client.query('select from holdfast.sleepers')
+  const { rowCount } = await client.query('select from holdfast.idle_workers')
   await client.end()
   return rowCount ?? 0
 }

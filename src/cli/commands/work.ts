@@ -26,7 +26,7 @@ export function addWork(program: Command): void {
     .addOption(new Option('--concurrency <n>', 'how many inline handlers run at once').argParser(Number))
     .option('--name <name>', 'what this worker is called in history')
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM, as 30s')
-    .option('--no-listen', 'do not listen for wake-up calls, as behind a pooler in transaction mode')
+    .option('--no-listen', 'do not listen for notifications, as behind a pooler in transaction mode')
     .option('--alerts', 'also call the targets of alerts')
     .action(work)
 }

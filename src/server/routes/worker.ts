@@ -8,8 +8,8 @@ import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
 import { opened } from '../../remote/opened.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
+import { idleWorkersChore } from '../../upkeep/idle-workers.js'
 import { rescueChore } from '../../upkeep/rescue.js'
-import { sleepersChore } from '../../upkeep/sleepers.js'
 import { Upkeep } from '../../upkeep/upkeep.js'
 import type { Logger } from '../../worker/logger.js'
 import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
@@ -53,7 +53,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
   }
   // A fleet may have no other worker that would free what a silent one held.
   const upkeep = new Upkeep(
-    [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), sleepersChore(store)],
+    [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), idleWorkersChore(store)],
     (chore, error) => log.warn({ chore, error: String(error) }, 'a chore failed; it comes again'),
   )
   // Polls that wait would keep the server from closing.

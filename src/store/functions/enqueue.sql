@@ -237,7 +237,7 @@ begin
   values (p_id, v_type.id, v_type.priority, v_type.max_attempts, v_now, p_concurrency_key, p_trace, p_payload::json, p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, v_type.priority, 1);
-  if p_wake_always or exists (select from holdfast.sleepers as s where s.lane_id = v_type.lane_id) then
+  if p_wake_always or exists (select from holdfast.idle_workers as s where s.lane_id = v_type.lane_id) then
     perform holdfast.wake_lanes(array[v_type.lane_id], true);
   end if;
   return null;

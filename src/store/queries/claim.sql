@@ -11,7 +11,7 @@ where lease is not null
 -- Does what is due. Answers with how many jobs it moved, how far it read, when the next is due, what each duty says; and, for
 -- the price of no statement more, with the lanes that the types of this worker run in now, so that a change takes effect
 -- within one look.
--- With $4, for a worker that sleeps and has nothing else to ask, also whether any job of its types is free and whether a lease
+-- With $4, for an idle worker that has nothing else to ask, also whether any job of its types is free and whether a lease
 -- has run out; null otherwise. A worker that is awake asks too often for that: under a long transaction both read what is dead.
 select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", p.duties, holdfast.lanes_of($3::integer[]) as lanes,
        case when $4::text::boolean then holdfast.any_free($3::integer[]) end as free,
@@ -22,26 +22,26 @@ from holdfast.promote_due($1::text::integer, $2::text::timestamptz, $5::text::in
 -- The lanes alone, for a worker whose promoteDue fails: what is free it can claim all the same.
 select holdfast.lanes_of($1::integer[]) as lanes
 
--- name: fallAsleep
--- Asks producers to wake this worker in these lanes. Answers whether that is news, and how many others sleep in the lane where the
--- fewest do, counted up to ten. Writes nothing where it is no news.
+-- name: subscribeIdle
+-- Subscribes an idle worker: producers notify it in these lanes. Answers whether it was not subscribed before, and how many others
+-- are idle in the lane where the fewest are, counted up to ten. Writes nothing where it was subscribed.
 with said as (
-  insert into holdfast.sleepers (lane_id, worker_id) select lane_id, $2::text::integer from unnest($1::smallint[]) as l (lane_id)
+  insert into holdfast.idle_workers (lane_id, worker_id) select lane_id, $2::text::integer from unnest($1::smallint[]) as l (lane_id)
   on conflict do nothing
   returning lane_id
 )
-select exists (select from said) as news, coalesce(min(beside.sleepers), 0)::integer as others
+select exists (select from said) as news, coalesce(min(beside.idle), 0)::integer as others
 from unnest($1::smallint[]) as l (lane_id), lateral (
   select count(*) as sleepers
-  from (select from holdfast.sleepers as s where s.lane_id = l.lane_id and s.worker_id <> $2::text::integer limit 10) as counted
+  from (select from holdfast.idle_workers as s where s.lane_id = l.lane_id and s.worker_id <> $2::text::integer limit 10) as counted
 ) as beside
 
--- name: stayAwake
--- Tells producers that this worker needs no waking.
-delete from holdfast.sleepers where worker_id = $1::text::integer
+-- name: unsubscribeIdle
+-- Unsubscribes a worker: producers need not notify it.
+delete from holdfast.idle_workers where worker_id = $1::text::integer
 
--- name: forgetSleepers
+-- name: forgetIdleWorkers
 -- Sleepers that have not been seen for minutes are dead: every enqueue would go on calling them. Writes nothing where none is.
--- One that was only frozen says again that it sleeps.
-delete from holdfast.sleepers as s
+-- One that was only frozen says again that it is idle.
+delete from holdfast.idle_workers as s
 where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > holdfast.now() - interval '3 minutes')

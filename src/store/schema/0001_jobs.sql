@@ -254,8 +254,8 @@ create table holdfast.cancellations (
 
 create index cancellations_of_lease on holdfast.cancellations (lease_id);
 
--- Workers that listen and may be asleep. A producer notifies a lane only while somebody stands here.
-create table holdfast.sleepers (
+-- Idle workers that listen. A producer notifies a lane only while it has a row here.
+create table holdfast.idle_workers (
   lane_id    smallint not null,
   worker_id  integer not null,
   primary key (lane_id, worker_id)

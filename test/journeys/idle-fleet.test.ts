@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
 import { expect, onTestFinished, test } from 'vitest'
-import { Doze } from '../../src/claim/doze.js'
+import { IdleSubscription } from '../../src/claim/idle-subscription.js'
 import { eventually } from '../support/facts.js'
 import { makeObservedDatabase } from '../support/observed-database.js'
 import { work } from '../support/small-worker.js'
@@ -15,10 +15,10 @@ async function lieDown() {
   const holdfast = new Holdfast({ connectionString: database.url })
   onTestFinished(() => holdfast.close())
   const others = (lane: number, count: number) =>
-    database.sql('insert into holdfast.sleepers select $1, 100 + n from generate_series(1, $2::integer) as n', [lane, count])
+    database.sql('insert into holdfast.idle_workers select $1, 100 + n from generate_series(1, $2::integer) as n', [lane, count])
   /** How long a worker rests that has been lying for so long that only the poll can wake it. */
   const restOf = async () => {
-    const doze = new Doze(holdfast.store, me, () => lanes)
+    const doze = new IdleSubscription(holdfast.store, me, () => lanes)
     expect(await doze.rest(pollMs)).toBe(0)
     await pause(4 * pollMs + 1)
     return doze.rest(pollMs)
@@ -33,9 +33,9 @@ test('a worker that sleeps alone in one of its lanes looks at every poll', async
 })
 
 test.each([
-  { asleep: 'three', beside: 2, polls: 3 },
-  { asleep: 'a hundred', beside: 99, polls: 4 },
-])('of $asleep that sleep in the same lanes each looks once in $polls polls, or a little sooner', async ({ beside, polls }) => {
+  { idle: 'three', beside: 2, polls: 3 },
+  { idle: 'a hundred', beside: 99, polls: 4 },
+])('of $idle idle in the same lanes each looks once in $polls polls, or a little sooner', async ({ beside, polls }) => {
   const { others, restOf } = await lieDown()
   for (const lane of lanes) await others(lane, beside)
   const restMs = await restOf()
@@ -43,11 +43,11 @@ test.each([
   expect(restMs).toBeLessThanOrEqual(polls * pollMs)
 })
 
-test('workers asleep are called for a job that is due before the next look of any of them, and not for a later one', async () => {
+test('idle workers are called for a job that is due before the next look of any of them, and not for a later one', async () => {
   const { database, holdfast } = await lieDown()
   await holdfast.types.ensure([work()])
   const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
-  await database.sql('insert into holdfast.sleepers values ($1, $2)', [lane.id, me])
+  await database.sql('insert into holdfast.idle_workers values ($1, $2)', [lane.id, me])
   const hears = await database.connect()
   let calls = 0
   hears.on('notification', () => calls++)
