@@ -100,8 +100,8 @@ export const working = [
     },
   },
   {
-    name: 'sayings',
-    watch: () => callOf('noteSayings'),
+    name: 'log',
+    watch: () => callOf('writeLog'),
     prepare: (stage) => enqueue(stage, [{ say: 'half way', ms: 300 }]),
     perform: startWorker,
   },

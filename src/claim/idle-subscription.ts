@@ -52,7 +52,7 @@ export class IdleSubscription {
   }
 
   /** Whether producers have been asked to notify this worker. */
-  get becomesIdle(): boolean {
+  get active(): boolean {
     return this.#active
   }
 

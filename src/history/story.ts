@@ -1,5 +1,5 @@
+import type { LogLevel } from '../job/log-entry.js'
 import { decodePayload } from '../job/payload.js'
-import type { LogLevel } from '../job/saying.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { InspectStore } from '../store/inspect-store.js'
 import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'

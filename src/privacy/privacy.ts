@@ -1,9 +1,9 @@
 import { HoldfastError } from '../errors.js'
 import type { Failure } from '../job/failure.js'
+import { type LogEntry, logLine, progress } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { type RedactPath, readRedactPaths, redacted, redactedMark, touches } from '../job/redaction.js'
-import { logLine, progress, type Saying } from '../job/saying.js'
 import { Secrets } from '../job/secrets.js'
 import { type EncryptionOptions, inPlain, isSealed, Keyring, keyOf, missing, type Sealed, UnreadableError } from './keyring.js'
 
@@ -125,9 +125,9 @@ export function failureWithoutSecrets(failure: Failure, secrets: Secrets): Failu
   return { ...failure, name: secrets.scrub(failure.name), message: secrets.scrub(failure.message), ...stack, ...code }
 }
 
-export function sayingWithoutSecrets(saying: Saying, secrets: Secrets): Saying {
-  if (saying.kind === 'line') return logLine(secrets.scrub(saying.line), saying.level)
-  return saying.note === null ? saying : progress(saying.fraction, secrets.scrub(saying.note))
+export function logEntryWithoutSecrets(entry: LogEntry, secrets: Secrets): LogEntry {
+  if (entry.kind === 'line') return logLine(secrets.scrub(entry.line), entry.level)
+  return entry.note === null ? entry : progress(entry.fraction, secrets.scrub(entry.note))
 }
 
 export { UnreadableError }

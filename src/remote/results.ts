@@ -1,15 +1,15 @@
 import { HoldfastError } from '../errors.js'
+import { type LogEntry, mostLines, noMoreLines } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { defaultBackoff } from '../job/retry.js'
-import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
 import type { Secrets } from '../job/secrets.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Meter } from '../metrics/meter.js'
-import { type Privacy, sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
+import { logEntryWithoutSecrets, type Privacy, withoutSecrets } from '../privacy/privacy.js'
 import { decide } from '../settle/decide.js'
+import type { LogRow } from '../store/log-store.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { LostRow } from '../store/rows.js'
-import type { SaidRow } from '../store/sayings-store.js'
 import type { EndedAttempt } from '../store/settle-values.js'
 import type { Store } from '../store/store.js'
 import type { RemoteWorker } from './workers.js'
@@ -27,8 +27,8 @@ export interface RemoteResult extends RemoteAttempt {
 }
 
 /** What a handler says while it runs. A checkpoint is JSON. */
-export interface RemoteSaying extends RemoteAttempt {
-  sayings: readonly Saying[]
+export interface RemoteReport extends RemoteAttempt {
+  entries: readonly LogEntry[]
   checkpoint?: string
 }
 
@@ -114,21 +114,21 @@ export class RemoteResults {
   }
 
   /** Keeps what handlers say. Answers with the jobs whose lease is lost, of which nothing was kept. */
-  async note(worker: RemoteWorker, said: readonly RemoteSaying[]): Promise<string[]> {
-    const held = await this.#held(worker, said)
-    const lost = new Set(said.filter((one) => !held.has(keyOf(one))).map(({ job }) => job))
-    const rows = said.flatMap((one) => {
+  async note(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<string[]> {
+    const held = await this.#held(worker, reports)
+    const lost = new Set(reports.filter((one) => !held.has(keyOf(one))).map(({ job }) => job))
+    const rows = reports.flatMap((one) => {
       const attempt = held.get(keyOf(one))?.attempt
       const secrets = this.#secrets(held.get(keyOf(one)))
-      const kept = secrets ? one.sayings.map((saying) => sayingWithoutSecrets(saying, secrets)) : one.sayings
-      return attempt === undefined ? [] : kept.map((saying) => sayingRow(one.job, attempt, saying))
+      const kept = secrets ? one.entries.map((entry) => logEntryWithoutSecrets(entry, secrets)) : one.entries
+      return attempt === undefined ? [] : kept.map((entry) => logRow(one.job, attempt, entry))
     })
-    if (rows.length > 0) await this.#store.sayings.note(await this.#bounded(rows))
-    for (const { job, lease, checkpoint } of said) {
+    if (rows.length > 0) await this.#store.log.write(await this.#bounded(rows))
+    for (const { job, lease, checkpoint } of reports) {
       if (checkpoint === undefined || lost.has(job)) continue
       const { type, encrypted } = held.get(keyOf({ job, lease })) as HeldAttemptRow
       const kept = this.#privacy.seals(encrypted) ? this.#privacy.seal(type, job, checkpoint, 'checkpoint') : checkpoint
-      if (!(await this.#store.sayings.saveCheckpoint(job, lease, kept))) lost.add(job)
+      if (!(await this.#store.log.saveCheckpoint(job, lease, kept))) lost.add(job)
     }
     return [...lost]
   }
@@ -150,7 +150,7 @@ export class RemoteResults {
   }
 
   /** Without the lines beyond what is kept of an attempt; the last one that is kept says so. */
-  async #bounded(rows: readonly SayingRow[]): Promise<SayingRow[]> {
+  async #bounded(rows: readonly AgedLogRow[]): Promise<AgedLogRow[]> {
     const talkers = new Map(rows.filter(({ line }) => line !== null).map((row) => [row.jobId, row]))
     if (talkers.size === 0) return [...rows]
     const lines = await this.#store.remote.linesOf([...talkers.values()], mostLines)
@@ -200,10 +200,10 @@ function settledAs(job: string, lost: LostRow | undefined, known: boolean): Sett
   return { job, settled: false, why, stands: { outcome, attempt: attempt as number, endedAt: new Date(ended as number) } }
 }
 
-type SayingRow = SaidRow & { agoMs: number }
+type AgedLogRow = LogRow & { agoMs: number }
 
-function sayingRow(jobId: string, attempt: number, saying: Saying): SayingRow {
-  const [fraction, note] = saying.kind === 'progress' ? [saying.fraction, saying.note] : [null, null]
-  const [line, level] = saying.kind === 'line' ? [saying.line, saying.level] : [null, null]
+function logRow(jobId: string, attempt: number, entry: LogEntry): AgedLogRow {
+  const [fraction, note] = entry.kind === 'progress' ? [entry.fraction, entry.note] : [null, null]
+  const [line, level] = entry.kind === 'line' ? [entry.line, entry.level] : [null, null]
   return { jobId, attempt, fraction, note, line, level, agoMs: 0 }
 }

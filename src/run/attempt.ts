@@ -5,10 +5,10 @@ import { FatalError, JobCancelledError, LeaseLostError, RetryableError } from '.
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure, type Failure } from '../job/failure.js'
+import type { LogEntry } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { Snooze } from '../job/run-context.js'
-import type { Saying } from '../job/saying.js'
 import { AttemptContext } from './context.js'
 
 /** One try at one job, wherever it runs. */
@@ -33,7 +33,7 @@ export interface AttemptEvents {
   /** Something the handler started has failed after its attempt had ended. */
   escaped(attempt: RunningAttempt, failure: Failure): void
   extendLease(attempt: RunningAttempt, ms: number): Promise<boolean>
-  said(attempt: RunningAttempt, saying: Saying): void
+  logged(attempt: RunningAttempt, entry: LogEntry): void
   saveCheckpoint(attempt: RunningAttempt, json: string): Promise<boolean>
   readCheckpoint(attempt: RunningAttempt): Promise<string | null>
 }
@@ -75,8 +75,8 @@ export class Attempt implements RunningAttempt {
     if (this.#ended || !(await this.#events.extendLease(this, ms))) throw new LeaseLostError(this.job.id)
   }
 
-  say(saying: Saying): void {
-    if (!this.#ended) this.#events.said(this, saying)
+  log(entry: LogEntry): void {
+    if (!this.#ended) this.#events.logged(this, entry)
   }
 
   async saveCheckpoint(json: string): Promise<void> {

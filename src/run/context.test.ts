@@ -18,7 +18,7 @@ const job: ClaimedJob = {
   claimedAtMs: 0,
 }
 
-const unused = { say: () => {}, saveCheckpoint: async () => {}, readCheckpoint: async () => null }
+const unused = { log: () => {}, saveCheckpoint: async () => {}, readCheckpoint: async () => null }
 
 function contextOf(over: { extendLease?: (ms: number) => Promise<void> } = {}): RunContext {
   const controller = new AbortController()

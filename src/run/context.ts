@@ -1,8 +1,8 @@
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
+import { type LogEntry, type LogLevel, logLine, progress } from '../job/log-entry.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
-import { type LogLevel, logLine, progress, type Saying } from '../job/saying.js'
 
 /** The attempt, as far as its handler may reach into it. */
 export interface Reachable {
@@ -10,7 +10,7 @@ export interface Reachable {
   readonly signal: AbortSignal
   /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
   extendLease(ms: number): Promise<void>
-  say(saying: Saying): void
+  log(entry: LogEntry): void
   /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
   saveCheckpoint(json: string): Promise<void>
   readCheckpoint(): Promise<string | null>
@@ -45,11 +45,11 @@ export class AttemptContext implements RunContext {
   }
 
   get progress(): RunContext['progress'] {
-    return (fraction, note) => this.#attempt.say(progress(fraction, note))
+    return (fraction, note) => this.#attempt.log(progress(fraction, note))
   }
 
   get log(): RunContext['log'] {
-    const at = (level: LogLevel) => (line: string) => this.#attempt.say(logLine(line, level))
+    const at = (level: LogLevel) => (line: string) => this.#attempt.log(logLine(line, level))
     return Object.assign(at('info'), { info: at('info'), warn: at('warn'), error: at('error') })
   }
 

@@ -29,7 +29,7 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
       overrunning: () => {},
       escaped: () => {},
       extendLease: async () => true,
-      said: () => {},
+      logged: () => {},
       saveCheckpoint: async () => true,
       readCheckpoint: async () => null,
       room: () => {},

@@ -1,9 +1,9 @@
 import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
+import type { LogEntry } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
-import type { Saying } from '../job/saying.js'
-import { failureWithoutSecrets, sayingWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
+import { failureWithoutSecrets, logEntryWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
 import { type AttemptTrace, telemetry } from '../tracing/telemetry.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
@@ -16,7 +16,7 @@ export interface SlotsEvents {
   overrunning(job: ClaimedJob): void
   escaped(job: ClaimedJob, failure: Failure): void
   extendLease(lease: string, ms: number): Promise<boolean>
-  said(job: ClaimedJob, saying: Saying): void
+  logged(job: ClaimedJob, entry: LogEntry): void
   saveCheckpoint(job: ClaimedJob, json: string): Promise<boolean>
   readCheckpoint(job: ClaimedJob): Promise<string | null>
   /** There is room for another claim. */
@@ -78,7 +78,7 @@ export class Slots {
         events.escaped(job, job.secrets ? failureWithoutSecrets(failure, job.secrets) : failure)
       },
       extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
-      said: ({ job }, saying) => events.said(job, job.secrets ? sayingWithoutSecrets(saying, job.secrets) : saying),
+      logged: ({ job }, entry) => events.logged(job, job.secrets ? logEntryWithoutSecrets(entry, job.secrets) : entry),
       saveCheckpoint: (attempt, json) => events.saveCheckpoint(attempt.job, json),
       readCheckpoint: (attempt) => events.readCheckpoint(attempt.job),
     }

@@ -1,4 +1,4 @@
-import type { LogLevel } from '../job/saying.js'
+import type { LogLevel } from '../job/log-entry.js'
 import type { Uniqueness } from '../job/unique.js'
 import type { DutyRow } from './duty-rows.js'
 

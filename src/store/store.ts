@@ -9,6 +9,7 @@ import { DaysStore } from './days-store.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { InspectStore } from './inspect-store.js'
+import { LogStore } from './log-store.js'
 import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
 import type { NewJob, Stands } from './new-job.js'
@@ -17,7 +18,6 @@ import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
-import { SayingsStore } from './sayings-store.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
@@ -57,7 +57,7 @@ export class Store {
   readonly inspect: InspectStore
   readonly operate: OperatorStore
   readonly move: MoveStore
-  readonly sayings: SayingsStore
+  readonly log: LogStore
   readonly deadLetters: DeadLetterStore
   readonly remote: RemoteStore
   readonly access: AccessStore
@@ -73,7 +73,7 @@ export class Store {
     this.inspect = new InspectStore(this.database)
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
-    this.sayings = new SayingsStore(this.database)
+    this.log = new LogStore(this.database)
     this.deadLetters = new DeadLetterStore(this.database)
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)

@@ -1,14 +1,14 @@
 import { FatalError } from '../errors.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
-import type { SayingsStore } from '../store/sayings-store.js'
+import type { LogStore } from '../store/log-store.js'
 
 /** Where attempts are to go on. As secret as the payload: of a type that is encrypted, so are its checkpoints. */
 export class Checkpoints {
-  readonly #store: SayingsStore
+  readonly #store: LogStore
   readonly #privacy: Privacy
 
-  constructor(store: SayingsStore, privacy: Privacy) {
+  constructor(store: LogStore, privacy: Privacy) {
     this.#store = store
     this.#privacy = privacy
   }

@@ -160,7 +160,7 @@ export class Report {
     this.#log.error({ job, error: textOf(error) }, 'a result cannot be written')
   }
 
-  sayingsFailed(error: unknown): void {
+  logFailed(error: unknown): void {
     this.#log.warn({ error: textOf(error) }, 'progress and log lines cannot be written; they are tried again')
   }
 

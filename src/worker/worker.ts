@@ -12,7 +12,7 @@ import type { Privacy } from '../privacy/privacy.js'
 import { Places } from '../run/places.js'
 import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
-import { Scribe } from '../settle/scribe.js'
+import { LogWriter } from '../settle/log-writer.js'
 import { Settler, type Settling } from '../settle/settler.js'
 import { Listener, swallowedCalls } from '../store/listener.js'
 import type { ClaimedRow, TypeRow } from '../store/rows.js'
@@ -51,7 +51,7 @@ export class Worker {
   readonly #report: Report
   readonly #meter = new Meter()
   readonly #places: Places
-  readonly #scribe: Scribe
+  readonly #logWriter: LogWriter
   readonly #settler: Settler
   readonly #leases: LeaseKeeper
   readonly #loop: ClaimLoop
@@ -85,8 +85,8 @@ export class Worker {
     this.#report = new Report(log, this.#pulse, this.#meter)
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
-    this.#scribe = new Scribe(store.sayings, (error) => this.#report.sayingsFailed(error))
-    const checkpoints = new Checkpoints(store.sayings, privacy)
+    this.#logWriter = new LogWriter(store.log, (error) => this.#report.logFailed(error))
+    const checkpoints = new Checkpoints(store.log, privacy)
     this.#places = new Places(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => this.#report.overran(job, leaseLost),
@@ -98,7 +98,7 @@ export class Worker {
         this.#report.tell('job.quarantined', { job, type: type.type, attempt, crashes: crashes?.length ?? 0 }),
       hostCrashed: (type, reason, inARow, restMs) => this.#report.tell('host.crashed', { type, reason, inARow, restMs }),
       extendLease: (lease, ms) => store.extendLease(id, lease, ms),
-      said: (job, saying) => this.#scribe.note(job, saying),
+      logged: (job, entry) => this.#logWriter.note(job, entry),
       saveCheckpoint: (job, json) => checkpoints.save(job, json),
       readCheckpoint: (job) => checkpoints.read(job),
       room: () => this.#loop.roomAgain(),
@@ -116,7 +116,7 @@ export class Worker {
       },
     )
     this.#settler = new Settler(store, id, (lease) => this.#leases.ended(lease), {
-      settling: (batch) => this.#scribe.flush(batch),
+      settling: (batch) => this.#logWriter.flush(batch),
       settled: (batch, lost) => this.#settled(batch, lost),
       finished: (leases) => this.#leases.release(leases),
       trouble: (error) => this.#report.trouble('results', error),
@@ -212,7 +212,7 @@ export class Worker {
     await this.#places.stop()
     const written = await this.#settler.finish(writeRestWithinMs)
     if (!written) this.#log.error({ worker: this.id }, 'the database is away; the leases of the unwritten results will run out')
-    await Promise.all([this.#scribe.stop(writeRestWithinMs), this.#leases.stop(), this.#listener?.stop()])
+    await Promise.all([this.#logWriter.stop(writeRestWithinMs), this.#leases.stop(), this.#listener?.stop()])
     await Promise.race([this.#signOff(), sleep(writeRestWithinMs, { unref: true })])
     this.#releaseProcess()
     this.#releaseSignals()

@@ -115,7 +115,7 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
   await queue.holdfast.types.ensure([work])
   await queue.holdfast.flow.limit('work', { maxRunning: 1 })
   await startWorkers(queue, 3)
-  // Some wait from the start, and some come one by one when the fleet may just be falling asleep.
+  // Some wait from the start, and some come one by one when the fleet may just be becoming idle.
   const jobs = await enqueueKeyed(queue, 60, () => ({ ms: 5 }))
   await completed(queue, jobs.length)
   for (let n = 0; n < 10; n++) {

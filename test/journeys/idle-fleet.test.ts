@@ -19,9 +19,9 @@ async function lieDown() {
   /** How long a worker rests that has been lying for so long that only the poll can wake it. */
   const restOf = async () => {
     const doze = new IdleSubscription(holdfast.store, me, () => lanes)
-    expect(await doze.rest(pollMs)).toBe(0)
+    expect(await doze.nextPollMs(pollMs)).toBe(0)
     await pause(4 * pollMs + 1)
-    return doze.rest(pollMs)
+    return doze.nextPollMs(pollMs)
   }
   return { database, holdfast, others, restOf }
 }

@@ -32,9 +32,9 @@ describe('over HTTP, where the server has the keys', () => {
     expect(await stored()).not.toContain(secret)
     const [job] = (await ask('claim', { worker, wait: '10s' })).jobs
     expect(job).toMatchObject({ id, payload: { card: secret } })
-    const said = [{ job: id, lease: job.lease, checkpoint: { at: secret } }]
+    const reports = [{ job: id, lease: job.lease, checkpoint: { at: secret } }]
     const again = { job: id, lease: job.lease, result: 'fail', error: { message: 'no' }, retry_after: 0 }
-    await ask('settle', { worker, said, results: [again] })
+    await ask('settle', { worker, reports, results: [again] })
     const { rows } = await serving.sql.query('select value::text as value from holdfast.checkpoints')
     expect(rows[0].value).toMatch(/^\{"\$enc":\{"k":"one"/)
     const [second] = (await ask('claim', { worker, wait: '10s' })).jobs

@@ -152,7 +152,7 @@ describe('what cannot be decrypted', () => {
       (payload: string) => payload,
       /cannot be decrypted/,
     ],
-  ])('%s: is fatal, said, and shows nothing', async (_, options, change, message) => {
+  ])('%s: is fatal, reports, and shows nothing', async (_, options, change, message) => {
     const queue = as(await makeQueue(), inNovember)
     const { id } = await queue.holdfast.enqueue(type, { card: secret }, { delay: '1h' })
     const [body] = await bodies(queue)

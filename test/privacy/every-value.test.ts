@@ -110,9 +110,9 @@ async function failFromAfar(serving: Serving, count: number): Promise<void> {
     const { jobs } = await ask('claim', { worker, limit: 10, wait: '10s' })
     for (const { id: job, lease, payload } of jobs) {
       const all = JSON.stringify(payload)
-      const said = [{ job, lease, progress: 0.1, note: all.slice(0, 400), lines: [all] }]
+      const reports = [{ job, lease, progress: 0.1, note: all.slice(0, 400), lines: [all] }]
       const error = { message: all, stack: `at ${all}`, name: all.slice(0, 150), code: all.slice(30, 150) }
-      await ask('settle', { worker, said, results: [{ job, lease, result: 'fail', error, fatal: true }] })
+      await ask('settle', { worker, reports, results: [{ job, lease, result: 'fail', error, fatal: true }] })
       done += 1
     }
   }

@@ -74,8 +74,8 @@ async function leakFromAfar(): Promise<void> {
   const { worker } = await ask('register', { name: 'afar', types: [{ type: 'remote', max_attempts: 1 }] })
   const [job] = (await ask('claim', { worker })).jobs
   expect(job.payload).toEqual(payload)
-  const said = [{ job: job.id, lease: job.lease, progress: 0.1, note: secret, lines: [`using ${secret}`] }]
-  await ask('heartbeat', { worker, leases: [job.lease], said })
+  const reports = [{ job: job.id, lease: job.lease, progress: 0.1, note: secret, lines: [`using ${secret}`] }]
+  await ask('heartbeat', { worker, leases: [job.lease], reports })
   const error = { message: `declined ${secret}`, stack: `at ${secret}`, name: secret }
   await ask('settle', { worker, results: [{ job: job.id, lease: job.lease, result: 'fail', error, fatal: true }] })
 }

@@ -151,7 +151,7 @@ test('progress reads as it was told', async () => {
   const { worker } = await call('/worker/register', { name: 'w', types: ['plain'] })
   await serving.holdfast.enqueue(plain, {})
   const [{ id: job, lease }] = (await call('/worker/claim', { worker, wait: '10s' })).jobs
-  await call('/worker/heartbeat', { worker, leases: [lease], said: [{ job, lease, progress: 0.42 }] })
+  await call('/worker/heartbeat', { worker, leases: [lease], reports: [{ job, lease, progress: 0.42 }] })
   expect((await serving.holdfast.job(job))?.progress?.fraction).toBe(0.42)
   await call('/worker/sign-off', { worker })
 })

@@ -71,7 +71,7 @@ describe('a key that was made for some types', () => {
       ['settle', { results: [{ job, lease, result: 'complete' }] }],
       ['settle', { results: [{ job, lease, result: 'hand_back' }] }],
       ['heartbeat', { leases: [lease] }],
-      ['heartbeat', { leases: [], said: [{ job, lease, lines: ['x'] }] }],
+      ['heartbeat', { leases: [], reports: [{ job, lease, lines: ['x'] }] }],
       ['sign-off', {}],
     ] as const) {
       const answer = await call(`/worker/${path}`, { worker, ...body }, narrow)

@@ -158,7 +158,7 @@ describe('POST /worker/settle', () => {
     const answer = await ask('settle', {
       worker: other,
       results: [{ ...stolen, result: 'complete' }],
-      said: [{ ...stolen, lines: ['x'], checkpoint: 1 }],
+      reports: [{ ...stolen, lines: ['x'], checkpoint: 1 }],
     })
     expect(answer.results).toEqual([{ job: id, settled: false, code: 'lease_lost' }])
     expect((await ask('heartbeat', { worker: other, leases: [job.lease] })).lost).toEqual([job.lease])
@@ -190,9 +190,9 @@ describe('POST /worker/heartbeat', () => {
     await serving.holdfast.cancel(cancelled, { by: 'ada' })
     const lease = jobs[0].lease
     const lines = ['one', { line: 'two', level: 'warn' }]
-    const said = [{ job: kept, lease, progress: 0.25, note: 'page 1', lines, checkpoint: { page: 1 } }]
-    const answer = await ask('heartbeat', { worker, leases: [lease, '999999'], lease: '1h', said })
-    expect(answer).toEqual({ lost: ['999999'], cancelled: [cancelled], unheard: [], drain: null })
+    const reports = [{ job: kept, lease, progress: 0.25, note: 'page 1', lines, checkpoint: { page: 1 } }]
+    const answer = await ask('heartbeat', { worker, leases: [lease, '999999'], lease: '1h', reports })
+    expect(answer).toEqual({ lost: ['999999'], cancelled: [cancelled], unrecorded: [], drain: null })
     const { rows } = await serving.sql.query(
       `select expires_at > now() + interval '50 minutes' as renewed from holdfast.leases where id = $1`,
       [lease],
@@ -204,7 +204,7 @@ describe('POST /worker/heartbeat', () => {
       { attempt: 1, level: 'warn', line: 'two' },
     ])
     expect(
-      (await ask('heartbeat', { worker, leases: [lease], said: [{ job: cancelled, lease, lines: ['late'] }] })).unheard,
+      (await ask('heartbeat', { worker, leases: [lease], reports: [{ job: cancelled, lease, lines: ['late'] }] })).unrecorded,
     ).toEqual([cancelled])
   })
 })
@@ -214,7 +214,8 @@ test('of an attempt that logs without end ten thousand lines are kept, and the l
   const [{ lease }] = (await claim()) as [Answer]
   const earlier = `insert into holdfast.log_lines (job_id, attempt, at, line) select $1, 1, now(), n from generate_series(1, 9998) as n`
   await serving.sql.query(earlier, [id])
-  const say = (lines: string[]) => ask('heartbeat', { worker, leases: [lease], said: [{ job: id, lease, lines, progress: 0.5 }] })
+  const say = (lines: string[]) =>
+    ask('heartbeat', { worker, leases: [lease], reports: [{ job: id, lease, lines, progress: 0.5 }] })
   await say(['a', 'b', 'c'])
   await say(['d'])
   const { rows } = await serving.sql.query('select line from holdfast.log_lines where job_id = $1 order by id desc limit 2', [id])
@@ -251,11 +252,11 @@ describe('what is wrong in a request', () => {
     ['claim', { types: ['remot'] }, 'types', 'did you mean "remote"?'],
     ['heartbeat', {}, 'leases', 'is missing'],
     ['heartbeat', { leases: ['..'] }, 'leases[0]', 'the lease of a claimed job'],
-    ['heartbeat', { leases: [], said: [{ job, lease: '1', progress: 7 }] }, 'said[0].progress', 'from 0 to 1'],
+    ['heartbeat', { leases: [], reports: [{ job, lease: '1', progress: 7 }] }, 'reports[0].progress', 'from 0 to 1'],
     [
       'heartbeat',
-      { leases: [], said: [{ job, lease: '1', lines: [{ line: 'x', level: 'loud' }] }] },
-      'said[0].lines[0].level',
+      { leases: [], reports: [{ job, lease: '1', lines: [{ line: 'x', level: 'loud' }] }] },
+      'reports[0].lines[0].level',
       'info',
     ],
     ['settle', { results: [] }, 'results', '1 to 100'],

@@ -16,7 +16,7 @@ const names = [
   'type', 'payload', 'id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval', 'unique',
   'jobs', 'why', 'slots', 'worker_slots', 'poll', 'lease', 'enabled', 'ageing', 'unsafe', 'action', 'rate', 'max_running', 'breaker',
   'service', 'roles', 'types', 'rate_limit', 'expires', 'permissions', 'grace', 'quorum', 'key', 'by', 'count', 'per', '__proto__', 'x',
-  'filter', 'dry_run', 'at_most', 'worker', 'leases', 'results', 'said', 'limit', 'holding', 'name', 'result', 'error', 'checkpoint',
+  'filter', 'dry_run', 'at_most', 'worker', 'leases', 'results', 'reports', 'limit', 'holding', 'name', 'result', 'error', 'checkpoint',
   'scope', 'soft', 'hard', 'oldest', 'weight', 'confirm', 'subject', 'sensitive',
 ] // biome-ignore format: a list
 const queryNames = [

@@ -79,7 +79,7 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
     { path: '/worker/heartbeat', body: { worker: own, leases: [its.lease], lease: '1s' } },
     {
       path: '/worker/heartbeat',
-      body: { worker: own, leases: [], said: [{ ...attempt(its), progress: 0.9, lines: ['a word'], checkpoint: 1 }] },
+      body: { worker: own, leases: [], reports: [{ ...attempt(its), progress: 0.9, lines: ['a word'], checkpoint: 1 }] },
     },
   ],
   'POST /worker/settle': (its, own) => [

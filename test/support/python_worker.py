@@ -41,7 +41,7 @@ class Worker:
         self.lost = threading.Event()
         self.cancelled = threading.Event()
         self.draining = threading.Event()
-        self.said = []
+        self.reports = []
         self.lock = threading.Lock()
         say("registered", id=answer["id"])
 
@@ -50,9 +50,9 @@ class Worker:
         while self.lease is not None:
             if not silent:
                 with self.lock:
-                    said, self.said = self.said, []
+                    reports, self.reports = self.reports, []
                 leases = [self.lease] if self.lease else []
-                answer = post("/worker/heartbeat", {"worker": self.token, "leases": leases, "lease": "2s", "said": said})
+                answer = post("/worker/heartbeat", {"worker": self.token, "leases": leases, "lease": "2s", "reports": reports})
                 if answer["lost"]:
                     self.lost.set()
                 if answer["cancelled"]:
@@ -69,7 +69,7 @@ class Worker:
     def handle(self, job):
         payload = job["payload"]
         with self.lock:
-            self.said.append({"job": job["id"], "lease": job["lease"], "progress": 0.5, "note": "half", "lines": ["hello from Python"],
+            self.reports.append({"job": job["id"], "lease": job["lease"], "progress": 0.5, "note": "half", "lines": ["hello from Python"],
                               "checkpoint": {"page": job["attempt"]}})
         if payload["do"] == "fail" and job["attempt"] == 1:
             raise RuntimeError("not yet")
@@ -100,8 +100,8 @@ class Worker:
         self.lease = None
         heart.join()
         with self.lock:
-            said, self.said = self.said, []
-        answer = post("/worker/settle", {"worker": self.token, "results": [result], "said": said})
+            reports, self.reports = self.reports, []
+        answer = post("/worker/settle", {"worker": self.token, "results": [result], "reports": reports})
         say("settled", **answer["results"][0])
 
     def work(self):

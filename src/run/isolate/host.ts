@@ -1,6 +1,6 @@
 import type { Failure } from '../../job/failure.js'
+import type { LogEntry } from '../../job/log-entry.js'
 import type { Outcome } from '../../job/outcome.js'
-import type { Saying } from '../../job/saying.js'
 import type { Asked, FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
 
 /** A way to a thread or process, whichever it is. */
@@ -22,7 +22,7 @@ export type OpenChannel = (events: ChannelEvents) => Channel
 /** What the worker does for the handler that runs in a host. */
 export interface Helper {
   answer(asked: Asked): Promise<boolean | string | null>
-  hear(saying: Saying): void
+  hear(entry: LogEntry): void
 }
 
 /** How a run in a host went: to its end, given up and then returned, or the host died first. */
@@ -122,8 +122,8 @@ export class Host {
       case 'returned':
         this.memoryMb = message.memoryMb
         return this.#finish?.({ kind: 'returned', clean: message.clean })
-      case 'said':
-        return this.#helper?.hear(message.saying)
+      case 'logged':
+        return this.#helper?.hear(message.entry)
       case 'ask':
         return void this.#answer(message.ask, message.asked)
     }

@@ -98,7 +98,7 @@ export class IsolatedAttempt implements RunningAttempt {
       { ...job, type: type.type },
       {
         answer: (asked) => this.#answer(asked),
-        hear: (saying) => this.#events.said(this, saying),
+        hear: (entry) => this.#events.logged(this, entry),
       },
     )
     this.#host = undefined

@@ -1,6 +1,6 @@
 import type { Failure } from '../../job/failure.js'
+import type { LogEntry } from '../../job/log-entry.js'
 import type { Outcome } from '../../job/outcome.js'
-import type { Saying } from '../../job/saying.js'
 
 /** A claimed job on its way to the thread or process that runs it. Plain JSON: the payload stays the text it is stored as. */
 export interface JobAcross {
@@ -37,7 +37,7 @@ export type FromHost =
   /** The handler of an attempt that was given up came to its end. */
   | { kind: 'returned'; clean: boolean; memoryMb: number }
   | { kind: 'ask'; ask: number; asked: Asked }
-  | { kind: 'said'; saying: Saying }
+  | { kind: 'logged'; entry: LogEntry }
 
 /** What only the worker can do for a handler. */
 export type Asked = { what: 'extendLease'; ms: number } | { what: 'saveCheckpoint'; json: string } | { what: 'readCheckpoint' }

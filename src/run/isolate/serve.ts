@@ -92,7 +92,7 @@ class Host {
         this.#clean = false
       },
       extendLease: async (_, ms) => (await this.#ask({ what: 'extendLease', ms })) === true,
-      said: (_, saying) => this.#port.send({ kind: 'said', saying }),
+      logged: (_, entry) => this.#port.send({ kind: 'logged', entry }),
       saveCheckpoint: async (_, json) => (await this.#ask({ what: 'saveCheckpoint', json })) === true,
       readCheckpoint: async () => (await this.#ask({ what: 'readCheckpoint' })) as string | null,
     })

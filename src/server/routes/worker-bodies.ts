@@ -1,14 +1,14 @@
 import { HoldfastError } from '../../errors.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
+import { type LogEntry, logLine, progress } from '../../job/log-entry.js'
 import { didYouMean } from '../../job/nearest.js'
 import type { Outcome } from '../../job/outcome.js'
 import { encodePayload } from '../../job/payload.js'
-import { logLine, progress, type Saying } from '../../job/saying.js'
 import { type AnyJobType, defineType } from '../../job/type.js'
-import type { RemoteResult, RemoteSaying } from '../../remote/results.js'
+import type { RemoteReport, RemoteResult } from '../../remote/results.js'
 import type { RemoteWorker } from '../../remote/workers.js'
 import type { NamedType } from '../../store/remote-rows.js'
-import type { Definition, Result, Said } from '../schemas/worker.js'
+import type { Definition, Report, Result } from '../schemas/worker.js'
 import { inOurWords } from './job-request.js'
 
 /** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the house. */
@@ -78,20 +78,20 @@ function outcomeOf(given: Result, result: Result['result'], place: string): Outc
   }
 }
 
-export function readSaid(said: readonly Said[] = []): RemoteSaying[] {
-  return said.map(({ job, lease, progress: fraction, note, lines = [], checkpoint }, i) => {
-    const sayings = [...(fraction === undefined ? [] : [progress(fraction, note)]), ...lines.map(saidLine)]
+export function readReports(reports: readonly Report[] = []): RemoteReport[] {
+  return reports.map(({ job, lease, progress: fraction, note, lines = [], checkpoint }, i) => {
+    const entries = [...(fraction === undefined ? [] : [progress(fraction, note)]), ...lines.map(lineOf)]
     return {
       job: job.toLowerCase(),
       lease,
-      sayings,
-      ...(checkpoint === undefined ? {} : { checkpoint: encodePayload(checkpoint, `said[${i}].checkpoint`) }),
+      entries,
+      ...(checkpoint === undefined ? {} : { checkpoint: encodePayload(checkpoint, `reports[${i}].checkpoint`) }),
     }
   })
 }
 
-function saidLine(said: NonNullable<Said['lines']>[number]): Saying {
-  return typeof said === 'string' ? logLine(said, 'info') : logLine(said.line, said.level ?? 'info')
+function lineOf(line: NonNullable<Report['lines']>[number]): LogEntry {
+  return typeof line === 'string' ? logLine(line, 'info') : logLine(line.line, line.level ?? 'info')
 }
 
 export function waitOf(wait: Duration | undefined): number {

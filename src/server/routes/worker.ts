@@ -31,7 +31,7 @@ import {
   signOffBody,
 } from '../schemas/worker.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
-import { defined, leaseOf, readResult, readSaid, typesOf, waitOf } from './worker-bodies.js'
+import { defined, leaseOf, readReports, readResult, typesOf, waitOf } from './worker-bodies.js'
 
 /** A hundred failed results with their stacks. */
 const bodyLimit = 2 * 1024 * 1024
@@ -119,12 +119,12 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     async (request, reply) => {
       const { body } = request
       const ms = body.lease === undefined ? null : leaseOf(body.lease)
-      const said = readSaid(body.said)
-      const worker = await speaker(request, body.worker, [...body.leases, ...said.map(({ lease }) => lease)])
+      const reports = readReports(body.reports)
+      const worker = await speaker(request, body.worker, [...body.leases, ...reports.map(({ lease }) => lease)])
       const { held, cancelled } = await results.beat(worker, body.leases, ms)
-      const unheard = await results.note(worker, said)
+      const unrecorded = await results.note(worker, reports)
       const lost = body.leases.filter((lease) => !held.includes(lease))
-      return answer(reply, { lost, cancelled, unheard, ...orders(worker) })
+      return answer(reply, { lost, cancelled, unrecorded, ...orders(worker) })
     },
   )
 
@@ -134,11 +134,11 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     async (request, reply) => {
       const { body } = request
       const ended = body.results.map((result, i) => readResult(result, `results[${i}]`))
-      const said = readSaid(body.said)
-      const jobs = [...ended, ...said].map(({ job }) => job)
+      const reports = readReports(body.reports)
+      const jobs = [...ended, ...reports].map(({ job }) => job)
       const worker = await speaker(request, body.worker, null, jobs)
       // Before the end: afterwards the lease is gone.
-      await results.note(worker, said)
+      await results.note(worker, reports)
       return answer(reply, { results: (await results.settle(worker, ended)).map(settledAnswer), ...orders(worker) })
     },
   )

@@ -38,7 +38,7 @@ export type RegisterBody = Of<typeof registerBody>
 export const registerAnswer = answer({ worker: text, id: number, types: list(text) })
 
 const line = { ...upTo(16_000), description: 'a line of the log' } as const
-const said = object(
+const report = object(
   {
     ...attempt,
     progress: { type: 'number', minimum: 0, maximum: 1 },
@@ -52,8 +52,8 @@ const said = object(
   },
   ['job', 'lease'],
 )
-export type Said = Of<typeof said>
-const allSaid = { type: 'array', maxItems: 100, items: said } as const
+export type Report = Of<typeof report>
+const allReports = { type: 'array', maxItems: 100, items: report } as const
 
 const result = object(
   {
@@ -103,12 +103,12 @@ export const claimAnswer = answer({
   ...orders,
 })
 
-export const heartbeatBody = object({ worker: token, leases, lease: duration, said: allSaid }, ['worker', 'leases'])
+export const heartbeatBody = object({ worker: token, leases, lease: duration, reports: allReports }, ['worker', 'leases'])
 export type HeartbeatBody = Of<typeof heartbeatBody>
-export const heartbeatAnswer = answer({ lost: list(text), cancelled: list(text), unheard: list(text), ...orders })
+export const heartbeatAnswer = answer({ lost: list(text), cancelled: list(text), unrecorded: list(text), ...orders })
 
 export const settleBody = object(
-  { worker: token, results: { type: 'array', minItems: 1, maxItems: 100, items: result }, said: allSaid },
+  { worker: token, results: { type: 'array', minItems: 1, maxItems: 100, items: result }, reports: allReports },
   ['worker', 'results'],
 )
 export type SettleBody = Of<typeof settleBody>

@@ -1,9 +1,9 @@
--- What handlers say while they run: how far they are, lines of a log, and where a retry is to go on.
+-- What handlers report while they run: progress, log lines, and checkpoints that a retry goes on from.
 
 -- Keeps the progress and the lines of many attempts. Ages are milliseconds before now, by the worker's monotonic clock.
--- Nothing an earlier attempt says late takes the place of what a later one said. Of a job that was forgotten nothing is kept: a
+-- A late report of an earlier attempt never replaces that of a later one. Of a job that was forgotten nothing is kept: a
 -- handler can go on after a cancel, and forget_job waits for the lock that is taken here on the body.
-create or replace function holdfast.note_sayings(
+create or replace function holdfast.write_log(
   p_jobs uuid[], p_attempts smallint[], p_fractions double precision[], p_notes text[], p_lines text[], p_ages_ms double precision[],
   p_levels text[] default null
 ) returns void

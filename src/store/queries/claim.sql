@@ -32,7 +32,7 @@ with said as (
 )
 select exists (select from said) as news, coalesce(min(beside.idle), 0)::integer as others
 from unnest($1::smallint[]) as l (lane_id), lateral (
-  select count(*) as sleepers
+  select count(*) as idle
   from (select from holdfast.idle_workers as s where s.lane_id = l.lane_id and s.worker_id <> $2::text::integer limit 10) as counted
 ) as beside
 

@@ -2,8 +2,10 @@ import { HoldfastError } from '../errors.js'
 
 export type LogLevel = 'info' | 'warn' | 'error'
 
-/** What a handler says while it runs. */
-export type Saying = { kind: 'progress'; fraction: number; note: string | null } | { kind: 'line'; level: LogLevel; line: string }
+/** What a handler reports while it runs. */
+export type LogEntry =
+  | { kind: 'progress'; fraction: number; note: string | null }
+  | { kind: 'line'; level: LogLevel; line: string }
 
 /** A handler that logs in an endless loop must not fill the disk: so many lines of an attempt are kept. */
 export const mostLines = 10_000
@@ -14,7 +16,7 @@ const longestNote = 500
 const longestLine = 4_000
 
 /** Checks what was given to `progress`. A wrong number is the handler's mistake and is thrown at it. */
-export function progress(fraction: number, note?: string): Saying {
+export function progress(fraction: number, note?: string): LogEntry {
   if (!(typeof fraction === 'number' && fraction >= 0 && fraction <= 1)) {
     const problem = `progress is ${String(fraction)}; it must be a number from 0 to 1, such as done / total`
     throw new HoldfastError('invalid_option', problem, { field: 'progress' })
@@ -22,7 +24,7 @@ export function progress(fraction: number, note?: string): Saying {
   return { kind: 'progress', fraction, note: note === undefined ? null : kept(String(note), longestNote) }
 }
 
-export function logLine(text: string, level: LogLevel): Saying {
+export function logLine(text: string, level: LogLevel): LogEntry {
   return { kind: 'line', level, line: kept(String(text), longestLine) }
 }
 

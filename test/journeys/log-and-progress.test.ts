@@ -86,7 +86,7 @@ describe('what a handler says', () => {
   test('of an earlier attempt never takes the place of what a later one said', async () => {
     const queue = await makeQueue()
     const note =
-      'select holdfast.note_sayings(array[$1::uuid], array[$2::smallint], array[0.5::real], array[$3::text], array[null::text], array[0::float8])'
+      'select holdfast.write_log(array[$1::uuid], array[$2::smallint], array[0.5::real], array[$3::text], array[null::text], array[0::float8])'
     const { id } = await queue.holdfast.enqueue(defineType({ type: 'work' }), {})
     await queue.sql(note, [id, 2, 'the second'])
     await queue.sql(note, [id, 1, 'the first, late'])

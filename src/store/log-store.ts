@@ -1,9 +1,9 @@
-import type { LogLevel } from '../job/saying.js'
+import type { LogLevel } from '../job/log-entry.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 
-/** What a handler said: how far it is, or one line. */
-export interface SaidRow {
+/** One thing a handler reported: its progress, or a log line. */
+export interface LogRow {
   jobId: string
   attempt: number
   fraction: number | null
@@ -12,24 +12,24 @@ export interface SaidRow {
   level: LogLevel | null
 }
 
-/** What handlers say while they run, and where a retry goes on. */
-export class SayingsStore {
+/** Progress and log lines of running jobs, and the checkpoints that a retry goes on from. */
+export class LogStore {
   readonly #database: Database
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  /** Keeps what handlers said while they run. */
-  async note(said: readonly (SaidRow & { agoMs: number })[]): Promise<void> {
-    await this.#database.query(statement('noteSayings'), [
-      said.map((s) => s.jobId),
-      said.map((s) => s.attempt),
-      said.map((s) => s.fraction),
-      said.map((s) => s.note),
-      said.map((s) => s.line),
-      said.map((s) => s.agoMs),
-      said.map((s) => s.level),
+  /** Keeps progress and log lines. */
+  async write(rows: readonly (LogRow & { agoMs: number })[]): Promise<void> {
+    await this.#database.query(statement('writeLog'), [
+      rows.map((s) => s.jobId),
+      rows.map((s) => s.attempt),
+      rows.map((s) => s.fraction),
+      rows.map((s) => s.note),
+      rows.map((s) => s.line),
+      rows.map((s) => s.agoMs),
+      rows.map((s) => s.level),
     ])
   }
 

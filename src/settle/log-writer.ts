@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
-import { mostLines, noMoreLines, type Saying } from '../job/saying.js'
-import type { SaidRow, SayingsStore } from '../store/sayings-store.js'
+import { type LogEntry, mostLines, noMoreLines } from '../job/log-entry.js'
+import type { LogRow, LogStore } from '../store/log-store.js'
 
 const writeEveryMs = 250
 const mostAtOnce = 1_000
@@ -11,37 +11,37 @@ const mostKept = 20_000
 const patienceMs = 1_000
 const pauseMs = { first: 250, most: 5_000 }
 
-interface Said extends SaidRow {
-  saidAtMs: number
+interface WaitingRow extends LogRow {
+  loggedAtMs: number
 }
 
 /**
- * Writes what handlers say while they run: progress and log lines, a few times a second, many at once. Unlike a result it
- * is worth no retry without end: what the database cannot take for long is dropped, and that is said. What a job has said is
- * written before its result, so that whoever sees it ended can read all of it; a job that says nothing costs nothing here.
+ * Writes the progress and log lines of running handlers, a few times a second, many at once. Unlike a result, a line is not retried
+ * without end: what the database cannot take for long is dropped, and a line says how many were. The lines of a job are written before
+ * its result, so that whoever sees the job ended can read all of them; a job that logs nothing costs nothing here.
  */
-export class Scribe {
-  readonly #store: SayingsStore
+export class LogWriter {
+  readonly #store: LogStore
   readonly #onTrouble: (error: unknown) => void
   readonly #lines = new WeakMap<ClaimedJob, number>()
-  #waiting: Said[] = []
+  #waiting: WaitingRow[] = []
   /** What a write has on its way; apart from what waits, because that loses its oldest lines when there are too many. */
-  #underWay: Said[] = []
+  #underWay: WaitingRow[] = []
   #dropped = 0
   #writing: Promise<void> | undefined
   #sending: Promise<void> | undefined
   #stopped = false
 
-  constructor(store: SayingsStore, onTrouble: (error: unknown) => void) {
+  constructor(store: LogStore, onTrouble: (error: unknown) => void) {
     this.#store = store
     this.#onTrouble = onTrouble
   }
 
-  note(job: ClaimedJob, saying: Saying): void {
-    if (saying.kind === 'line' && !this.#mayLog(job, saying)) return
-    const [fraction, note] = saying.kind === 'progress' ? [saying.fraction, saying.note] : [null, null]
-    const [line, level] = saying.kind === 'line' ? [saying.line, saying.level] : [null, null]
-    this.#waiting.push({ jobId: job.id, attempt: job.attempt, fraction, note, line, level, saidAtMs: monotonicMs() })
+  note(job: ClaimedJob, entry: LogEntry): void {
+    if (entry.kind === 'line' && !this.#mayLog(job, entry)) return
+    const [fraction, note] = entry.kind === 'progress' ? [entry.fraction, entry.note] : [null, null]
+    const [line, level] = entry.kind === 'line' ? [entry.line, entry.level] : [null, null]
+    this.#waiting.push({ jobId: job.id, attempt: job.attempt, fraction, note, line, level, loggedAtMs: monotonicMs() })
     if (this.#kept > mostKept) {
       this.#waiting.shift()
       this.#dropped += 1
@@ -49,11 +49,11 @@ export class Scribe {
     if (!this.#stopped) this.#writing ??= this.#write()
   }
 
-  /** Resolves when what these jobs have said is written, or cannot be for now; undefined: they have said nothing. */
+  /** Resolves when the lines of these jobs are written, or cannot be for now; undefined: they have none. */
   flush(ended: readonly { job: ClaimedJob }[]): Promise<void> | undefined {
     if (this.#kept === 0) return undefined
     const ids = new Set(ended.map(({ job }) => job.id))
-    const isOfThem = ({ jobId }: Said) => ids.has(jobId)
+    const isOfThem = ({ jobId }: WaitingRow) => ids.has(jobId)
     if (!this.#underWay.some(isOfThem) && !this.#waiting.some(isOfThem)) return undefined
     const waited = new AbortController()
     // What fails here is tried again, and told, by the one who writes from time to time.
@@ -61,7 +61,7 @@ export class Scribe {
     return Promise.race([written, sleep(patienceMs, { signal: waited.signal })]).finally(() => waited.abort())
   }
 
-  /** Resolves when everything that was said is written, or after that time. */
+  /** Resolves when every line is written, or after that time. */
   async stop(withinMs: number): Promise<void> {
     this.#stopped = true
     await Promise.race([this.#writing ?? this.#writeAll(), sleep(withinMs, { unref: true })])
@@ -71,10 +71,10 @@ export class Scribe {
     return this.#underWay.length + this.#waiting.length
   }
 
-  #mayLog(job: ClaimedJob, saying: Saying & { kind: 'line' }): boolean {
+  #mayLog(job: ClaimedJob, entry: LogEntry & { kind: 'line' }): boolean {
     const lines = (this.#lines.get(job) ?? 0) + 1
     this.#lines.set(job, lines)
-    if (lines === mostLines) saying.line = noMoreLines
+    if (lines === mostLines) entry.line = noMoreLines
     return lines <= mostLines
   }
 
@@ -109,21 +109,21 @@ export class Scribe {
       this.#underWay = batch
       const now = monotonicMs()
       try {
-        await this.#store.note(batch.map(({ saidAtMs, ...said }) => ({ ...said, agoMs: now - saidAtMs })))
+        await this.#store.write(batch.map(({ loggedAtMs, ...row }) => ({ ...row, agoMs: now - loggedAtMs })))
       } catch (error) {
         this.#waiting.unshift(...batch)
         throw error
       } finally {
         this.#underWay = []
       }
-      this.#tellDropped(batch.at(-1) as Said)
+      this.#tellDropped(batch.at(-1) as WaitingRow)
     }
   }
 
-  #tellDropped({ jobId, attempt }: Said): void {
+  #tellDropped({ jobId, attempt }: WaitingRow): void {
     if (this.#dropped === 0) return
     const line = `${this.#dropped} lines of this worker's jobs were lost while the database was away`
     this.#dropped = 0
-    this.#waiting.push({ jobId, attempt, fraction: null, note: null, line, level: 'warn', saidAtMs: monotonicMs() })
+    this.#waiting.push({ jobId, attempt, fraction: null, note: null, line, level: 'warn', loggedAtMs: monotonicMs() })
   }
 }

@@ -1,6 +1,6 @@
--- name: noteSayings
--- Keeps what handlers said: progress (the latest counts) and lines.
-select holdfast.note_sayings($1::uuid[], $2::smallint[], $3::float8[], $4::text[], $5::text[], $6::float8[], $7::text[])::text as done
+-- name: writeLog
+-- Keeps what handlers reported: progress (the latest counts) and lines.
+select holdfast.write_log($1::uuid[], $2::smallint[], $3::float8[], $4::text[], $5::text[], $6::float8[], $7::text[])::text as done
 
 -- name: saveCheckpoint
 -- Keeps where a retry is to go on. False: the attempt no longer holds its lease.

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { ClaimedJob } from '../job/claimed.js'
-import type { SaidRow, SayingsStore } from '../store/sayings-store.js'
-import { Scribe } from './scribe.js'
+import type { LogRow, LogStore } from '../store/log-store.js'
+import { LogWriter } from './log-writer.js'
 
 const mostKept = 20_000
 
 /** A store whose first write is answered when the test says so, and everything that was written. */
 function slowStore() {
-  const written: SaidRow[] = []
+  const written: LogRow[] = []
   let begin = () => {}
   let answers = () => {}
   let fails = (_: Error) => {}
@@ -20,12 +20,12 @@ function slowStore() {
   })
   let writes = 0
   const store = {
-    async note(said: readonly SaidRow[]) {
+    async write(rows: readonly LogRow[]) {
       begin()
       if (writes++ === 0) await answer
-      written.push(...said)
+      written.push(...rows)
     },
-  } as unknown as SayingsStore
+  } as unknown as LogStore
   return { store, written, begun, answers, fails }
 }
 
@@ -33,15 +33,15 @@ const job = (number: number) => ({ id: `job-${number}`, attempt: 1 }) as unknown
 
 test('a result waits for lines that are on their way, however many come after them', async () => {
   const { store, written, begun, answers } = slowStore()
-  const scribe = new Scribe(store, () => {})
-  const say = (n: number) => scribe.note(job(n), { kind: 'line', line: String(n), level: 'info' })
+  const logWriter = new LogWriter(store, () => {})
+  const say = (n: number) => logWriter.note(job(n), { kind: 'line', line: String(n), level: 'info' })
   say(0)
-  scribe.flush([{ job: job(0) }])
+  logWriter.flush([{ job: job(0) }])
   await begun
   for (let n = 1; n <= mostKept; n++) say(n)
-  expect(scribe.flush([{ job: job(0) }])).toBeDefined()
+  expect(logWriter.flush([{ job: job(0) }])).toBeDefined()
   answers()
-  await scribe.stop(60_000)
+  await logWriter.stop(60_000)
   const lines = written.map(({ line }) => line)
   expect(lines).toHaveLength(mostKept + 1)
   expect(lines.slice(0, 3)).toEqual(['0', '2', '3'])
@@ -50,12 +50,12 @@ test('a result waits for lines that are on their way, however many come after th
 
 test('lines whose write failed are written by the next one, in their order', async () => {
   const { store, written, begun, fails } = slowStore()
-  const scribe = new Scribe(store, () => {})
-  scribe.note(job(1), { kind: 'line', line: 'first', level: 'info' })
-  scribe.flush([{ job: job(1) }])
+  const logWriter = new LogWriter(store, () => {})
+  logWriter.note(job(1), { kind: 'line', line: 'first', level: 'info' })
+  logWriter.flush([{ job: job(1) }])
   await begun
-  scribe.note(job(1), { kind: 'line', line: 'second', level: 'info' })
+  logWriter.note(job(1), { kind: 'line', line: 'second', level: 'info' })
   fails(new Error('the connection was cut'))
-  await scribe.stop(10_000)
+  await logWriter.stop(10_000)
   expect(written.map(({ line }) => line)).toEqual(['first', 'second'])
 })
