@@ -10,8 +10,8 @@ import { Gatherer } from './enqueue/gatherer.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { Sealing } from './enqueue/sealing.js'
 import { HoldfastError } from './errors.js'
+import type { Actor } from './flow/actor.js'
 import { Approvals, type Decided } from './flow/approval.js'
-import type { By } from './flow/by.js'
 import { type Explanation, explain } from './flow/explain.js'
 import type { JobFilter } from './flow/filter.js'
 import { Flow } from './flow/flow.js'
@@ -140,48 +140,48 @@ export class Holdfast {
    * Ends a job that waits or runs. A running one is cancelled at once for everybody to see; its handler's signal fires
    * within a heartbeat, and whatever it returns changes nothing. A job that has ended is never changed.
    */
-  cancel(id: string, who: By): Promise<Moved> {
+  cancel(id: string, who: Actor): Promise<Moved> {
     return this.#moves.cancel(id, who)
   }
 
-  cancelMany(filter: JobFilter, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+  cancelMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.cancelMany(filter, who, options)
   }
 
   /** Gives a job that does not run another priority, 0 (low) to 9 (high). */
-  setPriority(id: string, priority: number, who: By): Promise<Moved> {
+  setPriority(id: string, priority: number, who: Actor): Promise<Moved> {
     return this.#moves.setPriority(id, priority, who)
   }
 
-  setPriorityMany(filter: JobFilter, priority: number, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+  setPriorityMany(filter: JobFilter, priority: number, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.setPriorityMany(filter, priority, who, options)
   }
 
   /** Makes a job that does not run due at another time. */
-  reschedule(id: string, time: NewTime, who: By): Promise<Moved> {
+  reschedule(id: string, time: NewTime, who: Actor): Promise<Moved> {
     return this.#moves.reschedule(id, time, who)
   }
 
-  rescheduleMany(filter: JobFilter, time: NewTime, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+  rescheduleMany(filter: JobFilter, time: NewTime, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.rescheduleMany(filter, time, who, options)
   }
 
   /** Makes a scheduled job, or one that waits for its next attempt, due at once. Gates and approval still hold. */
-  runNow(id: string, who: By): Promise<Moved> {
+  runNow(id: string, who: Actor): Promise<Moved> {
     return this.#moves.runNow(id, who)
   }
 
-  runNowMany(filter: JobFilter, who: By, options?: { dryRun?: boolean }): Promise<MovedMany> {
+  runNowMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.runNowMany(filter, who, options)
   }
 
   /** One approval of a job that waits for it; it runs once there are as many as its quorum. */
-  approve(id: string, who: By): Promise<Decided> {
+  approve(id: string, who: Actor): Promise<Decided> {
     return this.#approvals.approve(id, who)
   }
 
   /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
-  reject(id: string, who: By & { why: string }): Promise<Decided> {
+  reject(id: string, who: Actor & { why: string }): Promise<Decided> {
     return this.#approvals.reject(id, who)
   }
 
@@ -189,7 +189,7 @@ export class Holdfast {
    * Removes everything that is kept of a job that has ended, before its time. What stays is a line in the audit log, and its
    * idempotency and unique keys for as long as they live.
    */
-  forget(id: string, who: By): Promise<Moved> {
+  forget(id: string, who: Actor): Promise<Moved> {
     return this.#moves.forget(id, who)
   }
 

@@ -23,8 +23,8 @@ export {
   RetryableError,
   UniqueConflictError,
 } from './errors.js'
+export type { Actor } from './flow/actor.js'
 export type { Decided } from './flow/approval.js'
-export type { By } from './flow/by.js'
 export type { Explanation, Gate } from './flow/explain.js'
 export type { JobFilter, LiveStatus } from './flow/filter.js'
 export type { BreakerAction } from './flow/flow.js'

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { HoldfastError } from '../errors.js'
-import { type By, named } from '../flow/by.js'
+import { type Actor, checkedActor } from '../flow/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
 import { didYouMean } from '../job/nearest.js'
@@ -67,31 +67,33 @@ export class Access {
   }
 
   /** Makes a key. It is shown this once; what is kept cannot be turned back into it. */
-  async createKey(fields: KeyFields, who: By): Promise<KeyState & { key: string }> {
+  async createKey(fields: KeyFields, who: Actor): Promise<KeyState & { key: string }> {
     const { key, hash, prefix } = freshKey()
-    const id = await told(this.#store.createKey({ ...checked(fields), hash, prefix, subject: null }, named(who)))
+    const id = await told(this.#store.createKey({ ...checked(fields), hash, prefix, subject: null }, checkedActor(who)))
     return { ...(await this.#key(id)), key }
   }
 
   /** From now on whoever comes with a certificate of that common name or fingerprint, signed as the server demands, is that service. */
-  async trustCertificate(subject: string, fields: KeyFields, who: By): Promise<KeyState> {
+  async trustCertificate(subject: string, fields: KeyFields, who: Actor): Promise<KeyState> {
     const known = subjectOf(subject)
-    const id = await told(this.#store.createKey({ ...checked(fields), hash: null, prefix: known, subject: known }, named(who)))
+    const id = await told(
+      this.#store.createKey({ ...checked(fields), hash: null, prefix: known, subject: known }, checkedActor(who)),
+    )
     return this.#key(id)
   }
 
   /** Makes a second key like that one, which lives on for `grace` (a day) so that nobody is cut off while it is put in place. */
-  async rotateKey(id: number, who: By, options: { grace?: Duration } = {}): Promise<KeyState & { key: string }> {
+  async rotateKey(id: number, who: Actor, options: { grace?: Duration } = {}): Promise<KeyState & { key: string }> {
     const { key, ...fresh } = freshKey()
     const graceMs = toMilliseconds(options.grace ?? '1d', 'grace')
-    const made = await told(this.#store.rotateKey(keyId(id), fresh, graceMs, named(who)))
+    const made = await told(this.#store.rotateKey(keyId(id), fresh, graceMs, checkedActor(who)))
     if (made === null) throw unknownKey(id)
     return { ...(await this.#key(made)), key }
   }
 
   /** Ends a key. Servers that have it in mind let it go within two seconds. */
-  async revokeKey(id: number, who: By): Promise<KeyState> {
-    if (!(await told(this.#store.revokeKey(keyId(id), named(who))))) throw unknownKey(id)
+  async revokeKey(id: number, who: Actor): Promise<KeyState> {
+    if (!(await told(this.#store.revokeKey(keyId(id), checkedActor(who))))) throw unknownKey(id)
     return this.#key(id)
   }
 
@@ -110,7 +112,7 @@ export class Access {
   }
 
   /** Makes a role of your own, or changes what it allows; keys that have it allow that from then on. */
-  async setRole(name: string, allowed: readonly Permission[], who: By): Promise<void> {
+  async setRole(name: string, allowed: readonly Permission[], who: Actor): Promise<void> {
     if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
       throw refused('name', 'must have 1 to 63 small letters, digits, _ or -, and begin with a letter')
     }
@@ -119,11 +121,11 @@ export class Access {
     if (unknown !== undefined) {
       throw refused('permissions', `has "${unknown}"${didYouMean(unknown, known)}; there are ${known.join(', ')}`)
     }
-    await told(this.#store.setRole(name, allowed, named(who)))
+    await told(this.#store.setRole(name, allowed, checkedActor(who)))
   }
 
-  async dropRole(name: string, who: By): Promise<void> {
-    if (!(await told(this.#store.dropRole(storableText(name, 'name'), named(who)))))
+  async dropRole(name: string, who: Actor): Promise<void> {
+    if (!(await told(this.#store.dropRole(storableText(name, 'name'), checkedActor(who)))))
       throw new HoldfastError('not_found', `there is no role "${name}"`)
   }
 

@@ -1,4 +1,4 @@
-import { type By, named } from '../flow/by.js'
+import { type Actor, checkedActor } from '../flow/actor.js'
 import type { SessionStore } from '../store/session-store.js'
 import { told } from '../store/sqlstate.js'
 import { freshSession, hashOf } from './key.js'
@@ -22,10 +22,10 @@ export class Sessions {
   }
 
   /** For a key by its number. That of the installation is known here by its hash alone, and has none. */
-  async open(key: number | { installation: string }, who: By): Promise<{ token: string; endsAt: Date }> {
+  async open(key: number | { installation: string }, who: Actor): Promise<{ token: string; endsAt: Date }> {
     const token = freshSession()
     const [hash, id] = typeof key === 'number' ? [hashOf(token), key] : [installationHash(token, key.installation), null]
-    return { token, endsAt: new Date(await told(this.#store.open(hash, id, sessionMs, named(who)))) }
+    return { token, endsAt: new Date(await told(this.#store.open(hash, id, sessionMs, checkedActor(who)))) }
   }
 
   /** Undefined where it has ended, or its key has. */
@@ -36,8 +36,9 @@ export class Sessions {
     return { caller: id === null ? undefined : callerOf({ ...key, id }), endsAt: new Date(ends) }
   }
 
-  async end(token: string, installation: string, who: By): Promise<void> {
-    for (const hash of [hashOf(token), installationHash(token, installation)]) await told(this.#store.end(hash, named(who)))
+  async end(token: string, installation: string, who: Actor): Promise<void> {
+    for (const hash of [hashOf(token), installationHash(token, installation)])
+      await told(this.#store.end(hash, checkedActor(who)))
   }
 }
 

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors.js'
-import { type By, named } from '../flow/by.js'
+import { type Actor, checkedActor } from '../flow/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
 import { storableText, unstorable } from '../job/text.js'
@@ -104,7 +104,7 @@ export class Alerts {
   }
 
   /** Makes a rule, or changes the named fields of one. */
-  async setRule(name: string, fields: RuleFields, who: By): Promise<AlertRule> {
+  async setRule(name: string, fields: RuleFields, who: Actor): Promise<AlertRule> {
     refuseUnknown(fields, ['kind', 'threshold', 'type', 'minPriority', 'hold', 'enabled'])
     if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
       throw refused('name', 'must have 1 to 63 small letters, digits, _ or -, and begin with a letter')
@@ -120,12 +120,12 @@ export class Alerts {
     if (holdMs !== undefined && holdMs > longestHoldMs) throw refused('hold', 'must be at most a day')
     const priority = minPriority === undefined ? undefined : wholeNumber(minPriority, 'minPriority', 0, 9)
     const set = { kind, threshold, type, min_priority: priority, hold_ms: holdMs, enabled }
-    await told(this.#store.setRule(name, set, named(who)))
+    await told(this.#store.setRule(name, set, checkedActor(who)))
     return (await this.#rules(name))[0] as AlertRule
   }
 
-  async dropRule(name: string, who: By): Promise<void> {
-    if (!(await told(this.#store.dropRule(storableText(name, 'name'), named(who)))))
+  async dropRule(name: string, who: Actor): Promise<void> {
+    if (!(await told(this.#store.dropRule(storableText(name, 'name'), checkedActor(who)))))
       throw new HoldfastError('not_found', `there is no rule "${name}"`)
   }
 
@@ -138,7 +138,7 @@ export class Alerts {
   /** Calls this address from now on, about these rules or all. The secret, with which the receiver checks what it gets, is shown this once. */
   async addTarget(
     fields: { url: string; rules?: readonly string[] },
-    who: By,
+    who: Actor,
   ): Promise<{ id: number; url: string; secret: string }> {
     refuseUnknown(fields, ['url', 'rules'])
     const { href: url } = readPlace(fields.url, this.#hosts).url
@@ -155,7 +155,7 @@ export class Alerts {
       throw refused('rules', 'must be a list of names of rules; left out, it hears of all')
     }
     const secret = freshSecret()
-    const id = await told(this.#store.addTarget({ url, secret: this.#privacy.sealSecret(url, secret), rules }, named(who)))
+    const id = await told(this.#store.addTarget({ url, secret: this.#privacy.sealSecret(url, secret), rules }, checkedActor(who)))
     return { id, url, secret }
   }
 
@@ -165,7 +165,7 @@ export class Alerts {
    */
   async rotateSecret(
     id: number,
-    who: By,
+    who: Actor,
     options: { grace?: Duration } = {},
   ): Promise<{ id: number; url: string; secret: string }> {
     refuseUnknown(options, ['grace'])
@@ -176,19 +176,19 @@ export class Alerts {
     const { url } = target
     const secret = freshSecret()
     // The address of a target never changes, so what is encrypted for it is right whenever it is written.
-    const known = await told(this.#store.rotateSecret(id, this.#privacy.sealSecret(url, secret), graceMs, named(who)))
+    const known = await told(this.#store.rotateSecret(id, this.#privacy.sealSecret(url, secret), graceMs, checkedActor(who)))
     if (!known) throw unknownTarget(id)
     return { id, url, secret }
   }
 
   /** Calls that wait for it end without being made. */
-  async removeTarget(id: number, who: By): Promise<void> {
-    if (!(await told(this.#store.dropTarget(targetId(id), named(who))))) throw unknownTarget(id)
+  async removeTarget(id: number, who: Actor): Promise<void> {
+    if (!(await told(this.#store.dropTarget(targetId(id), checkedActor(who))))) throw unknownTarget(id)
   }
 
   /** Calls it as if there were trouble; the job that does so. */
-  async testTarget(id: number, who: By): Promise<{ job: string }> {
-    const job = await told(this.#store.testTarget(targetId(id), named(who)))
+  async testTarget(id: number, who: Actor): Promise<{ job: string }> {
+    const job = await told(this.#store.testTarget(targetId(id), checkedActor(who)))
     if (job === null) throw unknownTarget(id)
     return { job }
   }

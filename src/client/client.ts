@@ -57,7 +57,7 @@ export class HoldfastClient {
     payload: Input,
     options: JobOptions = {},
   ): Promise<ClientEnqueued> {
-    const made = await this.#named({ ...options, type, payload } as JobRequest)
+    const made = await this.#checkedActor({ ...options, type, payload } as JobRequest)
     const { answer, sent } = await this.#send<ClientEnqueued>('POST', '/jobs', made.body)
     return ours(answer, made, sent)
   }
@@ -65,10 +65,10 @@ export class HoldfastClient {
   /** Stores up to 100 jobs, all or none; answers in their order. */
   async enqueueMany(requests: readonly JobRequest[]): Promise<ClientEnqueued[]> {
     if (requests.length === 0) return []
-    const made = await Promise.all(requests.map((request) => this.#named(request)))
+    const made = await Promise.all(requests.map((request) => this.#checkedActor(request)))
     const body = { jobs: made.map((one) => one.body) }
     const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/batch', body)
-    return answer.jobs.map((enqueued, at) => ours(enqueued, made[at] as Named, sent))
+    return answer.jobs.map((enqueued, at) => ours(enqueued, made[at] as Addressed, sent))
   }
 
   /** One job with all its attempts; undefined where there is none this key sees. */
@@ -107,7 +107,7 @@ export class HoldfastClient {
     return (await this.#send<ClientMoved>('DELETE', `/jobs/${encodeURIComponent(id)}?forget=true${why}`)).answer
   }
 
-  async #named(request: JobRequest): Promise<Named> {
+  async #checkedActor(request: JobRequest): Promise<Addressed> {
     const body = await jobBody(request)
     return { body: { ...body, id: body.id ?? newJobId() }, brought: body.id !== undefined }
   }
@@ -150,7 +150,7 @@ export class HoldfastClient {
   }
 }
 
-interface Named {
+interface Addressed {
   body: JobBody
   brought: boolean
 }
@@ -161,7 +161,7 @@ interface Tried<Answer> {
 }
 
 /** A job found under an id that was made for this very call is the one an earlier try of it stored. */
-function ours(enqueued: ClientEnqueued, { body, brought }: Named, sent: number): ClientEnqueued {
+function ours(enqueued: ClientEnqueued, { body, brought }: Addressed, sent: number): ClientEnqueued {
   const own = sent > 1 && !brought && enqueued.status === 'existing' && enqueued.id === body.id
   return own ? { ...enqueued, status: 'created' } : enqueued
 }

@@ -1,7 +1,7 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
 import { reserved } from '../enqueue/sealing.js'
 import { HoldfastError } from '../errors.js'
-import { type By, named } from '../flow/by.js'
+import { type Actor, checkedActor } from '../flow/actor.js'
 import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from '../flow/moves.js'
 import { type JobStory, readStory } from '../history/story.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
@@ -118,9 +118,9 @@ export class DeadLetters {
    * the schema where this process has the type's definition; the old one stays in the story. A job of a sensitive type is
    * only replayed with `confirm`, the name of its type.
    */
-  async replay(id: string, who: By, options: { payload?: unknown; confirm?: Confirm } = {}): Promise<Moved> {
+  async replay(id: string, who: Actor, options: { payload?: unknown; confirm?: Confirm } = {}): Promise<Moved> {
     checkJobId(id)
-    const by = named(who)
+    const by = checkedActor(who)
     const confirmed = readConfirm(options.confirm)
     const payload = Object.hasOwn(options, 'payload') ? await this.#checked(id, options.payload) : null
     return moveOne(id, (ids) => this.#store.deadLetters.replay(ids, payload, confirmed, by))
@@ -132,10 +132,10 @@ export class DeadLetters {
    */
   async replayMany(
     filter: DeadLetterFilter,
-    who: By,
+    who: Actor,
     options: ManyOptions & { confirm?: Confirm } = {},
   ): Promise<MovedDeadLetters> {
-    const by = named(who)
+    const by = checkedActor(who)
     const confirmed = readConfirm(options.confirm)
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
     if (options.dryRun !== true) await this.#refuseUnconfirmed(encoded, confirmed)
@@ -143,13 +143,13 @@ export class DeadLetters {
   }
 
   /** Ends a dead job for good as discarded. It stays in history with who decided it, as long as a completed job does. */
-  async discard(id: string, who: By): Promise<Moved> {
-    const by = named(who)
+  async discard(id: string, who: Actor): Promise<Moved> {
+    const by = checkedActor(who)
     return moveOne(id, (ids) => this.#store.deadLetters.discard(ids, by))
   }
 
-  async discardMany(filter: DeadLetterFilter, who: By, options: ManyOptions = {}): Promise<MovedDeadLetters> {
-    const by = named(who)
+  async discardMany(filter: DeadLetterFilter, who: Actor, options: ManyOptions = {}): Promise<MovedDeadLetters> {
+    const by = checkedActor(who)
     return this.#many(filter, options, (ids) => this.#store.deadLetters.discard(ids, by))
   }
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import type { MoveStore } from '../store/move-store.js'
 import { explained } from '../store/sqlstate.js'
-import { type By, named } from './by.js'
+import { type Actor, checkedActor } from './actor.js'
 import { checkJobId, type Moved, movedOrUnknown } from './moves.js'
 
 /** What became of a verdict, with how many of the approvals that are needed there are now. */
@@ -19,12 +19,12 @@ export class Approvals {
   }
 
   /** Once as many different people as the quorum have approved, the job goes where it belongs. */
-  async approve(id: string, who: By): Promise<Decided> {
+  async approve(id: string, who: Actor): Promise<Decided> {
     return this.#decide(id, 'approve', who)
   }
 
   /** One is enough, and it has to say why: the job ends as cancelled. */
-  async reject(id: string, who: By & { why: string }): Promise<Decided> {
+  async reject(id: string, who: Actor & { why: string }): Promise<Decided> {
     if (typeof who?.why !== 'string' || who.why.trim() === '') {
       throw new HoldfastError('invalid_option', 'why is missing: whoever asked for the job has to learn the reason', {
         field: 'why',
@@ -33,9 +33,9 @@ export class Approvals {
     return this.#decide(id, 'reject', who)
   }
 
-  async #decide(id: string, verdict: 'approve' | 'reject', who: By): Promise<Decided> {
+  async #decide(id: string, verdict: 'approve' | 'reject', who: Actor): Promise<Decided> {
     checkJobId(id)
-    const by = named(who)
+    const by = checkedActor(who)
     try {
       const row = await this.#store.decideApproval(id, verdict, by)
       return { ...movedOrUnknown(row, id), approvals: row.approvals, quorum: row.quorum ?? 0 }

@@ -4,7 +4,7 @@ import { storableText } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
-import { type By, named, namedOrNobody } from './by.js'
+import { type Actor, checkedActor, checkedActorOrNobody } from './actor.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
 import {
@@ -45,40 +45,40 @@ export class Flow {
     return (await told(this.#store.gateStates<Told<GateState>>(null))).map(gateState)
   }
 
-  async setLane(lane: string, fields: LaneFields, who: By & { create?: boolean; unsafe?: boolean }): Promise<void> {
+  async setLane(lane: string, fields: LaneFields, who: Actor & { create?: boolean; unsafe?: boolean }): Promise<void> {
     const encoded = encodeLane(fields, { unsafe: who.unsafe ?? false })
-    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, named(who), who.create ?? false))
+    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, checkedActor(who), who.create ?? false))
   }
 
   /** No more claims from this lane; what runs goes on, enqueue too. */
-  async drainLane(lane: string, who: By): Promise<void> {
+  async drainLane(lane: string, who: Actor): Promise<void> {
     await this.setLane(lane, { enabled: false }, who)
   }
 
-  async resumeLane(lane: string, who: By): Promise<void> {
+  async resumeLane(lane: string, who: Actor): Promise<void> {
     await this.setLane(lane, { enabled: true }, who)
   }
 
   /** Orders a worker behind HTTP to finish what it has and to claim no more. It hears so with its next heartbeat or claim. */
-  async drainRemoteWorker(id: number, who: By): Promise<void> {
+  async drainRemoteWorker(id: number, who: Actor): Promise<void> {
     wholeNumber(id, 'id', 1, 2_147_483_647)
-    if (await told(this.#store.drainRemoteWorker(id, named(who)))) return
+    if (await told(this.#store.drainRemoteWorker(id, checkedActor(who)))) return
     throw new HoldfastError('not_found', `no remote worker ${id} is signed on; a worker of the SDK is drained by stopping it`)
   }
 
   /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */
-  async moveType(type: string, lane: string, who?: By): Promise<number> {
-    return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), namedOrNobody(who)))
+  async moveType(type: string, lane: string, who?: Actor): Promise<number> {
+    return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), checkedActorOrNobody(who)))
   }
 
-  async limit(type: string, limits: Limits, who?: By): Promise<void> {
-    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), namedOrNobody(who)))
+  async limit(type: string, limits: Limits, who?: Actor): Promise<void> {
+    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), checkedActorOrNobody(who)))
   }
 
   /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
-  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who?: By): Promise<void> {
+  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who?: Actor): Promise<void> {
     const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
-    await told(this.#store.setDepthLimit(scope, storableText(name, scope), readDepth(limit), namedOrNobody(who)))
+    await told(this.#store.setDepthLimit(scope, storableText(name, scope), readDepth(limit), checkedActorOrNobody(who)))
   }
 
   /** The limits of how much may wait, with how much does: of the queue, of lanes, of types. */
@@ -98,31 +98,31 @@ export class Flow {
     return (await told(this.#store.keyStates<Told<KeySettings>>(storableText(type, 'type'), only))).map(keySettings)
   }
 
-  async pauseType(type: string, who: By): Promise<void> {
-    await told(this.#store.pauseType(storableText(type, 'type'), named(who)))
+  async pauseType(type: string, who: Actor): Promise<void> {
+    await told(this.#store.pauseType(storableText(type, 'type'), checkedActor(who)))
   }
 
-  async resumeType(type: string, who?: By): Promise<void> {
-    await told(this.#store.resumeType(storableText(type, 'type'), namedOrNobody(who)))
+  async resumeType(type: string, who?: Actor): Promise<void> {
+    await told(this.#store.resumeType(storableText(type, 'type'), checkedActorOrNobody(who)))
   }
 
-  async pauseKey(type: string, key: string, who: By): Promise<void> {
-    await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), named(who)))
+  async pauseKey(type: string, key: string, who: Actor): Promise<void> {
+    await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }
 
-  async resumeKey(type: string, key: string, who?: By): Promise<void> {
-    await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), namedOrNobody(who)))
+  async resumeKey(type: string, key: string, who?: Actor): Promise<void> {
+    await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), checkedActorOrNobody(who)))
   }
 
   /** How many turns this key gets for one of a key of weight 1. */
-  async setWeight(type: string, key: string, weight: number, who?: By): Promise<void> {
+  async setWeight(type: string, key: string, weight: number, who?: Actor): Promise<void> {
     if (!(weight >= 0.001 && weight <= 1000)) {
       throw new HoldfastError('invalid_option', `weight is ${weight}; it must lie between 0.001 and 1000`, { field: 'weight' })
     }
-    await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, namedOrNobody(who)))
+    await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, checkedActorOrNobody(who)))
   }
 
-  async breaker(type: string, action: BreakerAction, who: By): Promise<void> {
-    await told(this.#store.operateBreaker(storableText(type, 'type'), action, named(who)))
+  async breaker(type: string, action: BreakerAction, who: Actor): Promise<void> {
+    await told(this.#store.operateBreaker(storableText(type, 'type'), action, checkedActor(who)))
   }
 }

@@ -3,11 +3,11 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
 import { isStatus, type Status } from '../job/state.js'
 import { wholeNumber } from '../job/type.js'
-import type { Named } from '../store/operator-store.js'
+import type { RecordedActor } from '../store/operator-store.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
-import { type By, named } from './by.js'
+import { type Actor, checkedActor } from './actor.js'
 import { encodeFilter, type JobFilter } from './filter.js'
 
 /** What became of a job. `done` is false where nothing was changed; `because` says why. */
@@ -49,58 +49,58 @@ export class Moves {
     this.#store = store
   }
 
-  async cancel(id: string, who: By): Promise<Moved> {
-    return this.#one(id, this.#cancelling(named(who)))
+  async cancel(id: string, who: Actor): Promise<Moved> {
+    return this.#one(id, this.#cancelling(checkedActor(who)))
   }
 
-  async cancelMany(filter: JobFilter, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
-    return this.#many(filter, options, this.#cancelling(named(who)))
+  async cancelMany(filter: JobFilter, who: Actor, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#cancelling(checkedActor(who)))
   }
 
-  async setPriority(id: string, priority: number, who: By): Promise<Moved> {
-    return this.#one(id, this.#prioritising(priority, named(who)))
+  async setPriority(id: string, priority: number, who: Actor): Promise<Moved> {
+    return this.#one(id, this.#prioritising(priority, checkedActor(who)))
   }
 
-  async setPriorityMany(filter: JobFilter, priority: number, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
-    return this.#many(filter, options, this.#prioritising(priority, named(who)))
+  async setPriorityMany(filter: JobFilter, priority: number, who: Actor, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#prioritising(priority, checkedActor(who)))
   }
 
-  async reschedule(id: string, time: NewTime, who: By): Promise<Moved> {
-    return this.#one(id, this.#rescheduling(time, named(who)))
+  async reschedule(id: string, time: NewTime, who: Actor): Promise<Moved> {
+    return this.#one(id, this.#rescheduling(time, checkedActor(who)))
   }
 
-  async rescheduleMany(filter: JobFilter, time: NewTime, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
-    return this.#many(filter, options, this.#rescheduling(time, named(who)))
+  async rescheduleMany(filter: JobFilter, time: NewTime, who: Actor, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#rescheduling(time, checkedActor(who)))
   }
 
-  async runNow(id: string, who: By): Promise<Moved> {
-    return this.#one(id, this.#hurrying(named(who)))
+  async runNow(id: string, who: Actor): Promise<Moved> {
+    return this.#one(id, this.#hurrying(checkedActor(who)))
   }
 
-  async runNowMany(filter: JobFilter, who: By, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
-    return this.#many(filter, options, this.#hurrying(named(who)))
+  async runNowMany(filter: JobFilter, who: Actor, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#hurrying(checkedActor(who)))
   }
 
-  async forget(id: string, who: By): Promise<Moved> {
-    const by = named(who)
+  async forget(id: string, who: Actor): Promise<Moved> {
+    const by = checkedActor(who)
     return this.#one(id, () => this.#store.move.forgetJob(id, by))
   }
 
-  #cancelling(who: Named): Move {
+  #cancelling(who: RecordedActor): Move {
     return (ids) => this.#store.move.cancelJobs(ids, who)
   }
 
-  #prioritising(priority: number, who: Named): Move {
+  #prioritising(priority: number, who: RecordedActor): Move {
     wholeNumber(priority, 'priority', 0, 9)
     return (ids) => this.#store.move.setPriority(ids, priority, who)
   }
 
-  #rescheduling(time: NewTime, who: Named): Move {
+  #rescheduling(time: NewTime, who: RecordedActor): Move {
     const { runAt, delayMs } = readTime(time)
     return (ids) => this.#store.move.rescheduleJobs(ids, runAt, delayMs, who)
   }
 
-  #hurrying(who: Named): Move {
+  #hurrying(who: RecordedActor): Move {
     return (ids) => this.#store.move.runNow(ids, who)
   }
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
-import type { Named } from '../store/operator-store.js'
+import type { RecordedActor } from '../store/operator-store.js'
 import type { NamedType, RemoteWorkerRow } from '../store/remote-rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -34,7 +34,7 @@ export class RemoteWorkers {
   async register(
     worker: { name: string; host: string; pid: number; version: string },
     types: readonly (string | NamedType)[],
-    { mayChange, who }: { mayChange: boolean; who: Named },
+    { mayChange, who }: { mayChange: boolean; who: RecordedActor },
   ): Promise<{ id: number; token: string; types: string[] }> {
     try {
       const defined = types.filter((type) => typeof type !== 'string')

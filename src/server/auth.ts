@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { allows, allowsType, type Caller } from '../access/permissions.js'
 import { HoldfastError } from '../errors.js'
-import type { By } from '../flow/by.js'
+import type { Actor } from '../flow/actor.js'
 import type { Callers, KnownCaller } from './callers.js'
 import { credentialOf, refuseForeign } from './credential.js'
 import { type Rule, ruleFor } from './rules.js'
@@ -73,7 +73,7 @@ export function callerOf(request: FastifyRequest): Caller {
 }
 
 /** Who acts, for history and the audit log: always the service of the key, whatever the request says. */
-export function actor(request: FastifyRequest, why: string | undefined): By {
+export function actor(request: FastifyRequest, why: string | undefined): Actor {
   return { by: callerOf(request).service, from: request.ip, ...(why === undefined ? {} : { why }) }
 }
 

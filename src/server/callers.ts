@@ -4,7 +4,7 @@ import { hashOf } from '../access/key.js'
 import type { Caller } from '../access/permissions.js'
 import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import type { By } from '../flow/by.js'
+import type { Actor } from '../flow/actor.js'
 import type { Credential } from './credential.js'
 import { Guesses } from './guesses.js'
 import { TokenBucket } from './token-bucket.js'
@@ -80,11 +80,11 @@ export class Callers {
     for (const one of this.#remembered.values()) one.until = 0
   }
 
-  openSession(caller: Caller, who: By): Promise<{ token: string; endsAt: Date }> {
+  openSession(caller: Caller, who: Actor): Promise<{ token: string; endsAt: Date }> {
     return this.#access.sessions.open(caller.key ?? { installation: this.#adminHash }, who)
   }
 
-  async endSession(token: string, who: By): Promise<void> {
+  async endSession(token: string, who: Actor): Promise<void> {
     await this.#access.sessions.end(token, this.#adminHash, who)
     this.forget()
   }

@@ -1,6 +1,6 @@
 import type { AuditRow, FoundKeyRow, KeyRow } from './access-rows.js'
 import type { Database } from './database.js'
-import type { Named } from './operator-store.js'
+import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 
 /** A key on its way into the database: only its hash goes there. A certificate has a subject in its place. */
@@ -40,19 +40,27 @@ export class AccessStore {
     return (await this.#database.query<Omit<FoundKeyRow, 'hash'>>(statement('findCertificate'), [subjects, service]))[0]
   }
 
-  async createKey({ service, hash, subject, prefix, roles, types, rateLimit, expiresMs }: NewKey, who: Named): Promise<number> {
+  async createKey(
+    { service, hash, subject, prefix, roles, types, rateLimit, expiresMs }: NewKey,
+    who: RecordedActor,
+  ): Promise<number> {
     const values = [service, hash, subject, prefix, roles, types, rateLimit, expiresMs, who.by, who.why, who.from]
     return ((await this.#database.query<{ id: number }>(statement('createKey'), values))[0] as { id: number }).id
   }
 
   /** The id of the new key; null where no such key lives. */
-  async rotateKey(id: number, fresh: { hash: string; prefix: string }, graceMs: number, who: Named): Promise<number | null> {
+  async rotateKey(
+    id: number,
+    fresh: { hash: string; prefix: string },
+    graceMs: number,
+    who: RecordedActor,
+  ): Promise<number | null> {
     const values = [id, fresh.hash, fresh.prefix, graceMs, who.by, who.why, who.from]
     return (await this.#database.query<{ id: number | null }>(statement('rotateKey'), values))[0]?.id ?? null
   }
 
   /** False: there is no such key. */
-  async revokeKey(id: number, who: Named): Promise<boolean> {
+  async revokeKey(id: number, who: RecordedActor): Promise<boolean> {
     const rows = await this.#database.query<{ known: boolean }>(statement('revokeKey'), [id, who.by, who.why, who.from])
     return rows[0]?.known === true
   }
@@ -65,12 +73,12 @@ export class AccessStore {
     return this.#database.query(statement('readRoles'), [])
   }
 
-  async setRole(name: string, permissions: readonly string[], who: Named): Promise<void> {
+  async setRole(name: string, permissions: readonly string[], who: RecordedActor): Promise<void> {
     await this.#database.query(statement('setRole'), [name, permissions, who.by, who.why, who.from])
   }
 
   /** False: there is no such role. */
-  async dropRole(name: string, who: Named): Promise<boolean> {
+  async dropRole(name: string, who: RecordedActor): Promise<boolean> {
     const rows = await this.#database.query<{ known: boolean }>(statement('dropRole'), [name, who.by, who.why, who.from])
     return rows[0]?.known === true
   }

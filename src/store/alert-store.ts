@@ -1,5 +1,5 @@
 import type { Database } from './database.js'
-import type { Named } from './operator-store.js'
+import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 
 export interface TroubleRow {
@@ -65,12 +65,12 @@ export class AlertStore {
     return this.#database.query(statement('readAlertRules'), [name])
   }
 
-  async setRule(name: string, fields: object, who: Named): Promise<void> {
+  async setRule(name: string, fields: object, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('setAlertRule'), [name, JSON.stringify(fields), who.by, who.why, who.from])
   }
 
   /** False: there is no such rule. */
-  async dropRule(name: string, who: Named): Promise<boolean> {
+  async dropRule(name: string, who: RecordedActor): Promise<boolean> {
     const rows = await this.#database.query<{ known: boolean }>(statement('dropAlertRule'), [name, who.by, who.why, who.from])
     return rows[0]?.known === true
   }
@@ -85,24 +85,24 @@ export class AlertStore {
   }
 
   /** False: there is no such target. */
-  async rotateSecret(id: number, secret: string, graceMs: number, who: Named): Promise<boolean> {
+  async rotateSecret(id: number, secret: string, graceMs: number, who: RecordedActor): Promise<boolean> {
     const values = [id, secret, graceMs, who.by, who.why, who.from]
     return (await this.#database.query<{ known: boolean }>(statement('rotateAlertSecret'), values))[0]?.known === true
   }
 
-  async addTarget(target: { url: string; secret: string; rules: readonly string[] | null }, who: Named): Promise<number> {
+  async addTarget(target: { url: string; secret: string; rules: readonly string[] | null }, who: RecordedActor): Promise<number> {
     const values = [target.url, target.secret, target.rules, who.by, who.why, who.from]
     return ((await this.#database.query<{ id: number }>(statement('addAlertTarget'), values))[0] as { id: number }).id
   }
 
   /** False: there is no such target. */
-  async dropTarget(id: number, who: Named): Promise<boolean> {
+  async dropTarget(id: number, who: RecordedActor): Promise<boolean> {
     const rows = await this.#database.query<{ known: boolean }>(statement('dropAlertTarget'), [id, who.by, who.why, who.from])
     return rows[0]?.known === true
   }
 
   /** The job of the call; null: there is no such target. */
-  async testTarget(id: number, who: Named): Promise<string | null> {
+  async testTarget(id: number, who: RecordedActor): Promise<string | null> {
     const values = [id, who.by, who.why, who.from]
     return (await this.#database.query<{ id: string | null }>(statement('testAlertTarget'), values))[0]?.id ?? null
   }

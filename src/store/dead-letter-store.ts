@@ -1,5 +1,5 @@
 import type { Database } from './database.js'
-import type { Named } from './operator-store.js'
+import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 import type { DeadLetterRow, DeadPlaceRow, MovedRow } from './rows.js'
 
@@ -45,7 +45,12 @@ export class DeadLetterStore {
   }
 
   /** With the sensitive types that are meant; where another is among them, nothing happens. */
-  async replay(ids: readonly string[], payload: string | null, confirmed: readonly string[], who: Named): Promise<MovedRow[]> {
+  async replay(
+    ids: readonly string[],
+    payload: string | null,
+    confirmed: readonly string[],
+    who: RecordedActor,
+  ): Promise<MovedRow[]> {
     return this.#database.query(statement('replayDead'), [ids, who.by, who.why, who.from, payload, confirmed])
   }
 
@@ -56,7 +61,7 @@ export class DeadLetterStore {
     return (await this.#database.query<{ name: string }>(statement('sensitiveDead'), values)).map(({ name }) => name)
   }
 
-  async discard(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+  async discard(ids: readonly string[], who: RecordedActor): Promise<MovedRow[]> {
     return this.#database.query(statement('discardDead'), [ids, who.by, who.why, who.from])
   }
 }

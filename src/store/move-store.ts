@@ -1,5 +1,5 @@
 import type { Database } from './database.js'
-import type { Named } from './operator-store.js'
+import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 import type { DecidedRow, MovedRow } from './rows.js'
 
@@ -22,24 +22,29 @@ export class MoveStore {
     this.#database = database
   }
 
-  async cancelJobs(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+  async cancelJobs(ids: readonly string[], who: RecordedActor): Promise<MovedRow[]> {
     return this.#database.query(statement('cancelJobs'), [ids, who.by, who.why, who.from])
   }
 
-  async setPriority(ids: readonly string[], priority: number, who: Named): Promise<MovedRow[]> {
+  async setPriority(ids: readonly string[], priority: number, who: RecordedActor): Promise<MovedRow[]> {
     return this.#database.query(statement('setPriority'), [ids, who.by, who.why, who.from, priority])
   }
 
-  async rescheduleJobs(ids: readonly string[], runAt: string | null, delayMs: number | null, who: Named): Promise<MovedRow[]> {
+  async rescheduleJobs(
+    ids: readonly string[],
+    runAt: string | null,
+    delayMs: number | null,
+    who: RecordedActor,
+  ): Promise<MovedRow[]> {
     return this.#database.query(statement('rescheduleJobs'), [ids, who.by, who.why, who.from, runAt, delayMs])
   }
 
-  async runNow(ids: readonly string[], who: Named): Promise<MovedRow[]> {
+  async runNow(ids: readonly string[], who: RecordedActor): Promise<MovedRow[]> {
     return this.#database.query(statement('runNow'), [ids, who.by, who.why, who.from])
   }
 
   /** Removes what is kept of a job that has ended. */
-  async forgetJob(id: string, who: Named): Promise<MovedRow[]> {
+  async forgetJob(id: string, who: RecordedActor): Promise<MovedRow[]> {
     return this.#database.query(statement('forgetJob'), [id, who.by, who.why, who.from])
   }
 
@@ -50,7 +55,7 @@ export class MoveStore {
     return (await this.#database.query<{ id: string }>(statement('matchingJobs'), values)).map((row) => row.id)
   }
 
-  async decideApproval(id: string, verdict: 'approve' | 'reject', who: Named): Promise<DecidedRow> {
+  async decideApproval(id: string, verdict: 'approve' | 'reject', who: RecordedActor): Promise<DecidedRow> {
     const rows = await this.#database.query<DecidedRow>(statement('decideApproval'), [id, verdict, who.by, who.why, who.from])
     return rows[0] as DecidedRow
   }

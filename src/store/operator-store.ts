@@ -4,7 +4,7 @@ import type { Depth, DepthRow } from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** Who does something, why, and from where. Nobody named: the database's user did. */
-export interface Named {
+export interface RecordedActor {
   by: string | null
   why: string | null
   from: string | null
@@ -45,7 +45,7 @@ export class OperatorStore {
     return rows.map(({ age, oldest, ...row }) => ({ ...row, ageMs: toNumber(age), oldestMs: toNumber(oldest) }))
   }
 
-  async setDepthLimit(scope: string, name: string, limit: DepthLimit, who: Named): Promise<void> {
+  async setDepthLimit(scope: string, name: string, limit: DepthLimit, who: RecordedActor): Promise<void> {
     const { soft, hard, oldestMs } = limit
     await this.#database.query(statement('setDepthLimit'), [scope, name, soft, hard, oldestMs, who.by, who.why, who.from])
   }
@@ -70,11 +70,11 @@ export class OperatorStore {
     return (await this.#database.query<{ state: State }>(statement('gateStates'), [type])).map((row) => row.state)
   }
 
-  async setLane(lane: string, fields: string, who: Named, create: boolean): Promise<void> {
+  async setLane(lane: string, fields: string, who: RecordedActor, create: boolean): Promise<void> {
     await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, who.from, create])
   }
 
-  async moveType(type: string, lane: string, who: Named): Promise<number> {
+  async moveType(type: string, lane: string, who: RecordedActor): Promise<number> {
     await this.#database.query(statement('setTypeLane'), [type, lane, who.by, who.why, who.from])
     let total = 0
     for (;;) {
@@ -91,31 +91,31 @@ export class OperatorStore {
     return rows[0]?.moved ?? 0
   }
 
-  async setLimits(type: string, limits: string, who: Named): Promise<void> {
+  async setLimits(type: string, limits: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('setLimits'), [type, limits, who.by, who.why, who.from])
   }
 
-  async pauseType(type: string, who: Named): Promise<void> {
+  async pauseType(type: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('pauseType'), [type, who.by, who.why, who.from])
   }
 
-  async resumeType(type: string, who: Named): Promise<void> {
+  async resumeType(type: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('resumeType'), [type, who.by, who.why, who.from])
   }
 
-  async pauseKey(type: string, key: string, who: Named): Promise<void> {
+  async pauseKey(type: string, key: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('pauseKey'), [type, key, who.by, who.why, who.from])
   }
 
-  async resumeKey(type: string, key: string, who: Named): Promise<void> {
+  async resumeKey(type: string, key: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('resumeKey'), [type, key, who.by, who.why, who.from])
   }
 
-  async setWeight(type: string, key: string, weight: number, who: Named): Promise<void> {
+  async setWeight(type: string, key: string, weight: number, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('setWeight'), [type, key, weight, who.by, who.why, who.from])
   }
 
-  async operateBreaker(type: string, action: string, who: Named): Promise<void> {
+  async operateBreaker(type: string, action: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('operateBreaker'), [type, action, who.by, who.why, who.from])
   }
 
@@ -125,7 +125,7 @@ export class OperatorStore {
   }
 
   /** Orders a remote worker to claim no more. False: there is no such worker. */
-  async drainRemoteWorker(worker: number, who: Named): Promise<boolean> {
+  async drainRemoteWorker(worker: number, who: RecordedActor): Promise<boolean> {
     return (
       (await this.#database.query<{ known: boolean }>(statement('drainRemoteWorker'), [worker, who.by, who.why, who.from]))[0]
         ?.known === true

@@ -1,5 +1,5 @@
 import type { Database } from './database.js'
-import type { Named } from './operator-store.js'
+import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 import type { HeldAttemptRow, NamedType, RemoteWorkerRow } from './remote-rows.js'
 import type { LostRow } from './rows.js'
@@ -26,7 +26,7 @@ export class RemoteStore {
   }
 
   /** Makes types known, each with what it names alone; with `may`, what is named of a known one is changed where it can be. */
-  async registerTypes(types: readonly NamedType[], may: boolean, who: Named): Promise<void> {
+  async registerTypes(types: readonly NamedType[], may: boolean, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('registerRemoteTypes'), [JSON.stringify(types), may, who.by, who.from])
   }
 

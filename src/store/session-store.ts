@@ -1,6 +1,6 @@
 import type { FoundSessionRow } from './access-rows.js'
 import type { Database } from './database.js'
-import type { Named } from './operator-store.js'
+import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 
 /** Sessions of people, known by hashes. */
@@ -12,7 +12,7 @@ export class SessionStore {
   }
 
   /** When it ends, in milliseconds since 1970. */
-  async open(hash: string, key: number | null, livesMs: number, who: Named): Promise<number> {
+  async open(hash: string, key: number | null, livesMs: number, who: RecordedActor): Promise<number> {
     const rows = await this.#database.query<{ expires: number }>(statement('openSession'), [hash, key, livesMs, who.by, who.from])
     return (rows[0] as { expires: number }).expires
   }
@@ -23,7 +23,7 @@ export class SessionStore {
   }
 
   /** False: there is none. */
-  async end(hash: string, who: Named): Promise<boolean> {
+  async end(hash: string, who: RecordedActor): Promise<boolean> {
     const rows = await this.#database.query<{ known: boolean }>(statement('endSession'), [hash, who.by, who.from])
     return rows[0]?.known === true
   }

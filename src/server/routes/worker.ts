@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { allows } from '../../access/permissions.js'
-import { named } from '../../flow/by.js'
+import { checkedActor } from '../../flow/actor.js'
 import type { Holdfast } from '../../holdfast.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
@@ -68,7 +68,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
         request,
         types.map((type) => (typeof type === 'string' ? type : type.type)),
       )
-      const rights = { mayChange: allows(callerOf(request), 'types:manage'), who: named(actor(request, undefined)) }
+      const rights = { mayChange: allows(callerOf(request), 'types:manage'), who: checkedActor(actor(request, undefined)) }
       const made = await workers.register({ name, host, pid, version }, types.map(defined), rights)
       upkeep.start()
       return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })

@@ -1,9 +1,9 @@
 import { HoldfastError } from '../errors.js'
 import { unstorable } from '../job/text.js'
-import type { Named } from '../store/operator-store.js'
+import type { RecordedActor } from '../store/operator-store.js'
 
 /** Who does it and why; kept where people see it. */
-export interface By {
+export interface Actor {
   by: string
   why?: string
   /** Where it comes from, such as the address of whoever asked; for the audit log. */
@@ -13,11 +13,11 @@ export interface By {
 const longest = 500
 
 /** For what may be done without saying who: the database's user then stands in the audit log. */
-export function namedOrNobody(who: By | undefined): Named {
-  return who === undefined ? { by: null, why: null, from: null } : named(who)
+export function checkedActorOrNobody(who: Actor | undefined): RecordedActor {
+  return who === undefined ? { by: null, why: null, from: null } : checkedActor(who)
 }
 
-export function named(who: By): Named & { by: string } {
+export function checkedActor(who: Actor): RecordedActor & { by: string } {
   const { by, why, from } = who ?? {}
   if (typeof by !== 'string' || by.trim() === '') {
     throw refused('by', 'is missing: say who does this, it is shown to everybody who wonders')
