@@ -45,7 +45,7 @@ export async function fillGated(client, type, jobs, { keys = 0 } = {}) {
         from ids, holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.name = '${type}'
         returning type_id, concurrency_key
       )
-      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from stopped`),
+      insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from stopped`),
   )
   await client.query('vacuum analyze')
 }

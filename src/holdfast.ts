@@ -5,10 +5,10 @@ import { Alerts } from './alerts/alerts.js'
 import { readHosts } from './alerts/place.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
 import { Backpressure } from './enqueue/backpressure.js'
+import { Batcher } from './enqueue/batcher.js'
+import { PayloadEncryption } from './enqueue/encrypt.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
-import { Gatherer } from './enqueue/gatherer.js'
 import { TypeRegistry } from './enqueue/registry.js'
-import { Sealing } from './enqueue/sealing.js'
 import { HoldfastError } from './errors.js'
 import type { Actor } from './flow/actor.js'
 import { Approvals, type Decided } from './flow/approval.js'
@@ -92,8 +92,14 @@ export class Holdfast {
     this.alertHosts = readHosts(options.alertHosts)
     this.alerts = new Alerts(this.store.alerts, this.alertHosts, this.privacy)
     const backpressure = new Backpressure(this.store.operate)
-    const sealing = new Sealing(this.store, this.types, this.privacy)
-    this.#counter = { store: this.store, registry: this.types, backpressure, gatherer: new Gatherer(this.store), sealing }
+    const payloadEncryption = new PayloadEncryption(this.store, this.types, this.privacy)
+    this.#counter = {
+      store: this.store,
+      registry: this.types,
+      backpressure,
+      batcher: new Batcher(this.store),
+      encryption: payloadEncryption,
+    }
     this.#moves = new Moves(this.store)
     this.#approvals = new Approvals(this.store.move)
   }

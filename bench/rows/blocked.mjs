@@ -21,7 +21,7 @@ const ways = {
   async limited({ holdfast, stage, worker, reader }, jobs) {
     await holdfast.flow.limit('blocked', { maxRunning: 1 })
     await holdfast.enqueue('blocked', {})
-    await holdfast.store.promoteDue(1_000, '1970-01-01T00:00:00Z')
+    await holdfast.store.tick(1_000, '1970-01-01T00:00:00Z')
     const holder = await reader.claim(worker, { limit: 1, gated: 1 }, aDayMs)
     if (holder.length !== 1) throw new Error('the job that is to hold the limit was not admitted')
     await fillGated(stage.client, 'blocked', jobs)
@@ -83,7 +83,7 @@ async function claims({ holdfast, worker, reader, movingUs }, count) {
   const times = []
   const looks = []
   for (let i = 0; i < count; i++) {
-    looks.push(await timed(() => holdfast.store.promoteDue(1_000, '1970-01-01T00:00:00Z')))
+    looks.push(await timed(() => holdfast.store.tick(1_000, '1970-01-01T00:00:00Z')))
     let rows
     times.push(
       await timed(async () => {

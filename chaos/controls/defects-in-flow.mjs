@@ -2,8 +2,9 @@
 import { inSql } from './patches.mjs'
 import { cancelWhileRunning, narrowLane, oneMore, twoAtOnce, twoInThreeSeconds, uniqueKey } from './stories-of-flow.mjs'
 
-const freed = 'delete from holdfast.held as h where h.job_id = any (p_passed)'
-const another = 'select o.job_id from holdfast.held as o where o.lease_id is not null and o.job_id <> all (p_passed) limit 1'
+const freed = 'delete from holdfast.admissions as h where h.job_id = any (p_passed)'
+const another =
+  'select o.job_id from holdfast.admissions as o where o.lease_id is not null and o.job_id <> all (p_passed) limit 1'
 const stands = 'case when v_first_is = any (v_states) then v_first when'
 
 export const defectsInFlow = [
@@ -85,13 +86,13 @@ export const defectsInFlow = [
     name: 'unique-key-never-freed',
     caughtBy: 'I10',
     story: uniqueKey,
-    put: inSql('meet_standing', stands, 'case when true then v_first when'),
+    put: inSql('resolve_conflict', stands, 'case when true then v_first when'),
   },
   {
     name: 'unique-key-freed-too-early',
     caughtBy: 'I10',
     story: uniqueKey,
-    put: inSql('meet_standing', stands, `case when v_first_is = any (array_remove(v_states, 'processing')) then v_first when`),
+    put: inSql('resolve_conflict', stands, `case when v_first_is = any (array_remove(v_states, 'processing')) then v_first when`),
   },
   {
     name: 'follower-never-started',

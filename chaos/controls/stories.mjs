@@ -119,7 +119,7 @@ export async function sameKey(stage) {
 
 export async function oldDay(stage) {
   await makeOldDay(stage)
-  await stage.producer().store.days.dropOne({ completedMs: 7 * 86_400_000, deadMs: 30 * 86_400_000 })
+  await stage.producer().store.partitions.dropOne({ completedMs: 7 * 86_400_000, deadMs: 30 * 86_400_000 })
 }
 
 /** The connection of an enqueue ends: before the server has committed it, or after. */

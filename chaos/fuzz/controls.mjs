@@ -30,7 +30,7 @@ export const controls = [
     name: 'fuzz/control/replaced-under-another-key',
     about: ['enqueueing', 'passing', 'gates', 'uniqueness', 'laneChanges'],
     narrow: true,
-    says: /under another key|held_key|with key \w+ ran at once/,
+    says: /under another key|admission_key|with key \w+ ran at once/,
     patches: [inSql('renew_job', 'elsif v_was.concurrency_key is distinct from p_concurrency_key', 'elsif false')],
   },
   {
@@ -41,10 +41,10 @@ export const controls = [
     busy: false,
     says: /had no answer/,
     patches: [
-      inSql('meet_standing', /case p_unique\.policy when 'one_more' then array_remove\(p_unique\.states, 'processing'\) else p_unique\.states end/g, 'p_unique.states'),
-      inSql('meet_standing', `v_target is null and (v_first_is = 'processing' or v_next_is = 'processing')`, `v_next_is is null and v_first_is = 'processing'`),
-      inSql('meet_standing', 'for v_look in 1..10 loop', 'for v_look in 1..2000000000 loop'),
-      inSql('meet_standing', 'elsif v_look = 10 then', 'elsif false then'),
+      inSql('resolve_conflict', /case p_unique\.policy when 'one_more' then array_remove\(p_unique\.states, 'processing'\) else p_unique\.states end/g, 'p_unique.states'),
+      inSql('resolve_conflict', `v_target is null and (v_first_is = 'processing' or v_next_is = 'processing')`, `v_next_is is null and v_first_is = 'processing'`),
+      inSql('resolve_conflict', 'for v_look in 1..10 loop', 'for v_look in 1..2000000000 loop'),
+      inSql('resolve_conflict', 'elsif v_look = 10 then', 'elsif false then'),
       inSql('replay_dead', 'v_lead := holdfast.retake_unique(v_job);', 'v_lead := null;'),
     ], // biome-ignore format: what becomes what
   },

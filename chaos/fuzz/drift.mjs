@@ -25,19 +25,19 @@ const rules = [
   ],
   [
     'a slot of a type is held by no job that was admitted',
-    `select h.job_id, 'key ' || h.concurrency_key as more from holdfast.held as h
+    `select h.job_id, 'key ' || h.concurrency_key as more from holdfast.admissions as h
      where not exists (select from holdfast.queue as q where q.job_id = h.job_id and q.pass > 0)
        and not exists (select from holdfast.cancellations as c where c.job_id = h.job_id)`,
   ],
   [
     'an admitted job holds no slot of its type',
     `select q.job_id, 'pass ' || q.pass as more from holdfast.queue as q
-     where q.pass > 0 and not exists (select from holdfast.held as h where h.job_id = q.job_id)`,
+     where q.pass > 0 and not exists (select from holdfast.admissions as h where h.job_id = q.job_id)`,
   ],
   [
     'a slot is held under another key than the job has',
     `select h.job_id, format('held under "%s", has "%s"', h.concurrency_key, b.concurrency_key) as more
-     from holdfast.held as h join holdfast.bodies as b on b.id = h.job_id where h.concurrency_key <> coalesce(b.concurrency_key, '')`,
+     from holdfast.admissions as h join holdfast.bodies as b on b.id = h.job_id where h.concurrency_key <> coalesce(b.concurrency_key, '')`,
   ],
   [
     'a job waits before its gate under another key than it has',
@@ -47,7 +47,7 @@ const rules = [
   [
     'a slot is held under another lease than the job runs under',
     `select h.job_id, format('held %s, runs %s', h.lease_id, q.lease_id) as more
-     from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id where h.lease_id is distinct from q.lease_id`,
+     from holdfast.admissions as h join holdfast.queue as q on q.job_id = h.job_id where h.lease_id is distinct from q.lease_id`,
   ],
   [
     'a slot of a lane is held by no job that runs there',
@@ -73,9 +73,9 @@ const rules = [
      from holdfast.gated as g join holdfast.gates as a on a.type_id = g.type_id
      left join holdfast.keys as k on k.type_id = g.type_id and k.concurrency_key = g.concurrency_key
      where a.keyed and not exists (
-         select from holdfast.arrivals as r where r.type_id = g.type_id and r.concurrency_key = g.concurrency_key)
+         select from holdfast.dirty_keys as r where r.type_id = g.type_id and r.concurrency_key = g.concurrency_key)
        and (k.active is not true or (k.full_now and not exists (
-         select from holdfast.held as h where h.type_id = g.type_id and h.concurrency_key = g.concurrency_key)))`,
+         select from holdfast.admissions as h where h.type_id = g.type_id and h.concurrency_key = g.concurrency_key)))`,
   ],
   [
     'an idempotency key names a job that was never stored',
@@ -118,11 +118,11 @@ export async function driftByItself(sql) {
 const atRest = `
   select 'queue' as where, job_id::text as what from holdfast.queue
   union all select 'waiting', job_id::text from holdfast.waiting union all select 'gated', job_id::text from holdfast.gated
-  union all select 'following', job_id::text from holdfast.following union all select 'held', job_id::text from holdfast.held
+  union all select 'following', job_id::text from holdfast.following union all select 'held', job_id::text from holdfast.admissions
   union all select 'lane_slots', job_id::text from holdfast.lane_slots
   union all select 'cancellations', job_id::text from holdfast.cancellations
   union all select 'keys that are full', type_id || ' ' || concurrency_key from holdfast.keys as k where full_now
-    and not exists (select from holdfast.arrivals as r where r.type_id = k.type_id and r.concurrency_key = k.concurrency_key)
+    and not exists (select from holdfast.dirty_keys as r where r.type_id = k.type_id and r.concurrency_key = k.concurrency_key)
   union all select 'set_aside', format('%s of %s: %s', duty, of, error) from holdfast.set_aside
   union all select 'leases with a job', id::text from holdfast.leases as e
     where exists (select from holdfast.queue as q where q.lease_id = e.id)

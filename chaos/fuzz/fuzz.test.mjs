@@ -47,7 +47,7 @@ async function having(statements, ask) {
 const body = `insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, payload) values ('${job}', ${type}, 5, 5, now(), 'ada', '{}')`
 const queued = (pass, lease = 'null') =>
   `insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass, lease_id) values (now(), '${job}', ${type}, 1, 5, 1, ${pass}, ${lease})`
-const held = (key) => `insert into holdfast.held (job_id, type_id, concurrency_key) values ('${job}', ${type}, '${key}')`
+const held = (key) => `insert into holdfast.admissions (job_id, type_id, concurrency_key) values ('${job}', ${type}, '${key}')`
 const gated = (key) =>
   `insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key) values ('${job}', now(), now(), ${type}, 1, 5, 1, '${key}')`
 

@@ -12,7 +12,7 @@ function oldId(n) {
 
 /** A day that is over: a job of it has ended, another one of it is still to run. */
 export async function makeOldDay(stage) {
-  await stage.sql(`select holdfast.make_day('bodies', (now() at time zone 'UTC')::date - 40)`)
+  await stage.sql(`select holdfast.make_partition('bodies', (now() at time zone 'UTC')::date - 40)`)
   const specs = [1, 2].map((n) => ({ n, options: { id: oldId(n), maxAttempts: 20 } }))
   const [ended] = await stage.enqueue((requests) => stage.producer().enqueueMany(requests), specs)
   await stage.sql(`with gone as (delete from holdfast.queue where job_id = $1 returning job_id)
@@ -36,9 +36,9 @@ async function again(work) {
 export const keeping = [
   {
     name: 'drop-day',
-    watch: () => callOf('dropOneDay'),
+    watch: () => callOf('dropOldestPartition'),
     prepare: makeOldDay,
-    perform: (stage, url) => again(() => stage.producer(url).store.days.dropOne(keep)),
+    perform: (stage, url) => again(() => stage.producer(url).store.partitions.dropOne(keep)),
     async verify(stage) {
       const left = await stage.sql(
         `select relname from pg_class where relname like 'bodies_2%' and relname < 'bodies_' || to_char(now() - interval '8 days', 'YYYYMMDD')`,
@@ -48,16 +48,16 @@ export const keeping = [
   },
   {
     name: 'sweep-rest',
-    watch: () => callOf('sweepRest'),
+    watch: () => callOf('sweepDefaultPartitions'),
     async prepare(stage) {
       await makeOldDay(stage)
-      await stage.sql(`select holdfast.drop_one_day('7 days', '30 days')`)
+      await stage.sql(`select holdfast.drop_oldest_partition('7 days', '30 days')`)
     },
-    perform: (stage, url) => again(() => stage.producer(url).store.days.sweep(keep, 1000)),
+    perform: (stage, url) => again(() => stage.producer(url).store.partitions.sweep(keep, 1000)),
   },
   {
     name: 'make-day',
-    watch: () => callOf('makeDay'),
+    watch: () => callOf('makePartition'),
     async prepare(stage) {
       for (const family of ['bodies', 'history', 'dead_letters'])
         await stage.sql(
@@ -66,9 +66,9 @@ export const keeping = [
       // They wait in the default partition until their day is made.
       await stage.enqueue((requests) => stage.producer().enqueueMany(requests), [{}, {}])
     },
-    perform: (stage, url) => again(() => stage.producer(url).store.days.make()),
+    perform: (stage, url) => again(() => stage.producer(url).store.partitions.make()),
     async verify(stage) {
-      const missing = await stage.sql('select family from holdfast.missing_days()')
+      const missing = await stage.sql('select family from holdfast.missing_partitions()')
       return missing.length === 0 ? [] : [`I2: ${missing.length} days were not made`]
     },
   },

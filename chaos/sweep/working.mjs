@@ -60,7 +60,7 @@ export const working = [
   { name: 'claim', watch: () => callOf('claimJobs'), prepare: (stage) => enqueue(stage, [{}, {}, {}]), perform: startWorker },
   {
     name: 'promote',
-    watch: () => callOf('promoteDue'),
+    watch: () => callOf('tick'),
     async prepare(stage) {
       await enqueue(stage, [{ options: { delay: 100, maxAttempts: 20 } }])
       await pause(120)

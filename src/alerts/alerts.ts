@@ -16,7 +16,7 @@ export const alertKinds = [
   'depth',
   'oldest',
   'enqueue_errors',
-  'missing_days',
+  'missing_partitions',
   'notify_queue',
   'drift',
 ] as const
@@ -155,7 +155,9 @@ export class Alerts {
       throw refused('rules', 'must be a list of names of rules; left out, it hears of all')
     }
     const secret = freshSecret()
-    const id = await told(this.#store.addTarget({ url, secret: this.#privacy.sealSecret(url, secret), rules }, checkedActor(who)))
+    const id = await told(
+      this.#store.addTarget({ url, secret: this.#privacy.encryptSecret(url, secret), rules }, checkedActor(who)),
+    )
     return { id, url, secret }
   }
 
@@ -176,7 +178,7 @@ export class Alerts {
     const { url } = target
     const secret = freshSecret()
     // The address of a target never changes, so what is encrypted for it is right whenever it is written.
-    const known = await told(this.#store.rotateSecret(id, this.#privacy.sealSecret(url, secret), graceMs, checkedActor(who)))
+    const known = await told(this.#store.rotateSecret(id, this.#privacy.encryptSecret(url, secret), graceMs, checkedActor(who)))
     if (!known) throw unknownTarget(id)
     return { id, url, secret }
   }

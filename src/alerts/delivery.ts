@@ -39,7 +39,7 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
 function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log: (line: string) => void): string[] {
   const open = (text: string, orElse: (error: UnreadableError) => string[]) => {
     try {
-      return [privacy.open(url, text, 'secret')]
+      return [privacy.decrypt(url, text, 'secret')]
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error
       return orElse(error)

@@ -37,7 +37,7 @@ function sentence(trouble: Trouble): string {
       return `${value} jobs${subject && ` of ${subject}`} wait.`
     case 'oldest':
       return `A job of ${subject} has waited for ${Math.round(value)} s.`
-    case 'missing_days':
+    case 'missing_partitions':
       return `${subject} has no partition for today or tomorrow: workers cannot make it, and their log says why.`
     case 'notify_queue':
       return `The queue of NOTIFY is ${Math.round(value * 100)} % full: a session that listens sits in a transaction. From 50 % on workers find jobs by polling alone.`

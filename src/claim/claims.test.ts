@@ -43,7 +43,7 @@ test('after a claim whose answer never came one job is asked for, and after an a
   const { lane, asked } = laneThat(1, [lost, lost])
   const { claims } = claimsOf(lane)
   await expect(claims.round(0, never)).rejects.toThrow('Query read timeout')
-  expect(claims.unheard).toBe(true)
+  expect(claims.unacknowledged).toBe(true)
   claims.heard()
   await expect(claims.round(0, never)).rejects.toThrow('Query read timeout')
   await claims.round(0, never)
@@ -54,7 +54,7 @@ test('after a claim whose answer never came one job is asked for, and after an a
 test('a claim that the database refused has claimed nothing: there is nothing to hand back, and it is said', async () => {
   const { claims, troubles } = claimsOf(laneThat(1, [refused]).lane)
   await claims.round(0, never)
-  expect(claims.unheard).toBe(false)
+  expect(claims.unacknowledged).toBe(false)
   expect(claims.refused).toBe(true)
   expect(troubles).toEqual(['canceling statement due to lock timeout'])
 })

@@ -41,7 +41,7 @@ export class Claims {
   readonly #lanes: Lanes
   readonly #events: ClaimsEvents
   #turn = 0
-  #unheard = false
+  #unacknowledged = false
   /** One after a claim whose answer never came: where answers are lost, so would be the jobs of the next one. */
   #most = mostPerClaim
   #wantsRoom = false
@@ -54,13 +54,13 @@ export class Claims {
   }
 
   /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
-  get unheard(): boolean {
-    return this.#unheard
+  get unacknowledged(): boolean {
+    return this.#unacknowledged
   }
 
   /** They have been handed back. */
   heard(): void {
-    this.#unheard = false
+    this.#unacknowledged = false
   }
 
   /** Whether the last round could have had more with more room. */
@@ -129,7 +129,7 @@ export class Claims {
       }
     } catch (error) {
       if (isConnectionTrouble(error)) {
-        this.#unheard = true
+        this.#unacknowledged = true
         this.#most = 1
       }
       await this.#hearOut(underWay)

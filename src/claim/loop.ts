@@ -1,6 +1,6 @@
 import { monotonicMs, sleep } from '../clock.js'
 import type { DutyRow } from '../store/duty-rows.js'
-import type { PromotedRow } from '../store/rows.js'
+import type { TickRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { Claims, type ClaimsEvents } from './claims.js'
@@ -20,7 +20,7 @@ export interface ClaimLoopEvents extends ClaimsEvents {
   /** Whether any lease has run out, where the database was asked; so many workers share the asking. */
   heardOfLeases(expired: boolean, sharing: number): unknown
   /** Jobs may be held in this worker's name that it does not know of: hands them back and says how many they were. */
-  unheard(): Promise<number>
+  unacknowledged(): Promise<number>
   /** The database is about to be asked. */
   asking(): void
   /** Everything that was asked was answered. */
@@ -144,7 +144,7 @@ export class ClaimLoop {
 
   /** Does what there is to do now. Returns how long there is nothing more, unless somebody signals. */
   async #round(): Promise<number> {
-    await this.#handBackUnheard()
+    await this.#releaseUnacknowledged()
     // Almost every notification is of a job that can start now, so the claim comes first; but not twice before what is due.
     const claimFirst = this.#notified && monotonicMs() < this.#nextDueAt
     // A job due in a moment notifies too. And a worker that has just subscribed has to look at both: what is due soon may also
@@ -175,11 +175,11 @@ export class ClaimLoop {
    * Twice, the second time when no claim can be under way in the database any more: one that was given up here may have been
    * committed after the first. Where there were jobs each time, answers get lost, and trying often would only hold them up.
    */
-  async #handBackUnheard(): Promise<void> {
+  async #releaseUnacknowledged(): Promise<void> {
     const now = monotonicMs()
-    if (!this.#claims.unheard && now < this.#handBackAgainAt) return
-    const jobs = await this.#events.unheard()
-    this.#handBackAgainAt = this.#claims.unheard ? now + handBackAgainMs : Number.POSITIVE_INFINITY
+    if (!this.#claims.unacknowledged && now < this.#handBackAgainAt) return
+    const jobs = await this.#events.unacknowledged()
+    this.#handBackAgainAt = this.#claims.unacknowledged ? now + handBackAgainMs : Number.POSITIVE_INFINITY
     if (jobs > 0) this.#lostInARow += 1
     this.#claims.heard()
   }
@@ -194,9 +194,9 @@ export class ClaimLoop {
     if (fromStart) this.#promotedTo = distantPast
     const thorough = this.#subscription.active && now >= this.#thoroughAt
     this.#events.dutiesAsked()
-    let answer: PromotedRow
+    let answer: TickRow
     try {
-      answer = await this.#store.promoteDue(promoteAtOnce, this.#promotedTo, this.#lanes.types, thorough)
+      answer = await this.#store.tick(promoteAtOnce, this.#promotedTo, this.#lanes.types, thorough)
     } catch (error) {
       if (isConnectionTrouble(error)) throw error
       this.#events.dutiesFailed(error)

@@ -1,5 +1,5 @@
+import { reserved } from '../enqueue/encrypt.js'
 import type { TypeRegistry } from '../enqueue/registry.js'
-import { reserved } from '../enqueue/sealing.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../flow/actor.js'
 import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from '../flow/moves.js'
@@ -7,7 +7,7 @@ import { type JobStory, readStory } from '../history/story.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
 import { wholeNumber } from '../job/type.js'
-import { isSealed } from '../privacy/keyring.js'
+import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 import type { DeadLetterRow } from '../store/rows.js'
@@ -164,7 +164,7 @@ export class DeadLetters {
 
   async #checked(id: string, payload: unknown): Promise<string> {
     const text = encodePayload(payload)
-    if (isSealed(text)) throw reserved()
+    if (isEncrypted(text)) throw reserved()
     try {
       const job = await this.#store.inspect.job(id)
       const definition = job && this.#types.definitionOf(job.type)
@@ -172,7 +172,7 @@ export class DeadLetters {
       if (!job) return text
       this.#privacy.refuseMarks(payload, job.redact)
       const [type] = await this.#store.types([job.type])
-      return this.#privacy.seals(type?.encrypted) ? this.#privacy.seal(job.type, id, text) : text
+      return this.#privacy.encrypts(type?.encrypted) ? this.#privacy.encrypt(job.type, id, text) : text
     } catch (error) {
       throw explained(error)
     }

@@ -6,11 +6,11 @@ import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import { telemetry } from '../tracing/telemetry.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
-import { type Gatherer, waitsForNobody } from './gatherer.js'
+import { type Batcher, waitsForNobody } from './batcher.js'
+import type { PayloadEncryption } from './encrypt.js'
 import { paced } from './pace.js'
 import { prepareAll } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
-import type { Sealing } from './sealing.js'
 
 export interface EnqueueOptions {
   /** The caller's own transaction. */
@@ -36,8 +36,8 @@ export interface Counter {
   store: Store
   registry: TypeRegistry
   backpressure: Backpressure
-  gatherer: Gatherer
-  sealing: Sealing
+  batcher: Batcher
+  encryption: PayloadEncryption
 }
 
 /** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
@@ -58,8 +58,8 @@ export async function enqueue(
   const jobs = Array.isArray(prepared) ? prepared : await prepared
   refuseRepeatedIds(jobs)
   if (jobs.length === 0) return []
-  const sealed = counter.sealing.seal(requests, jobs, tx)
-  if (sealed) await sealed
+  const encrypted = counter.encryption.encrypt(requests, jobs, tx)
+  if (encrypted) await encrypted
   const types = definitionsIn(requests)
   const store = () =>
     tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)
@@ -115,7 +115,7 @@ async function storeIn(
  * that each take all their time, or for four quick ones.
  */
 async function storeDurably(
-  { store, registry, backpressure, gatherer }: Counter,
+  { store, registry, backpressure, batcher }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
   owner: string | undefined,
@@ -132,7 +132,7 @@ async function storeDurably(
       ended ??= await backpressure.admit(jobs)
       const standing =
         fresh && together
-          ? await gatherer.add(together, owner)
+          ? await batcher.add(together, owner)
           : endOfStatement(jobs, 0) === jobs.length
             ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false, owner })
             : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh, owner))

@@ -18,7 +18,7 @@ export class Secrets {
   readonly #lengths: readonly number[]
 
   constructor(value: unknown, paths: readonly RedactPath[]) {
-    for (const path of paths) for (const found of valuesAt(value, path)) this.#gather(found)
+    for (const path of paths) for (const found of valuesAt(value, path)) this.#collect(found)
     this.#lengths = [...this.#ofLength.keys()].sort((a, b) => b - a)
   }
 
@@ -55,10 +55,10 @@ export class Secrets {
     return undefined
   }
 
-  #gather(at: unknown): void {
+  #collect(at: unknown): void {
     if (typeof at === 'string') this.#add(at)
     else if (typeof at === 'number') this.#add(String(at))
-    else if (at !== null && typeof at === 'object') for (const inner of Object.values(at)) this.#gather(inner)
+    else if (at !== null && typeof at === 'object') for (const inner of Object.values(at)) this.#collect(inner)
   }
 
   #add(secret: string): void {

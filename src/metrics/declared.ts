@@ -77,7 +77,7 @@ export const metrics = {
   paused: metric('type_paused', 'gauge', ['type'], '1 while the type is paused.'),
   slots: metric('lane_slots', 'gauge', ['lane'], 'Most jobs of the lane that may run at once, of lanes that have such a limit.'),
   slotsInUse: metric('lane_slots_in_use', 'gauge', ['lane'], 'Jobs that run in the lane, of lanes that have a limit.'),
-  missingDays: metric(
+  missingPartitions: metric(
     'missing_partitions',
     'gauge',
     ['table'],

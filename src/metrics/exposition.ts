@@ -7,7 +7,7 @@ const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
 export function expose(row: MetricsRow): string {
-  const { types, oldest, lanes, refusals, drift, duties, workers, stalled, missingDays, notifyQueue } = row
+  const { types, oldest, lanes, refusals, drift, duties, workers, stalled, missingPartitions, notifyQueue } = row
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -61,8 +61,8 @@ export function expose(row: MetricsRow): string {
       limited.map(({ lane, inUse }) => sample(metrics.slotsInUse, [lane], inUse)),
     ),
     block(
-      metrics.missingDays,
-      missingDays.map(([table, count]) => sample(metrics.missingDays, [table], count)),
+      metrics.missingPartitions,
+      missingPartitions.map(([table, count]) => sample(metrics.missingPartitions, [table], count)),
     ),
     block(metrics.notifyQueue, [sample(metrics.notifyQueue, [], notifyQueue)]),
   ].join('')

@@ -19,7 +19,7 @@ interface Envelope {
 }
 
 /** What an encrypted text is, and of which job or address: moved to another one, or taken for another thing, it cannot be opened. */
-export type Sealed = 'payload' | 'checkpoint' | 'secret'
+export type EncryptedText = 'payload' | 'checkpoint' | 'secret'
 
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
@@ -38,7 +38,7 @@ const tagBytes = 16
 const beginning = '{"$enc"'
 
 /** Whether a stored text is encrypted. Nothing else begins like that: such a payload is refused at enqueue. */
-export function isSealed(text: string): boolean {
+export function isEncrypted(text: string): boolean {
   return text.startsWith(beginning)
 }
 
@@ -71,7 +71,7 @@ export class Keyring {
     }
   }
 
-  seal(job: string, text: string, what: Sealed = 'payload'): string {
+  encrypt(job: string, text: string, what: EncryptedText = 'payload'): string {
     const iv = randomBytes(ivBytes)
     const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.current) as Buffer, iv, { authTagLength: tagBytes })
     cipher.setAAD(bound(job, what))
@@ -86,7 +86,7 @@ export class Keyring {
   }
 
   /** Throws an UnreadableError that names the key and nothing of what is inside. */
-  open(job: string, text: string, what: Sealed = 'payload'): string {
+  decrypt(job: string, text: string, what: EncryptedText = 'payload'): string {
     const envelope = envelopeIn(text)
     if (!envelope) throw new UnreadableError(`the ${what} is encrypted in a form that is not known here`)
     const key = this.#keys.get(envelope.k)
@@ -105,17 +105,17 @@ export class Keyring {
   }
 }
 
-export function inPlain(type: string, what: Sealed): UnreadableError {
+export function inPlain(type: string, what: EncryptedText): UnreadableError {
   const why =
     'encryption.strict trusts only what was encrypted. One from before is encrypted by holdfast reencrypt without strict'
   return new UnreadableError(`the ${what} is stored in plain, and those of ${type} are encrypted; ${why}`)
 }
 
-export function missing(key: string, what: Sealed): UnreadableError {
+export function missing(key: string, what: EncryptedText): UnreadableError {
   return new UnreadableError(`the ${what} is encrypted with the key "${key}", which this process does not have`, key)
 }
 
-function bound(job: string, what: Sealed): Buffer {
+function bound(job: string, what: EncryptedText): Buffer {
   return Buffer.from(`holdfast ${what} ${job.toLowerCase()}`)
 }
 

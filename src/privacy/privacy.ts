@@ -5,7 +5,16 @@ import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { type RedactPath, readRedactPaths, redacted, redactedMark, touches } from '../job/redaction.js'
 import { Secrets } from '../job/secrets.js'
-import { type EncryptionOptions, inPlain, isSealed, Keyring, keyOf, missing, type Sealed, UnreadableError } from './keyring.js'
+import {
+  type EncryptedText,
+  type EncryptionOptions,
+  inPlain,
+  isEncrypted,
+  Keyring,
+  keyOf,
+  missing,
+  UnreadableError,
+} from './keyring.js'
 
 export interface PrivacyOptions {
   /** Keys for payloads that are stored encrypted. Left out: the environment's, if there are any. */
@@ -43,45 +52,45 @@ export class Privacy {
   }
 
   /** Whether payloads of a type are stored encrypted. */
-  seals(encrypted: boolean | undefined): boolean {
+  encrypts(encrypted: boolean | undefined): boolean {
     return this.#all || encrypted === true
   }
 
-  seal(type: string, job: string, text: string, what: Sealed = 'payload'): string {
-    if (this.keyring) return this.keyring.seal(job, text, what)
+  encrypt(type: string, job: string, text: string, what: EncryptedText = 'payload'): string {
+    if (this.keyring) return this.keyring.encrypt(job, text, what)
     const problem = `the ${what} of ${type} is stored encrypted, and this process has no keys: give encryption, or set HOLDFAST_ENCRYPTION_KEYS`
     throw new HoldfastError('encryption_keys_missing', problem, { field: 'encryption' })
   }
 
   /** The secret of a target as it is stored: encrypted where there are keys. */
-  sealSecret(url: string, secret: string): string {
-    return this.keyring ? this.keyring.seal(url, secret, 'secret') : secret
+  encryptSecret(url: string, secret: string): string {
+    return this.keyring ? this.keyring.encrypt(url, secret, 'secret') : secret
   }
 
   /** Whether anything has to be done before a stored payload can be handled as it is. */
   concerns(text: string, redact: readonly string[]): boolean {
-    return redact.length > 0 || this.redactsAll || this.#strict || isSealed(text)
+    return redact.length > 0 || this.redactsAll || this.#strict || isEncrypted(text)
   }
 
   /** Whether what is stored in plain of this type is refused. */
-  #trustsOnlySealed({ type, encrypted }: TypeFacts): boolean {
-    return this.#strict && this.seals(encrypted) && !type.startsWith(ownTypes)
+  #trustsOnlyEncrypted({ type, encrypted }: TypeFacts): boolean {
+    return this.#strict && this.encrypts(encrypted) && !type.startsWith(ownTypes)
   }
 
   /** The plain text of what is stored. Throws an UnreadableError; of a type that is named also where it is in plain and must not be. */
-  open(job: string, text: string, what: Sealed = 'payload', of?: TypeFacts): string {
-    if (!isSealed(text)) {
-      if (of && this.#trustsOnlySealed(of)) throw inPlain(of.type, what)
+  decrypt(job: string, text: string, what: EncryptedText = 'payload', of?: TypeFacts): string {
+    if (!isEncrypted(text)) {
+      if (of && this.#trustsOnlyEncrypted(of)) throw inPlain(of.type, what)
       return text
     }
-    if (this.keyring) return this.keyring.open(job, text, what)
+    if (this.keyring) return this.keyring.decrypt(job, text, what)
     throw missing(keyOf(text), what)
   }
 
   /** A stored payload as people see it: without what is redacted, and encrypted only the name of its key. */
   shown(text: string, job: TypeFacts & { redact: readonly string[] | null }): unknown {
-    if (isSealed(text)) return { $encrypted: keyOf(text) }
-    if (this.#trustsOnlySealed(job)) return { $refused: 'stored in plain' }
+    if (isEncrypted(text)) return { $encrypted: keyOf(text) }
+    if (this.#trustsOnlyEncrypted(job)) return { $refused: 'stored in plain' }
     return redacted(decodePayload(text), this.#paths(job.redact))
   }
 

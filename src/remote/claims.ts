@@ -3,7 +3,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
-import { WaitingRoom } from './waiting-room.js'
+import { LongPolls } from './long-polls.js'
 import type { RemoteWorker } from './workers.js'
 
 export interface ClaimAsk {
@@ -39,7 +39,7 @@ const mostReadings = 1_000
  */
 export class RemoteClaims {
   readonly #store: Store
-  readonly #room: WaitingRoom
+  readonly #polls: LongPolls
   readonly #readings = new Map<string, Reading>()
   /** The latest claim within the slots of a lane, of each worker. */
   readonly #turns = new Map<string, Promise<unknown>>()
@@ -48,7 +48,7 @@ export class RemoteClaims {
 
   constructor(store: Store) {
     this.#store = store
-    this.#room = new WaitingRoom(store)
+    this.#polls = new LongPolls(store)
   }
 
   /** At most so many jobs, as soon as there is one, or none after that time. */
@@ -60,7 +60,7 @@ export class RemoteClaims {
     const first = await this.#look(worker.id, reading, ask.limit)
     if (first.length > 0) return first
     if (ask.waitMs === 0) return this.#lookFromHead(worker.id, reading, ask.limit)
-    const waiter = this.#room.enter(group, worker.id, lanes.ids)
+    const waiter = this.#polls.enter(group, worker.id, lanes.ids)
     const ended = () => waiter.wake.signal()
     ask.gone.addEventListener('abort', ended)
     let subscribedAt = monotonicMs()
@@ -75,8 +75,8 @@ export class RemoteClaims {
       }
     } finally {
       ask.gone.removeEventListener('abort', ended)
-      await this.#room.leave(waiter)
-      this.#room.wakeNext(group)
+      await this.#polls.leave(waiter)
+      this.#polls.wakeNext(group)
     }
   }
 
@@ -113,7 +113,7 @@ export class RemoteClaims {
   /** Every poll is answered at once from here on. */
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.#room.close()
+    await this.#polls.close()
   }
 
   async #look(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
@@ -180,9 +180,9 @@ export class RemoteClaims {
     if (now < this.#dueAt && now < reading.staleAt) return
     this.#dueAt = Math.max(this.#dueAt, now + pollMs.notListening)
     const { types } = reading.lanes
-    const { promoted, nextInMs, lanes } = await this.#store.promoteDue(promoteAtOnce, distantPast, types).catch(async (error) => {
+    const { promoted, nextInMs, lanes } = await this.#store.tick(promoteAtOnce, distantPast, types).catch(async (error) => {
       if (isConnectionTrouble(error)) throw error
-      // The workers that keep house say what fails; what is free can be claimed all the same.
+      // The workers that do the upkeep report what fails; what is free can be claimed all the same.
       return { promoted: 0, nextInMs: null, lanes: await this.#store.lanesOf(types) }
     })
     reading.lanes.update(lanes)
@@ -193,7 +193,7 @@ export class RemoteClaims {
 
   #restMs(lanes: Lanes, deadline: number, subscribedAt: number): number {
     const now = monotonicMs()
-    const poll = this.#room.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.notListening
+    const poll = this.#polls.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.notListening
     const asLongAgain = Math.max(pollMs.soonest, now - subscribedAt)
     return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, lanes.lookAgainInMs))
   }

@@ -25,8 +25,8 @@ export function opened(
       const { name: type, encrypted } = types.get(row.type) as { name: string; encrypted: boolean }
       const of = { type, encrypted }
       all.read.push({
-        row: { ...row, payload: privacy.open(row.id, row.payload, 'payload', of) },
-        checkpoint: checkpoint && privacy.open(row.id, checkpoint, 'checkpoint', of),
+        row: { ...row, payload: privacy.decrypt(row.id, row.payload, 'payload', of) },
+        checkpoint: checkpoint && privacy.decrypt(row.id, checkpoint, 'checkpoint', of),
       })
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error

@@ -127,7 +127,7 @@ export class RemoteResults {
     for (const { job, lease, checkpoint } of reports) {
       if (checkpoint === undefined || lost.has(job)) continue
       const { type, encrypted } = held.get(keyOf({ job, lease })) as HeldAttemptRow
-      const kept = this.#privacy.seals(encrypted) ? this.#privacy.seal(type, job, checkpoint, 'checkpoint') : checkpoint
+      const kept = this.#privacy.encrypts(encrypted) ? this.#privacy.encrypt(type, job, checkpoint, 'checkpoint') : checkpoint
       if (!(await this.#store.log.saveCheckpoint(job, lease, kept))) lost.add(job)
     }
     return [...lost]
@@ -142,7 +142,7 @@ export class RemoteResults {
   #secrets(held: HeldAttemptRow | undefined): Secrets | undefined {
     if (!held?.payload) return undefined
     try {
-      return this.#privacy.secrets(this.#privacy.open(held.id, held.payload), held.redact)
+      return this.#privacy.secrets(this.#privacy.decrypt(held.id, held.payload), held.redact)
     } catch {
       // Its key has been taken away since it was claimed; what cannot be read cannot be looked for.
       return undefined

@@ -76,7 +76,7 @@ export class RemoteWorkers {
   /** The end of a worker. What it still holds is free at once, as if it had never begun it. */
   async signOff(worker: RemoteWorker): Promise<number> {
     await this.#store.unsubscribeIdle(worker.id)
-    const given = await this.#store.handBackUnheard(worker.id, [])
+    const given = await this.#store.releaseUnacknowledged(worker.id, [])
     await this.#store.workerStopped(worker.id)
     return given
   }

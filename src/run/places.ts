@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { AnyJobType } from '../job/type.js'
-import { openProcess, ThreadHouse } from './isolate/channels.js'
+import { openProcess, ThreadSupervisor } from './isolate/channels.js'
 import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
 import { IsolatedAttempt } from './isolate/isolated-attempt.js'
 import { Slots, type SlotsEvents } from './slots.js'
@@ -25,15 +25,15 @@ const cellsAtOnce = 1
 
 /**
  * Where a worker's jobs run. Inline types share the worker's slots; a type that is isolated, or says how many may run at
- * once, has slots of its own; suspects go through a cell. None of them ever waits for another.
+ * once, has slots of its own; suspects go into quarantine. None of them ever waits for another.
  */
 export class Places {
   readonly #shared: Slots
   readonly #own = new Map<string, Slots>()
   readonly #quarantine: Slots
   readonly #pools = new Map<string, HostPool>()
-  readonly #cells = new Map<string, HostPool>()
-  readonly #houses: ThreadHouse[] = []
+  readonly #quarantinePools = new Map<string, HostPool>()
+  readonly #supervisors: ThreadSupervisor[] = []
   readonly #settings: PlacesSettings
   readonly #events: PlacesEvents
 
@@ -47,9 +47,9 @@ export class Places {
         concurrency: cellsAtOnce,
         longestWaitMs: cellWaitMs,
         begin: (job, attemptEvents) => {
-          const cells = this.#cellsOf(job.type)
+          const quarantine = this.#quarantineOf(job.type)
           const { memoryMb, graceMs } = job.type.isolation
-          return new IsolatedAttempt(job, { kind: 'process', memoryMb, graceMs, pool: cells, cells }, attemptEvents)
+          return new IsolatedAttempt(job, { kind: 'process', memoryMb, graceMs, pool: quarantine, quarantine }, attemptEvents)
         },
       },
       events,
@@ -130,8 +130,8 @@ export class Places {
 
   /** Ends every thread and process. Resolves when they are gone. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#pools.values(), ...this.#cells.values()].map((pool) => pool.stop()))
-    await Promise.all(this.#houses.map((house) => house.gone()))
+    await Promise.all([...this.#pools.values(), ...this.#quarantinePools.values()].map((pool) => pool.stop()))
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.gone()))
   }
 
   #all(): Slots[] {
@@ -152,10 +152,10 @@ export class Places {
     const concurrency = atOnce ?? availableParallelism()
     if (kind === 'inline') return new Slots({ concurrency }, this.#events)
     const module = this.#settings.module as string
-    const house = kind === 'thread' ? new ThreadHouse(module, memoryMb as number, concurrency) : undefined
-    if (house) this.#houses.push(house)
+    const supervisor = kind === 'thread' ? new ThreadSupervisor(module, memoryMb as number, concurrency) : undefined
+    if (supervisor) this.#supervisors.push(supervisor)
     const pool: HostPool = new HostPool({
-      open: (events) => house?.open(events) ?? openProcess(module, memoryMb, events),
+      open: (events) => supervisor?.open(events) ?? openProcess(module, memoryMb, events),
       recycle,
       rests: true,
       onCrash: (reason, inARow, restMs) => this.#events.hostCrashed(type.type, reason, inARow, restMs),
@@ -166,25 +166,26 @@ export class Places {
       {
         concurrency,
         open: () => pool.restMs === 0,
-        begin: (job, events) => new IsolatedAttempt(job, { kind, memoryMb, graceMs, pool, cells: this.#cellsOf(type) }, events),
+        begin: (job, events) =>
+          new IsolatedAttempt(job, { kind, memoryMb, graceMs, pool, quarantine: this.#quarantineOf(type) }, events),
       },
       this.#events,
     )
   }
 
-  #cellsOf(type: AnyJobType): HostPool {
-    const made = this.#cells.get(type.type)
+  #quarantineOf(type: AnyJobType): HostPool {
+    const made = this.#quarantinePools.get(type.type)
     if (made) return made
     const { memoryMb } = type.isolation
     const pool = new HostPool({
       open: (events) => openProcess(this.#settings.module as string, memoryMb, events),
       recycle: { jobs: 1, memoryMb: 0 },
-      // A crash is what a cell is for.
+      // A crash is what a quarantine is for.
       rests: false,
       onCrash: (reason, inARow, restMs) => this.#events.hostCrashed(type.type, reason, inARow, restMs),
       onRested: () => {},
     })
-    this.#cells.set(type.type, pool)
+    this.#quarantinePools.set(type.type, pool)
     return pool
   }
 }

@@ -30,7 +30,7 @@ const mostAtOnce = 1_000
 const pauseMs = { first: 50, most: 2_000 }
 
 /**
- * Writes how attempts ended. While one batch is on its way the next one gathers, so that under load many go together and
+ * Writes how attempts ended. While one batch is on its way the next one fills, so that under load many go together and
  * alone one goes at once. Through an outage everything is kept and tried again, in smaller batches if they time out.
  */
 export class Settler {
@@ -41,7 +41,7 @@ export class Settler {
   readonly #lastOfLease: (lease: string) => boolean
   /** Leases with an attempt that could not be written. They are left to run out. */
   readonly #unclosable = new Set<string>()
-  #gathering: Settling[] = []
+  #waiting: Settling[] = []
   /** Those that a limit of the server kept from being written. They come again behind all others. */
   readonly #putOffs = new Set<Settling>()
   #writing: Promise<void> | undefined
@@ -57,11 +57,11 @@ export class Settler {
 
   /** How many results are kept here and not yet in the database. */
   get unwritten(): number {
-    return this.#gathering.length
+    return this.#waiting.length
   }
 
   add(settling: Settling): void {
-    this.#gathering.push(settling)
+    this.#waiting.push(settling)
     this.#writing ??= this.#write()
   }
 
@@ -69,25 +69,25 @@ export class Settler {
   async finish(withinMs: number): Promise<boolean> {
     if (this.#writing) await Promise.race([this.#writing, sleep(withinMs, { unref: true })])
     this.#abandoned = true
-    return this.#gathering.length === 0
+    return this.#waiting.length === 0
   }
 
   async #write(): Promise<void> {
     // Lets the handlers that end in this very turn join the first batch.
     await new Promise<void>((resolve) => setImmediate(resolve))
     let pause = pauseMs.first
-    while (this.#gathering.length > 0 && !this.#abandoned) {
-      const batch = this.#gathering.slice(0, this.#atOnce)
+    while (this.#waiting.length > 0 && !this.#abandoned) {
+      const batch = this.#waiting.slice(0, this.#atOnce)
       try {
         await this.#writeBatch(batch)
-        this.#gathering.splice(0, batch.length)
+        this.#waiting.splice(0, batch.length)
         const again = this.#putOffs.size === 0 ? [] : batch.filter((settling) => this.#putOffs.has(settling))
-        this.#gathering.push(...again)
+        this.#waiting.push(...again)
         this.#atOnce = Math.min(mostAtOnce, this.#atOnce * 2)
         if (again.length > 0) await sleep(pause * (0.5 + Math.random()))
         pause = again.length > 0 ? Math.min(pause * 2, pauseMs.most) : pauseMs.first
       } catch (error) {
-        this.#events.trouble(error, this.#gathering.length)
+        this.#events.trouble(error, this.#waiting.length)
         this.#atOnce = Math.max(1, Math.ceil(batch.length / 2))
         await sleep(pause * (0.5 + Math.random()))
         pause = Math.min(pause * 2, pauseMs.most)
@@ -130,7 +130,7 @@ export class Settler {
 
   /** A limit of the server was reached, which may be this result's fault or the server's own: it comes again, behind all others. */
   #putOff(settling: Settling, error: unknown): void {
-    this.#events.trouble(error, this.#gathering.length)
+    this.#events.trouble(error, this.#waiting.length)
     this.#putOffs.add(settling)
   }
 

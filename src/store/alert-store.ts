@@ -54,7 +54,7 @@ export class AlertStore {
 
   /** What began and what is over since somebody looked, unless that was just now. The calls about it are enqueued with it. */
   async look(everyMs: number): Promise<TroubleRow[]> {
-    return this.#database.query(statement('lookForTrouble'), [everyMs])
+    return this.#database.query(statement('evaluateAlerts'), [everyMs])
   }
 
   async alerts(): Promise<AlertRow[]> {

@@ -46,7 +46,7 @@ export interface MetricsRow {
   duties: [string, number, number, number, number][]
   workers: number
   /** Table, and how many partitions of today and tomorrow it lacks. */
-  missingDays: [string, number][]
+  missingPartitions: [string, number][]
   /** How full the queue of NOTIFY is, 0 to 1. */
   notifyQueue: number
   /** Those of them that take no jobs. */

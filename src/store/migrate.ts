@@ -47,7 +47,7 @@ const recordFile = 'insert into holdfast.migrations (number, name, checksum) val
 const recordFunctions = `insert into holdfast.functions_applied (release, hash) values ($1::text, $2::text)
   on conflict (one) do update set release = excluded.release, hash = excluded.hash, applied_at = now()`
 
-const makePartitions = 'select count(holdfast.make_day(family, day))::int as made from holdfast.missing_days()'
+const makePartitions = 'select count(holdfast.make_partition(family, day))::int as made from holdfast.missing_partitions()'
 
 /**
  * Runs the schema files that have not run yet, then writes the functions where they differ; all in one transaction, but for files

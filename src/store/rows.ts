@@ -116,7 +116,7 @@ export interface WorkerLaneRow {
   enabled: boolean
 }
 
-export interface PromotedRow {
+export interface TickRow {
   promoted: number
   readTo: string | null
   nextInMs: number | null

@@ -5,7 +5,6 @@ import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
-import { DaysStore } from './days-store.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { InspectStore } from './inspect-store.js'
@@ -14,10 +13,11 @@ import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
 import type { NewJob, Stands } from './new-job.js'
 import { OperatorStore } from './operator-store.js'
+import { PartitionStore } from './partition-store.js'
 import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, LostRow, PromotedRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TickRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
@@ -65,7 +65,7 @@ export class Store {
   readonly sessions: SessionStore
   readonly privacy: PrivacyStore
   readonly alerts: AlertStore
-  readonly days: DaysStore
+  readonly partitions: PartitionStore
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -81,7 +81,7 @@ export class Store {
     this.sessions = new SessionStore(this.database)
     this.privacy = new PrivacyStore(this.database)
     this.alerts = new AlertStore(this.database)
-    this.days = new DaysStore(this.database)
+    this.partitions = new PartitionStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */
@@ -195,21 +195,21 @@ export class Store {
    * Moves jobs whose time has come into the queue and does what else is due. `nextInMs` is null when nothing waits for a time; `lanes` are those these
    * types run in now. With `thorough` it also says whether any job of theirs is free and whether a lease has run out.
    */
-  async promoteDue(limit: number, after: string, types: readonly number[] = [], thorough = false): Promise<PromotedRow> {
+  async tick(limit: number, after: string, types: readonly number[] = [], thorough = false): Promise<TickRow> {
     const values = [limit, after, types, thorough, inTime(this.database.shortMs)]
-    const rows = await this.database.queryShort<PromotedRow>(statement('promoteDue'), values)
-    return rows[0] as PromotedRow
+    const rows = await this.database.queryShort<TickRow>(statement('tick'), values)
+    return rows[0] as TickRow
   }
 
-  /** The lanes these types run in now, where promoteDue cannot say it. */
+  /** The lanes these types run in now, where tick cannot say it. */
   async lanesOf(types: readonly number[]): Promise<WorkerLaneRow[]> {
     const rows = await this.database.queryShort<{ lanes: WorkerLaneRow[] }>(statement('lanesOfTypes'), [types])
     return rows[0]?.lanes ?? []
   }
 
   /** Frees the jobs of claims whose answer never came, without spending an attempt. Answers with how many. */
-  async handBackUnheard(worker: number, knownLeases: readonly string[]): Promise<number> {
-    const rows = await this.database.queryShort<{ jobs: number }>(statement('handBackUnheard'), [worker, knownLeases])
+  async releaseUnacknowledged(worker: number, knownLeases: readonly string[]): Promise<number> {
+    const rows = await this.database.queryShort<{ jobs: number }>(statement('releaseUnacknowledged'), [worker, knownLeases])
     return rows[0]?.jobs ?? 0
   }
 

@@ -19,7 +19,7 @@ export async function readEnqueued<Type extends AnyJobType | string>(
   type?: Type,
 ): Promise<EnqueuedJob<PayloadOf<Type>>[]> {
   return (await store.inspect.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
-    (row) => describeJob({ ...row, payload: privacy.open(row.id, row.payload) }) as EnqueuedJob<PayloadOf<Type>>,
+    (row) => describeJob({ ...row, payload: privacy.decrypt(row.id, row.payload) }) as EnqueuedJob<PayloadOf<Type>>,
   )
 }
 

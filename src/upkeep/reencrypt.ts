@@ -1,7 +1,7 @@
 import { sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { wholeNumber } from '../job/type.js'
-import { isSealed, keyOf } from '../privacy/keyring.js'
+import { isEncrypted, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { Exchanged, StoredText } from '../store/privacy-store.js'
 import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
@@ -37,7 +37,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {
     for (const what of ['payload', 'checkpoint'] as const) {
-      const ask = { limit, key: keyring.current, all: privacy.seals(false) }
+      const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
         const rows = await again(() => store.privacy.next(what, { ...ask, after }))
         const exchanged = rows.flatMap((row) => exchange(row, what, privacy, done))
@@ -60,7 +60,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
 async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypted): Promise<void> {
   for (const target of await again(() => store.privacy.targetSecrets())) {
     const { id, url, secret, old } = target
-    const made = { url, secret: resealed(url, secret, privacy, done), old: old && resealed(url, old, privacy, done) }
+    const made = { url, secret: reencrypted(url, secret, privacy, done), old: old && reencrypted(url, old, privacy, done) }
     done.looked += 1
     if (made.secret === secret && made.old === old) continue
     if (await again(() => store.privacy.putTargetSecrets(id, target, made))) done.encrypted += 1
@@ -68,9 +68,9 @@ async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypte
 }
 
 /** The same text where it is under the current key, or cannot be read. */
-function resealed(url: string, text: string, privacy: Privacy, done: Reencrypted): string {
-  if (isSealed(text) && keyOf(text) === done.key) return text
-  return unlessUnreadable(done, () => privacy.sealSecret(url, privacy.open(url, text, 'secret'))) ?? text
+function reencrypted(url: string, text: string, privacy: Privacy, done: Reencrypted): string {
+  if (isEncrypted(text) && keyOf(text) === done.key) return text
+  return unlessUnreadable(done, () => privacy.encryptSecret(url, privacy.decrypt(url, text, 'secret'))) ?? text
 }
 
 function exchange(
@@ -80,8 +80,8 @@ function exchange(
   done: Reencrypted,
 ): Exchanged[] {
   if (was === null) return []
-  const open = () => privacy.open(id, was, what, { type, encrypted: true })
-  const made = unlessUnreadable(done, () => privacy.seal(type, id, open(), what))
+  const open = () => privacy.decrypt(id, was, what, { type, encrypted: true })
+  const made = unlessUnreadable(done, () => privacy.encrypt(type, id, open(), what))
   return made === undefined ? [] : [{ id, was, made }]
 }
 

@@ -15,14 +15,14 @@ export class Checkpoints {
 
   /** False: the attempt no longer holds its lease. */
   async save({ id, lease, type }: ClaimedJob, json: string): Promise<boolean> {
-    const kept = this.#privacy.seals(type.encrypt) ? this.#privacy.seal(type.type, id, json, 'checkpoint') : json
+    const kept = this.#privacy.encrypts(type.encrypt) ? this.#privacy.encrypt(type.type, id, json, 'checkpoint') : json
     return this.#store.saveCheckpoint(id, lease, kept)
   }
 
   async read({ id, type: { type, encrypt } }: ClaimedJob): Promise<string | null> {
     const kept = await this.#store.checkpoint(id)
     try {
-      return kept === null ? null : this.#privacy.open(id, kept, 'checkpoint', { type, encrypted: encrypt })
+      return kept === null ? null : this.#privacy.decrypt(id, kept, 'checkpoint', { type, encrypted: encrypt })
     } catch (error) {
       throw error instanceof UnreadableError ? new FatalError(error.message) : error
     }

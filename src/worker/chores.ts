@@ -2,10 +2,10 @@ import { alertsChore } from '../alerts/chore.js'
 import { metricsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
 import type { Store } from '../store/store.js'
-import { daysChore, retentionChore } from '../upkeep/days.js'
 import { depthsChore } from '../upkeep/depths.js'
 import { driftChore } from '../upkeep/drift.js'
 import { idleWorkersChore } from '../upkeep/idle-workers.js'
+import { partitionsChore, retentionChore } from '../upkeep/partitions.js'
 import { type LeaseNews, rescueChore } from '../upkeep/rescue.js'
 import { straysChore } from '../upkeep/strays.js'
 import type { Chore } from '../upkeep/upkeep.js'
@@ -34,7 +34,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
     driftChore(store.operate, (repaired) => report.tell('drift.repaired', repaired)),
-    daysChore(store.days),
-    retentionChore(store.days, settings, (day) => report.dayDropped(day)),
+    partitionsChore(store.partitions),
+    retentionChore(store.partitions, settings, (partition) => report.partitionDropped(partition)),
   ]
 }

@@ -32,7 +32,7 @@ function readable(
   privacy: Privacy,
 ): Pick<ClaimedJob, 'payload' | 'unreadable' | 'secrets'> {
   try {
-    const payload = privacy.open(id, stored, 'payload', { type, encrypted: encrypt })
+    const payload = privacy.decrypt(id, stored, 'payload', { type, encrypted: encrypt })
     const secrets = privacy.secrets(payload, redact)
     return secrets ? { payload, secrets } : { payload }
   } catch (error) {

@@ -30,7 +30,7 @@ export interface WorkerOptions {
   logger?: Logger
   /** Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself. */
   handleSignals?: boolean
-  /** Runs no jobs and keeps house for others: due jobs, lost leases, days. Without it, a worker needs types. */
+  /** Runs no jobs and does upkeep for others: due jobs, lost leases, partitions. Without it, a worker needs types. */
   upkeepOnly?: boolean
   /** Also calls the targets of alerts, whose address is at `holdfast.alerts`. */
   alerts?: boolean

@@ -152,7 +152,7 @@ export class Report {
     this.#log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert')
   }
 
-  dayDropped(day: string): void {
+  partitionDropped(day: string): void {
     this.#log.info({ day }, 'an old day was dropped')
   }
 

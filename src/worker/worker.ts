@@ -135,7 +135,7 @@ export class Worker {
         listening: () => this.#listener?.listening ?? false,
         claimed: (rows, lane) => this.#take(rows, lane),
         heardOfLeases: (expired, sharing) => news.heard(expired, sharing),
-        unheard: () => store.handBackUnheard(id, this.#leases.known),
+        unacknowledged: () => store.releaseUnacknowledged(id, this.#leases.known),
         asking: () => this.#pulse.asking('claims'),
         answered: () => {
           this.#report.answered('claims')
@@ -272,11 +272,11 @@ export class Worker {
     // Told once it is written: before that, a cancel may still be faster.
     let dueInMs = Number.POSITIVE_INFINITY
     // Most jobs complete and most programs do not listen.
-    const unheard = lost.size === 0 && !this.#report.hears('job.completed')
+    const nobodyListens = lost.size === 0 && !this.#report.hears('job.completed')
     for (const settling of batch) {
       const { job, settlement, startedAtMs, endedAtMs } = settling
       if (lost.size === 0 || !lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
-      if (unheard && settlement.move === 'complete') continue
+      if (nobodyListens && settlement.move === 'complete') continue
       this.#report.attemptEnded(settling, lost.get(job.id))
       dueInMs = Math.min(dueInMs, settlement.delayMs ?? dueInMs)
     }

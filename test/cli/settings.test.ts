@@ -59,7 +59,7 @@ describe('the port', () => {
 })
 
 describe('HOLDFAST_DEMO', () => {
-  test('off leaves out the demo: no types but that of alerts, no jobs, and the worker keeps house', {
+  test('off leaves out the demo: no types but that of alerts, no jobs, and the worker does upkeep', {
     timeout: 120_000,
   }, async () => {
     directory = await emptyDirectory()

@@ -177,19 +177,21 @@ describe('an alert', () => {
   test('is about a table that has no partition for today or tomorrow, until it has, and so is a metric', async () => {
     const { alerts, holdfast, stopUpkeep } = await setUp()
     await stopUpkeep()
-    await alerts.setRule('missing-days', { hold: 0 }, who)
+    await alerts.setRule('missing-partitions', { hold: 0 }, who)
     expect(await alerts.look()).toEqual([])
     await holdfast.store.moveClock({ byMs: 30 * 86_400_000 })
     const tables = ['bodies', 'dead_letters', 'history', 'log_lines']
     const found = (await alerts.look()).sort((a, b) => a.subject.localeCompare(b.subject))
-    expect(found).toEqual(tables.map((subject) => ({ state: 'firing', rule: 'missing-days', subject, value: 2 })))
+    expect(found).toEqual(tables.map((subject) => ({ state: 'firing', rule: 'missing-partitions', subject, value: 2 })))
     const missing = async () => {
       const measured = readMeasured(await scrape(holdfast))
       return tables.map((table) => measured.get(`holdfast_missing_partitions{table="${table}"}`))
     }
     expect(await missing()).toEqual([2, 2, 2, 2])
-    await holdfast.store.days.make()
-    expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`)).toEqual(tables.map(() => 'resolved missing-days'))
+    await holdfast.store.partitions.make()
+    expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`)).toEqual(
+      tables.map(() => 'resolved missing-partitions'),
+    )
     expect(await missing()).toEqual([0, 0, 0, 0])
   })
 

@@ -288,9 +288,9 @@ it('verdicts and changes are swept with their job, and not before', async () => 
   await becomes(id, 'completed')
   await Promise.all(workers.map((worker) => worker.stop()))
   const left = async () => {
-    await holdfast.store.days.make()
-    while ((await holdfast.store.days.dropOne(week)) !== null);
-    await holdfast.store.days.sweep(week, 1_000)
+    await holdfast.store.partitions.make()
+    while ((await holdfast.store.partitions.dropOne(week)) !== null);
+    await holdfast.store.partitions.sweep(week, 1_000)
     const { rows } = await sql.query(`select (select count(*)::int from holdfast.approvals) as approvals,
       (select count(*)::int from holdfast.approval_requests) as requests, (select count(*)::int from holdfast.moves) as moves`)
     return rows[0]

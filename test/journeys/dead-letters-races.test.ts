@@ -105,11 +105,11 @@ describe('at the same moment', () => {
     await replaying.connect()
     await replaying.query('begin')
     await replaying.query(`select * from holdfast.replay_dead(array[$1::uuid], null, 'ada', null)`, [id])
-    await expect(holdfast.store.days.dropOne(month)).rejects.toMatchObject({ code: '55P03' })
+    await expect(holdfast.store.partitions.dropOne(month)).rejects.toMatchObject({ code: '55P03' })
     await replaying.query('commit')
     await replaying.end()
-    while ((await holdfast.store.days.dropOne(month)) !== null);
-    await holdfast.store.days.sweep(month, 1_000)
+    while ((await holdfast.store.partitions.dropOne(month)) !== null);
+    await holdfast.store.partitions.sweep(month, 1_000)
     expect(await holdfast.job(id)).toMatchObject({ status: 'pending', payload: { kept: true } })
   })
 
@@ -121,7 +121,7 @@ describe('at the same moment', () => {
     await dropping.query('begin')
     // Dead letters go first, and their bodies when nothing refers to them any more.
     for (const _ of ['dead_letters', 'bodies']) {
-      await dropping.query(`select holdfast.drop_one_day(interval '7 days', interval '30 days')`)
+      await dropping.query(`select holdfast.drop_oldest_partition(interval '7 days', interval '30 days')`)
     }
     const replay = holdfast.deadLetters.replay(id, { by: 'ada' }).then(String, (error) => error.code)
     await eventually(async () => {
@@ -148,7 +148,7 @@ describe('at the same moment', () => {
     const carrying = new pg.Client({ connectionString: scratch.connectionString })
     await carrying.connect()
     await carrying.query('begin')
-    expect((await carrying.query(`select holdfast.make_day('dead_letters', $1::date) as made`, [day])).rows).toEqual([
+    expect((await carrying.query(`select holdfast.make_partition('dead_letters', $1::date) as made`, [day])).rows).toEqual([
       { made: true },
     ])
     const replay = holdfast.deadLetters.replay(id, { by: 'ada' })

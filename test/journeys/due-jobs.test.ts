@@ -24,7 +24,7 @@ async function becomesIdle(queue: Queue): Promise<void> {
   await eventually(async () => (await queue.sql('select from holdfast.idle_workers')).length === 1)
   // And has come to rest: it has looked for nothing for a while.
   const busy =
-    "query ~ '^-- (promoteDue|claimJobs)' and datname = current_database() and state_change > clock_timestamp() - interval '1s'"
+    "query ~ '^-- (tick|claimJobs)' and datname = current_database() and state_change > clock_timestamp() - interval '1s'"
   await eventually(async () => (await queue.sql(`select from pg_stat_activity where ${busy}`)).length === 0)
 }
 

@@ -93,18 +93,18 @@ test('a gate that fails is set aside and named, and the other gates let their jo
 test('where nothing can be promoted at all, jobs that are free run nevertheless, and the worker says what fails', async () => {
   const queue = await makeQueue()
   await queue.holdfast.types.ensure([plain])
-  await queue.sql('alter function holdfast.promote_due rename to promote_due_gone')
+  await queue.sql('alter function holdfast.tick rename to tick_gone')
   await queue.holdfast.enqueueMany(Array(20).fill({ type: 'plain', payload: {} }))
   const worker = await startHere(queue, [plain], { lease: '4s', unhealthyAfter: '2s' })
   const { failed, away } = listen(worker)
   await eventually(async () => (await completed(queue, 'plain')) === 20)
   await eventually(() => failed.length > 0)
-  expect(failed[0]).toEqual({ duty: 'promote', error: expect.stringContaining('promote_due') })
+  expect(failed[0]).toEqual({ duty: 'promote', error: expect.stringContaining('tick') })
   expect(away).toEqual([])
   await eventually(() => worker.health().status === 'unhealthy')
-  expect(worker.health().reason).toMatch(/nothing that is due has been promoted for \d+ s: .*promote_due/)
+  expect(worker.health().reason).toMatch(/nothing that is due has been promoted for \d+ s: .*tick/)
 
-  await queue.sql('alter function holdfast.promote_due_gone rename to promote_due')
+  await queue.sql('alter function holdfast.tick_gone rename to tick')
   await eventually(() => worker.health().status === 'ok')
 }, 60_000)
 

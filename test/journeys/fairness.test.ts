@@ -21,7 +21,7 @@ async function addJobs(client: pg.Client, count: number, key: (n: string) => str
        insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
        select m.id, holdfast.now() - interval '5 minutes', holdfast.now(), t.id, t.lane_id, 5, 1, m.key from made as m, type as t
      )
-     insert into holdfast.arrivals (type_id, concurrency_key) select distinct t.id, m.key from made as m, type as t`,
+     insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct t.id, m.key from made as m, type as t`,
     [count],
   )
   await client.query('analyze holdfast.gated')
@@ -99,7 +99,9 @@ test('a claim and its admission cost no more than three times as much with a hot
   await client.query('select holdfast.admit_waiting()')
   await pagesPerJob(client, 5)
   const empty = await pagesPerJob(client, 20)
-  await client.query('truncate holdfast.queue, holdfast.gated, holdfast.held, holdfast.arrivals, holdfast.keys, holdfast.leases')
+  await client.query(
+    'truncate holdfast.queue, holdfast.gated, holdfast.admissions, holdfast.dirty_keys, holdfast.keys, holdfast.leases',
+  )
   await addJobs(client, 100_000, () => "'hot'")
   await addJobs(client, 1_000, (n) => `'cold ' || ${n}`)
   await client.query('select holdfast.admit_waiting()')

@@ -53,7 +53,7 @@ test.skipIf(isLarge)(
     await sql.query('commit')
     await sql.query(`select holdfast.enqueue('work', '{}', '{"delay": "1 ms"}')`)
     await eventually(async () => {
-      await sql.query(`select from holdfast.promote_due(100, '-infinity')`)
+      await sql.query(`select from holdfast.tick(100, '-infinity')`)
       return (await sql.query('select from holdfast.waiting')).rowCount === 0
     })
     await holdfast.cancel(id, who)

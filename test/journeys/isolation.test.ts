@@ -105,7 +105,7 @@ describe('across the border', { timeout: 90_000 }, () => {
 })
 
 describe('one bad job among neighbours', { timeout: 90_000 }, () => {
-  it('brings down the house of its type, and the others run again at once without paying for it', async () => {
+  it('brings down the supervisor of its type, and the others run again at once without paying for it', async () => {
     await work()
     const file = join(directory, 'gate')
     await writeFile(file, '')

@@ -46,7 +46,7 @@ async function stop(worker: { signal(signal: 'SIGTERM'): void; exited: Promise<u
 }
 
 /** As if the time had come in which the breaker needs no detail any more. */
-const makeOld = (queue: Queue) => queue.sql(`update holdfast.tallies set at = at - interval '1 hour'`)
+const makeOld = (queue: Queue) => queue.sql(`update holdfast.attempt_counts set at = at - interval '1 hour'`)
 const anyAlive = 'select from holdfast.queue union all select from holdfast.waiting union all select from holdfast.gated'
 
 test('what several workers ran, failed, lost and were told to drop is counted exactly, and stays so when it is added up', async () => {
@@ -100,7 +100,7 @@ test('what several workers ran, failed, lost and were told to drop is counted ex
   await Promise.all([1, 2, 3, 4].map(() => holdfast.store.metrics.keepTotals()))
   await eventually(async () => {
     await holdfast.store.metrics.keepTotals()
-    return (await queue.sql('select from holdfast.tallies union all select from holdfast.happenings')).length === 0
+    return (await queue.sql('select from holdfast.attempt_counts union all select from holdfast.event_counts')).length === 0
   })
   expect(await counters(queue)).toEqual(counted)
   expect(await counters(queue, 'deadly')).toMatchObject(deadly)

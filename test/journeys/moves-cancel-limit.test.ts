@@ -103,7 +103,7 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
     await setLimit()
     // Nobody is there to claim it, so it stands admitted in the queue.
     const first = await enqueue({})
-    await holdfast.store.promoteDue(100, '1970-01-01T00:00:00Z')
+    await holdfast.store.tick(100, '1970-01-01T00:00:00Z')
     const second = await enqueue({})
     await holdfast.cancel(first, by)
     await startWorkers(1)
@@ -130,7 +130,7 @@ it('two hundred handlers under a limit of one, cancelled at random in three work
   }))
   await holdfast.enqueueMany(jobs)
   const open =
-    'select job_id from holdfast.held union all select job_id from holdfast.gated union all select job_id from holdfast.queue'
+    'select job_id from holdfast.admissions union all select job_id from holdfast.gated union all select job_id from holdfast.queue'
   await vi.waitFor(async () => expect((await sql.query(open)).rowCount).toBe(0), { timeout: 150_000, interval: 100 })
   const { rows } = await sql.query(`select status, count(*)::int as count from holdfast.jobs group by status order by status`)
   expect(rows.map((row) => row.status)).toEqual(['cancelled', 'completed'])

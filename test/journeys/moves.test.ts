@@ -249,8 +249,8 @@ describe('another time', () => {
       job.job({ name: 'first' }, { concurrencyKey: 'k' }),
       job.job({ name: 'second' }, { concurrencyKey: 'k' }),
     ])
-    await holdfast.store.promoteDue(100, '1970-01-01T00:00:00Z')
-    expect((await sql.query('select job_id::text as id from holdfast.held')).rows).toEqual([{ id: first?.id }])
+    await holdfast.store.tick(100, '1970-01-01T00:00:00Z')
+    expect((await sql.query('select job_id::text as id from holdfast.admissions')).rows).toEqual([{ id: first?.id }])
     await holdfast.reschedule(first?.id as string, { delay: '1h' }, by)
     await start()
     await becomes(second?.id as string, 'completed')

@@ -227,7 +227,7 @@ describe('one more after the running one', () => {
   )
 
   it('is started by the next promotion where the one it waits for was being settled in the moment of its commit', async () => {
-    const promote = () => holdfast.store.promoteDue(100, '1970-01-01T00:00:00Z')
+    const promote = () => holdfast.store.tick(100, '1970-01-01T00:00:00Z')
     const following = async () => (await sql.query('select count(*)::int as n from holdfast.following')).rows[0].n
     const first = await holdfast.enqueue(sync, 'first', { unique: oneMore })
     await sql.query('update holdfast.queue set lease_id = 77')

@@ -117,7 +117,7 @@ describe('after the replay of the job in front', () => {
 
 describe('replace of a job that was let through its gate', () => {
   const replace = { key: 'k', onConflict: 'replace' } as const
-  const held = () => queue.sql('select job_id, concurrency_key from holdfast.held order by 2')
+  const held = () => queue.sql('select job_id, concurrency_key from holdfast.admissions order by 2')
 
   it('goes back before the gate where its concurrency key changes, and its slot is free', async () => {
     await holdfast.flow.limit('sync', { maxRunningPerKey: 1 })
@@ -147,7 +147,7 @@ describe('replace of a job that was let through its gate', () => {
   it('does not deadlock with a worker that frees the slots of cancelled jobs and promotes what is due', async () => {
     await holdfast.flow.limit('sync', { maxRunning: 5 })
     const { id } = await enqueue('first', { unique: replace, delay: '1h' })
-    // What promote_due does: it has locked the job whose time has come, and then needs the gate.
+    // What tick does: it has locked the job whose time has come, and then needs the gate.
     const promoting = await queue.connect()
     await promoting.query('begin')
     await promoting.query('select from holdfast.waiting where job_id = $1 for update', [id])
@@ -225,7 +225,7 @@ describe('replace and approval', () => {
     await queue.sql('select holdfast.admit_waiting()')
     await enqueue('dear', { unique: replace, approval: true })
     await queue.sql('select holdfast.admit_waiting()')
-    expect(await queue.sql('select job_id from holdfast.held')).toEqual([{ job_id: next.id }])
+    expect(await queue.sql('select job_id from holdfast.admissions')).toEqual([{ job_id: next.id }])
     expect((await holdfast.job(id))?.status).toBe('awaiting_approval')
   })
 })

@@ -184,9 +184,9 @@ describe('when a key is taken', () => {
     await enqueue(1, { key: 'waits' }, { delay: '60d' })
     const sweepOn = async (day: number) => {
       await moveTo(`${day} days`)
-      await holdfast.store.days.make()
-      while ((await holdfast.store.days.dropOne(keep)) !== null);
-      await holdfast.store.days.sweep(keep, 100)
+      await holdfast.store.partitions.make()
+      while ((await holdfast.store.partitions.dropOne(keep)) !== null);
+      await holdfast.store.partitions.sweep(keep, 100)
       return keys()
     }
     expect(await sweepOn(6)).toBe(3)
@@ -251,9 +251,9 @@ describe('what happens to the second', () => {
     expect(await enqueue('gated', replace, { priority: 7 })).toEqual({ id, status: 'replaced' })
     expect(await holdfast.job(id)).toMatchObject({ status: 'pending', payload: 'gated', priority: 7 })
     await sql.query('select holdfast.admit_waiting()')
-    expect((await sql.query('select count(*)::int as n from holdfast.held')).rows[0].n).toBe(1)
+    expect((await sql.query('select count(*)::int as n from holdfast.admissions')).rows[0].n).toBe(1)
     expect(await enqueue('later', replace, { delay: '1h' })).toEqual({ id, status: 'replaced' })
-    expect((await sql.query('select count(*)::int as n from holdfast.held')).rows[0].n).toBe(0)
+    expect((await sql.query('select count(*)::int as n from holdfast.admissions')).rows[0].n).toBe(0)
     const { started, open, stop } = await slowWorker()
     await enqueue('other', false)
     await vi.waitFor(() => expect(started).toEqual(['other']), soon)

@@ -72,8 +72,8 @@ test('a handler in a thread or a process gets the payload in plain, and what it 
   const queue = await makeQueue()
   const holdfast = new Holdfast({ connectionString: queue.url, encryption })
   onTestFinished(() => holdfast.close())
-  await startHere({ ...queue, holdfast }, new URL('../support/sealed-handlers.mjs', import.meta.url))
-  for (const type of ['sealed_thread', 'sealed_process']) {
+  await startHere({ ...queue, holdfast }, new URL('../support/encrypted-handlers.mjs', import.meta.url))
+  for (const type of ['encrypted_thread', 'encrypted_process']) {
     const { id } = await holdfast.enqueue(type, { word: secret })
     await eventually(async () => (await holdfast.log(id)).length === 1)
     expect((await holdfast.log(id))[0]?.line).toBe(`got ${secret.length} characters: [redacted]`)

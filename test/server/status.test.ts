@@ -81,7 +81,7 @@ test('history is read by index only, however much of it there is', async () => {
   const { holdfast, sql } = serving
   await holdfast.types.update([mixed])
   // 20,000 jobs of the last ten minutes, all completed, and as many from the days before.
-  await sql.query(`select holdfast.make_day(family, (holdfast.now() at time zone 'UTC')::date - n)
+  await sql.query(`select holdfast.make_partition(family, (holdfast.now() at time zone 'UTC')::date - n)
     from generate_series(1, 3) as n, unnest('{bodies,history,dead_letters}'::text[]) as family`)
   await sql.query(`
     create temp table made as

@@ -25,7 +25,7 @@ const repair = () => rows(`select * from holdfast.repair_drift(interval '0', 100
 const claimed = async (jobs: number) => (await rows(claim(jobs), [queue.lane, fromTheHead])).map(({ job_id }) => job_id)
 const settle = `select holdfast.settle_jobs(jobs, array_fill(id, array[cardinality(jobs)]), '{}', '{}', '{}', '{1,1,1}', '{0,0,0}', '{}', 1,
   array[id]) from holdfast.leases`
-const promote = () => rows(`select * from holdfast.promote_due(100, '-infinity')`)
+const promote = () => rows(`select * from holdfast.tick(100, '-infinity')`)
 
 /** Three jobs of a limited type with a key, in a lane with slots: two run, and one waits before its gate. */
 async function someRun(): Promise<void> {
@@ -45,17 +45,20 @@ const wrongs: Record<string, [wrong: string, what: string[]]> = {
   ],
   'a job that runs without a slot of its lane': ['delete from holdfast.lane_slots', ['lane_slot_missing', 'lane_slot_missing']],
   'a slot of a key whose job is gone': [
-    `insert into holdfast.held select gen_random_uuid(), id, 'b' from holdfast.types where name = 'bare'`,
-    ['held_left'],
+    `insert into holdfast.admissions select gen_random_uuid(), id, 'b' from holdfast.types where name = 'bare'`,
+    ['admission_left'],
   ],
   'a job that runs without a slot of its key': [
-    'delete from holdfast.held where job_id = (select min(job_id::text)::uuid from holdfast.held)',
-    ['held_missing', 'key_full'],
+    'delete from holdfast.admissions where job_id = (select min(job_id::text)::uuid from holdfast.admissions)',
+    ['admission_missing', 'key_full'],
   ],
-  'a slot that does not know that its job runs': ['update holdfast.held set lease_id = null', ['held_state', 'held_state']],
+  'a slot that does not know that its job runs': [
+    'update holdfast.admissions set lease_id = null',
+    ['admission_state', 'admission_state'],
+  ],
   'a slot of another key': [
-    `update holdfast.held set concurrency_key = 'b' where job_id = (select min(job_id::text)::uuid from holdfast.held)`,
-    ['held_key', 'key_full'],
+    `update holdfast.admissions set concurrency_key = 'b' where job_id = (select min(job_id::text)::uuid from holdfast.admissions)`,
+    ['admission_key', 'key_full'],
   ],
   'a lease that is gone': ['delete from holdfast.leases', ['lease_missing', 'lease_missing']],
   'a key that is full and is not': [
@@ -85,7 +88,7 @@ describe.each(Object.entries(wrongs))('%s', (_, [wrong, what]) => {
       await claimed(5)
     }
     expect(await rows('select from holdfast.queue union all select from holdfast.gated')).toEqual([])
-    expect(await rows('select job_id from holdfast.held union all select job_id from holdfast.lane_slots')).toEqual([])
+    expect(await rows('select job_id from holdfast.admissions union all select job_id from holdfast.lane_slots')).toEqual([])
     expect(await drift()).toEqual([])
   })
 })

@@ -28,7 +28,7 @@ test('jobs that went through a limit without keys leave no note of their arrival
   await holdfast.types.ensure([limited])
   await holdfast.flow.limit('limited', { maxRunning: 1 })
   for (let i = 0; i < 30; i++) await holdfast.enqueue(limited, {})
-  expect(await count('arrivals')).toBeGreaterThan(0)
+  expect(await count('dirty_keys')).toBeGreaterThan(0)
   const quiet = { info() {}, warn() {}, error: console.error }
   const worker = await startWorker(holdfast, [limited], { logger: quiet })
   try {
@@ -36,7 +36,7 @@ test('jobs that went through a limit without keys leave no note of their arrival
   } finally {
     await worker.stop()
   }
-  expect(await count('arrivals')).toBe(0)
+  expect(await count('dirty_keys')).toBe(0)
 })
 
 test('a key that is stopped while a claim is under way keeps back even the jobs that claim had locked', async () => {
@@ -102,14 +102,14 @@ test('jobs of a claim whose answer was lost go back before their gate, so that n
         fromTheHead,
       ])
     ).rows
-  const promote = () => queue.client.query(`select * from holdfast.promote_due(100, '-infinity')`)
+  const promote = () => queue.client.query(`select * from holdfast.tick(100, '-infinity')`)
   await promote()
   expect(await claimed()).toHaveLength(2)
 
   // Nobody heard of it, and until that is noticed the next two may start.
   await moveClock(queue.client, '11 seconds')
   await promote()
-  expect(await holdfast.store.handBackUnheard(id, [])).toBe(2)
+  expect(await holdfast.store.releaseUnacknowledged(id, [])).toBe(2)
   expect(await claimed()).toHaveLength(2)
   await promote()
   expect(await claimed()).toHaveLength(0)
@@ -150,7 +150,7 @@ test('a limit counts a job that runs and is writing its checkpoint at that momen
   await limited
   expect(await count('held')).toBe(2)
   await queue.fill(2)
-  await queue.client.query(`select * from holdfast.promote_due(100, '-infinity')`)
+  await queue.client.query(`select * from holdfast.tick(100, '-infinity')`)
   expect((await queue.client.query(claim(2), [queue.lane, fromTheHead])).rows).toEqual([])
 })
 

@@ -97,7 +97,7 @@ describe('the view holdfast.jobs', () => {
 
     await stage('scheduled', { attempt: 1, ...waits })
     await moveClock(sql, '1 hour')
-    await holdfast.store.promoteDue(10, '1970-01-01T00:00:00Z')
+    await holdfast.store.tick(10, '1970-01-01T00:00:00Z')
     await stage('pending', { attempt: 1, ...waits })
 
     const { id: worker_id } = await start()
@@ -108,7 +108,7 @@ describe('the view holdfast.jobs', () => {
 
     await worker?.stop()
     await moveClock(sql, '3 hours')
-    await holdfast.store.promoteDue(10, '1970-01-01T00:00:00Z')
+    await holdfast.store.tick(10, '1970-01-01T00:00:00Z')
     await stage('pending', { attempt: 2, ...waits })
     const { id: second } = await start()
     await stage('processing', { attempt: 2, ...runs, worker_id: second })

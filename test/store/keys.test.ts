@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const rows = async (text: string) => (await queue.client.query(text)).rows
 const enqueue = async (key: string) => (await holdfast.enqueue(keyed, {}, { concurrencyKey: key })).id
-const promote = () => rows(`select * from holdfast.promote_due(100, '-infinity')`)
+const promote = () => rows(`select * from holdfast.tick(100, '-infinity')`)
 const keysIn = async (table: string) =>
   (
     await rows(
@@ -133,7 +133,7 @@ test('a job that a claim moves aside leaves no key full, also where its slot was
   await holdfast.flow.limit('keyed', { maxRunningPerKey: 1 })
   await enqueue('b')
   await promote()
-  await queue.client.query(`update holdfast.held set concurrency_key = 'a'`)
+  await queue.client.query(`update holdfast.admissions set concurrency_key = 'a'`)
   await enqueue('a')
   await promote()
   expect(await rows(`select from holdfast.keys where full_now and concurrency_key = 'a'`)).toHaveLength(1)

@@ -5,7 +5,7 @@ import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
 import { plansOf } from '../support/plans.js'
 
 /** Not timed: which tables are read is a fact, and none of those that are read grows with what was run. */
-const kept = ['depths', 'drift_repairs', 'duties', 'durations', 'enqueued', 'enqueue_errors', 'dead_depths', 'gates', 'happenings', 'lane_slots', 'lanes', 'pg_class', 'set_aside', 'tallies', 'totals', 'types', 'workers'] // biome-ignore format: one list
+const kept = ['depths', 'drift_repairs', 'duties', 'durations', 'enqueued', 'enqueue_errors', 'dead_depths', 'gates', 'event_counts', 'lane_slots', 'lanes', 'pg_class', 'set_aside', 'attempt_counts', 'totals', 'types', 'workers'] // biome-ignore format: one list
 let queue: BareQueue
 
 beforeAll(async () => {
@@ -27,14 +27,14 @@ test.each(['without statistics', 'with statistics'])(
     const read = await tablesReadBy(queue.client, 'readMetrics')
     expect(read.filter((table) => !kept.includes(table))).toEqual([])
     // That the plans are seen at all.
-    expect(read).toEqual(expect.arrayContaining(['tallies', 'totals', 'depths']))
+    expect(read).toEqual(expect.arrayContaining(['attempt_counts', 'totals', 'depths']))
   },
 )
 
 test('what many workers counted is put together where that is crowded, and nothing is lost or counted twice', async () => {
   await queue.client.query(`
-    insert into holdfast.tallies (type_id, at, worker_id, good, bad, lost)
-    select t.id, holdfast.tally_step(now()) - s * interval '10 seconds', w, 3, 1, case when w = 7 then 1 end
+    insert into holdfast.attempt_counts (type_id, at, worker_id, good, bad, lost)
+    select t.id, holdfast.attempt_count_step(now()) - s * interval '10 seconds', w, 3, 1, case when w = 7 then 1 end
     from holdfast.types as t, generate_series(1, 30) as s, generate_series(2, 251) as w`)
   const counted = async () =>
     (await queue.client.query('select completed::int, failed::int, lost::int from holdfast.counters')).rows
@@ -43,19 +43,19 @@ test('what many workers counted is put together where that is crowded, and nothi
   await Promise.all([1, 2].map(() => queue.client.query(statement('keepTotals').text)))
   expect(await counted()).toEqual(before)
   const { rows } = await queue.client.query(
-    `select count(*)::int as rows, count(lost)::int as deaths from holdfast.tallies where at < now() - interval '1 minute'`,
+    `select count(*)::int as rows, count(lost)::int as deaths from holdfast.attempt_counts where at < now() - interval '1 minute'`,
   )
   // Of each step one row, and one for the worker that died in it.
   expect(rows[0].deaths).toBeGreaterThanOrEqual(23)
   expect(rows[0].rows).toBe(rows[0].deaths * 2)
-  await queue.client.query('delete from holdfast.tallies where worker_id <> 1')
+  await queue.client.query('delete from holdfast.attempt_counts where worker_id <> 1')
 })
 
 test('adding up reads no jobs and no history either, and of the dead letters no more than how many there are', async () => {
-  await queue.client.query(`update holdfast.tallies set at = at - interval '1 hour'`)
+  await queue.client.query(`update holdfast.attempt_counts set at = at - interval '1 hour'`)
   const read = await tablesReadBy(queue.client, 'keepTotals')
   expect(read.filter((table) => /^(history|bodies|queue|waiting|gated|following)/.test(table))).toEqual([])
-  expect(read).toContain('tallies')
+  expect(read).toContain('attempt_counts')
   const { rows } = await queue.client.query('select completed::int from holdfast.totals')
   expect(rows).toEqual([{ completed: 10_000 }])
 })

@@ -47,7 +47,7 @@ const steps: Step[] = [
       return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], []]
     },
   },
-  { statement: 'promoteDue', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', [], true, null] },
+  { statement: 'tick', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', [], true, null] },
   {
     statement: 'renewLeases',
     index: 'leases_pkey',
@@ -119,7 +119,7 @@ describe(`with ${many.toLocaleString('en')} jobs in the queue, as many waiting, 
     await queue.client.query('analyze')
     const old = await queue.connect()
     await old.query(claim(50), [queue.lane, fromTheHead])
-    await old.query(`select * from holdfast.promote_due(50, '1970-01-01')`)
+    await old.query(`select * from holdfast.tick(50, '1970-01-01')`)
     await old.query('select * from holdfast.rescue_leases(5, 1000)')
     await old.query(`select holdfast.settle_jobs('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 1, '{}')`)
     await fillEverything()

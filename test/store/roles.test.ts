@@ -85,8 +85,8 @@ describe('a producer', () => {
     `select holdfast.audit('x', 'y', null, null, 'z', null)`,
     'delete from holdfast.queue',
     `update holdfast.types set approval = null`,
-    `select holdfast.make_day('bodies', '2051-01-01')`,
-    `select holdfast.drop_one_day('0', '0')`,
+    `select holdfast.make_partition('bodies', '2051-01-01')`,
+    `select holdfast.drop_oldest_partition('0', '0')`,
     `select holdfast.set_type_lane('works', 'system', 'me', 'mine')`,
     'create table holdfast.mine ()',
   ])('may not: %s', async (statement) => {
@@ -118,15 +118,15 @@ test('a worker works, changes its types and does its upkeep with the days, and r
   await eventually(async () => (await owner.job(id))?.status === 'completed' && (await owner.job(dead.id))?.status === 'dead')
   // Again and again, because a worker whose locks are held leaves it for its next turn, minutes later.
   await eventually(async () => {
-    await holdfast.store.days.make()
-    return (await sql.query('select from holdfast.missing_days()')).rowCount === 0
+    await holdfast.store.partitions.make()
+    return (await sql.query('select from holdfast.missing_partitions()')).rowCount === 0
   })
   const old = `select from pg_class where relnamespace = 'holdfast'::regnamespace and relname = 'log_lines_' || to_char(now(), 'YYYYMMDD')`
   await eventually(async () => {
-    await holdfast.store.days.dropOne({ completedMs: 86_400_000, deadMs: 86_400_000 })
+    await holdfast.store.partitions.dropOne({ completedMs: 86_400_000, deadMs: 86_400_000 })
     return (await sql.query(old)).rowCount === 0
   })
-  await holdfast.store.days.sweep({ completedMs: 86_400_000, deadMs: 86_400_000 }, 100)
+  await holdfast.store.partitions.sweep({ completedMs: 86_400_000, deadMs: 86_400_000 }, 100)
   await holdfast.store.metrics.keepTotals()
   await holdfast.alerts.look()
   await holdfast.store.operate.bringStrays(10)
@@ -190,7 +190,7 @@ test('a server has keys and everything else, and may not change the tables thems
 test('every function with the rights of its owner says where its names come from, with what is temporary last', async () => {
   const { rows } = await sql.query(`select p.proname, p.proconfig from pg_proc as p
     where p.pronamespace = 'holdfast'::regnamespace and p.prosecdef order by 1`)
-  expect(rows.map((row) => row.proname)).toEqual(expect.arrayContaining(['drop_one_day', 'enqueue', 'make_day']))
+  expect(rows.map((row) => row.proname)).toEqual(expect.arrayContaining(['drop_oldest_partition', 'enqueue', 'make_partition']))
   for (const { proname, proconfig } of rows)
     expect([proname, proconfig]).toEqual([proname, expect.arrayContaining(['search_path=pg_catalog, pg_temp'])])
 })

@@ -1,6 +1,6 @@
 import { type Child, startChild } from './child.js'
 import type { Channel, ChannelEvents } from './host.js'
-import type { ChildSettings, FromHost, FromHouse, HostEnd, ToHost, ToHouse } from './messages.js'
+import type { ChildSettings, FromHost, FromSupervisor, HostEnd, ToHost, ToSupervisor } from './messages.js'
 
 /**
  * What a process may take beside the heap: V8 needs room to collect it, and Buffers count as well. The look at the whole
@@ -10,7 +10,7 @@ const growMb = (memoryMb: number): number => Math.ceil(memoryMb * 1.25) + 48
 const dataMb = (grow: number): number => Math.ceil(grow * 1.5) + 256
 
 const processEntry = new URL('./process-entry.js', import.meta.url)
-const houseEntry = new URL('./house-entry.js', import.meta.url)
+const supervisorEntry = new URL('./supervisor-entry.js', import.meta.url)
 
 /** A process that runs one job at a time. */
 export function openProcess(module: string, memoryMb: number | null, events: ChannelEvents): Channel {
@@ -21,15 +21,15 @@ export function openProcess(module: string, memoryMb: number | null, events: Cha
 }
 
 /** The process that holds the threads of one type. Started with the first thread, ended with the last. */
-export class ThreadHouse {
+export class ThreadSupervisor {
   readonly #module: string
   readonly #memoryMb: number
   readonly #growMb: number
   #open = new Map<number, ChannelEvents>()
   /** Processes that are not gone yet, also those that were told to end. */
-  readonly #alive = new Set<Child<ToHouse>>()
+  readonly #alive = new Set<Child<ToSupervisor>>()
   #onEmpty: (() => void) | undefined
-  #child: Child<ToHouse> | undefined
+  #child: Child<ToSupervisor> | undefined
   #lastHost = 0
 
   constructor(module: string, memoryMb: number, atOnce: number) {
@@ -59,15 +59,15 @@ export class ThreadHouse {
     }
   }
 
-  #start(): Child<ToHouse> {
+  #start(): Child<ToSupervisor> {
     const settings: ChildSettings = {
       module: this.#module,
       heapMb: this.#memoryMb,
       growMb: this.#growMb,
       parent: process.pid,
     }
-    const child: Child<ToHouse> = startChild<ToHouse, FromHouse>(
-      houseEntry,
+    const child: Child<ToSupervisor> = startChild<ToSupervisor, FromSupervisor>(
+      supervisorEntry,
       settings,
       { heapMb: null, dataMb: dataMb(this.#growMb) },
       {
@@ -83,7 +83,7 @@ export class ThreadHouse {
     return child
   }
 
-  #hear(message: FromHouse, child: Child<ToHouse>): void {
+  #hear(message: FromSupervisor, child: Child<ToSupervisor>): void {
     if (message.kind === 'told') return this.#open.get(message.host)?.message(message.message)
     const events = this.#open.get(message.host)
     this.#open.delete(message.host)
@@ -94,12 +94,12 @@ export class ThreadHouse {
     events?.ended(message.end)
   }
 
-  #fall(end: Exclude<HostEnd, { how: 'house_fell' }>, child: Child<ToHouse>): void {
+  #fall(end: Exclude<HostEnd, { how: 'supervisor_died' }>, child: Child<ToSupervisor>): void {
     if (this.#child !== child) return
     this.#child = undefined
     const inIt = [...this.#open.values()]
     this.#open = new Map()
     const shared = inIt.filter((events) => events.busy()).length > 1
-    for (const events of inIt) events.ended(events.busy() && !shared ? end : { how: 'house_fell', end })
+    for (const events of inIt) events.ended(events.busy() && !shared ? end : { how: 'supervisor_died', end })
   }
 }

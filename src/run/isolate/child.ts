@@ -4,7 +4,7 @@ import { type ChildSettings, type HostEnd, type LastWords, lastWordsFd } from '.
 
 export interface ChildEvents<From> {
   message(message: From): void
-  ended(end: Exclude<HostEnd, { how: 'house_fell' }>): void
+  ended(end: Exclude<HostEnd, { how: 'supervisor_died' }>): void
 }
 
 export interface Child<To> {
@@ -88,7 +88,7 @@ function endOf(
   problem: Error | undefined,
   tail: string,
   words: string,
-): Exclude<HostEnd, { how: 'house_fell' }> {
+): Exclude<HostEnd, { how: 'supervisor_died' }> {
   if (problem)
     return { how: 'failed', failure: { name: problem.name, message: `no process could be started: ${problem.message}` } }
   if (words !== '') {

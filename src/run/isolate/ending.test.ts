@@ -15,7 +15,7 @@ describe('what the end of a host means', () => {
     [{ how: 'signalled', signal: 'SIGSEGV' }, /SIGSEGV: a fault in native code/],
     [{ how: 'signalled', signal: 'SIGUSR2' }, /ended by SIGUSR2$/],
     [{ how: 'failed', failure: { name: 'Error', message: 'no room' } }, /its process failed: Error: no room/],
-    [{ how: 'house_fell', end: { how: 'signalled', signal: 'SIGKILL' } }, /SIGKILL/],
+    [{ how: 'supervisor_died', end: { how: 'signalled', signal: 'SIGKILL' } }, /SIGKILL/],
   ] as const)('is a crash where it was not: %o', (end, message) => {
     expect(outcomeOf(end, host)).toMatchObject({ kind: 'crashed', alone: true })
     expect(outcomeOf(end, host)).toHaveProperty('failure.message', expect.stringMatching(message))

@@ -17,7 +17,7 @@ export function outcomeOf(end: HostEnd, host: { kind: 'thread' | 'process'; memo
       return crashed('HostKilled', `its process was ended by ${end.signal}${hints[end.signal] ?? ''}`, alone)
     case 'failed':
       return crashed('HostFailed', `its ${kind} failed: ${end.failure.name}: ${end.failure.message}`, alone)
-    case 'house_fell':
+    case 'supervisor_died':
       return outcomeOf(end.end, host)
   }
 }

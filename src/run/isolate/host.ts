@@ -34,7 +34,7 @@ export type RunEnd =
 /** The host could not load the handlers, or did not start at all. */
 export class HostBroken extends Error {
   readonly failure: Failure
-  /** The house fell while this host was starting, so it may well be another's fault. */
+  /** The supervisor died while this host was starting, so it may well be another's fault. */
   readonly fell: boolean
 
   constructor(failure: Failure, fell = false) {
@@ -140,7 +140,7 @@ export class Host {
 
   #die(end: HostEnd): void {
     this.#end = end
-    this.#break(new HostBroken(failureOf(end), end.how === 'house_fell'))
+    this.#break(new HostBroken(failureOf(end), end.how === 'supervisor_died'))
     this.#finish?.({ kind: 'died', end })
     this.#go()
   }
@@ -151,7 +151,7 @@ function failureOf(end: HostEnd): Failure {
   switch (end.how) {
     case 'failed':
       return end.failure
-    case 'house_fell':
+    case 'supervisor_died':
       return failureOf(end.end)
     case 'out_of_memory':
       return { name: 'OutOfMemoryError', message: `out of memory while loading the handlers: ${end.detail}` }

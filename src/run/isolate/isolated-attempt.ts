@@ -14,8 +14,8 @@ export interface IsolatedSettings {
   graceMs: number
   /** The hosts of this type. */
   pool: HostPool
-  /** Processes that run one job and end: where a job runs whose neighbour brought their house down, or that is a suspect. */
-  cells: HostPool
+  /** Processes that run one job and end: where a job runs whose neighbour killed their supervisor, or that is a suspect. */
+  quarantine: HostPool
 }
 
 /**
@@ -63,22 +63,22 @@ export class IsolatedAttempt implements RunningAttempt {
   }
 
   async #perform(): Promise<void> {
-    const { pool, cells } = this.#settings
-    const alone = pool === cells
+    const { pool, quarantine } = this.#settings
+    const alone = pool === quarantine
     // Whoever starts attempts counts on none of them ending before start() is back.
     await Promise.resolve()
     if (this.#ended) return
     // Hosts die one after the other: the job need not wait for that here, another worker may do better.
     if (pool.restMs > 0) return this.#end({ kind: 'handed_back' })
     let end = await this.#runIn(pool, alone || this.#settings.kind === 'process')
-    if (end === 'again') end = await this.#runIn(cells, true)
+    if (end === 'again') end = await this.#runIn(quarantine, true)
     clearTimeout(this.#grace)
     if (this.#ended) return
     if (this.#givenUp === undefined) return this.#end(end as Outcome)
     if (this.#givenUp.outcome) this.#end(this.#givenUp.outcome)
   }
 
-  /** One run. `again`: the house fell while others ran there too, so it must be tried alone to know who did it. */
+  /** One run. `again`: the supervisor died while others ran there too, so it must be tried alone to know who did it. */
   async #runIn(pool: HostPool, alone: boolean): Promise<Outcome | 'again'> {
     let host: Host
     try {
@@ -125,7 +125,7 @@ export class IsolatedAttempt implements RunningAttempt {
     const outcome = outcomeOf(end, { kind, memoryMb: this.#settings.memoryMb, alone })
     // Ended by us, for the timeout or the cap: no crash of the host's own.
     if (this.#givenUp) return outcome
-    if (end.how === 'house_fell') return 'again'
+    if (end.how === 'supervisor_died') return 'again'
     if (outcome.kind === 'crashed') pool.crashed(outcome.failure.message)
     return outcome
   }

@@ -48,21 +48,21 @@ export type HostEnd =
   | { how: 'signalled'; signal: string }
   | { how: 'out_of_memory'; detail: string }
   | { how: 'failed'; failure: Failure }
-  /** Its house died while several jobs ran there; which of them did it cannot be known from outside. */
-  | { how: 'house_fell'; end: Exclude<HostEnd, { how: 'house_fell' }> }
+  /** Its supervisor died while several jobs ran there; which of them did it cannot be known from outside. */
+  | { how: 'supervisor_died'; end: Exclude<HostEnd, { how: 'supervisor_died' }> }
 
-/** From the worker to a house (a process that holds the threads of one type). */
-export type ToHouse =
+/** From the worker to a supervisor (a process that holds the threads of one type). */
+export type ToSupervisor =
   | { kind: 'open'; host: number }
   | { kind: 'tell'; host: number; message: ToHost }
   | { kind: 'close'; host: number }
 
-export type FromHouse = { kind: 'told'; host: number; message: FromHost } | { kind: 'closed'; host: number; end: HostEnd }
+export type FromSupervisor = { kind: 'told'; host: number; message: FromHost } | { kind: 'closed'; host: number; end: HostEnd }
 
-/** What a process or house is started with. */
+/** What a process or supervisor is started with. */
 export interface ChildSettings {
   module: string
-  /** Heap of each thread of a house; a process has its own as a flag. */
+  /** Heap of each thread of a supervisor; a process has its own as a flag. */
   heapMb: number | null
   /** Resident memory the process may grow by after its start; null: any. */
   growMb: number | null

@@ -11,7 +11,7 @@ import type { NamedType } from '../../store/remote-rows.js'
 import type { Definition, Report, Result } from '../schemas/worker.js'
 import { inOurWords } from './job-request.js'
 
-/** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the house. */
+/** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the server. */
 
 const defaultLease = '60s'
 const leaseMs = { least: 1_000, most: 86_400_000 }

@@ -88,7 +88,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
         [...types.values()].map((type) => type.name),
       )
       upkeep.start()
-      if (body.holding) await store.handBackUnheard(worker.id, body.holding)
+      if (body.holding) await store.releaseUnacknowledged(worker.id, body.holding)
       if (worker.drain) return answer(reply, { jobs: [], ...orders(worker) })
       const gone = new AbortController()
       whenGone(reply, gone)

@@ -65,7 +65,7 @@ begin
       return v_gate.breaker_probe_at;
     end if;
     -- A probe that nobody has claimed yet, since its lane is full or no worker there, is still to come.
-    if exists (select from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+    if exists (select from holdfast.admissions as h join holdfast.queue as q on q.job_id = h.job_id
                where h.type_id = p_type and h.lease_id is null and q.pass = 2) then
       return null;
     end if;
@@ -77,7 +77,7 @@ begin
          (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
          (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
   into v_running, v_ahead, v_started, v_first
-  from holdfast.held as h where h.type_id = p_type;
+  from holdfast.admissions as h where h.type_id = p_type;
 
   v_want := case when v_probe then 1 else holdfast.admit_ahead() - v_ahead end;
   v_want := least(v_want, v_gate.max_running - v_running);
@@ -95,7 +95,7 @@ begin
     from holdfast.admit_by_turn(v_gate, v_want, case when v_probe then 2 else 1 end) as a;
   else
     -- Nobody else reads these where keys are not told apart; should that change, review_gate looks at the jobs themselves.
-    delete from holdfast.arrivals where type_id = p_type;
+    delete from holdfast.dirty_keys where type_id = p_type;
     v_admitted := holdfast.admit_in_order(p_type, v_want, case when v_probe then 2 else 1 end);
   end if;
 
@@ -154,7 +154,7 @@ begin
     delete from holdfast.gated as g where g.job_id = any (p_jobs)
     returning g.job_id, g.ready_at, g.rank, g.type_id, g.priority, g.attempt, g.concurrency_key
   ), taken as (
-    insert into holdfast.held as h (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
+    insert into holdfast.admissions as h (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
     -- There should be none; but one that was left behind must not keep the whole type from being admitted.
     on conflict (job_id) do update set type_id = excluded.type_id, concurrency_key = excluded.concurrency_key, lease_id = null
   ), queued as (
@@ -183,7 +183,7 @@ declare
 begin
   admitted := 0;
   with came as (
-    delete from holdfast.arrivals as a where a.type_id = p_gate.type_id returning a.concurrency_key
+    delete from holdfast.dirty_keys as a where a.type_id = p_gate.type_id returning a.concurrency_key
   )
   insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
   select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
@@ -209,7 +209,7 @@ begin
              (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
                 and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
       into v_running, v_started, v_first
-      from holdfast.held as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
+      from holdfast.admissions as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
       if v_running >= p_gate.key_max_running then
         update holdfast.keys set full_now = true
         where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
@@ -268,10 +268,10 @@ begin
   if p_passed is null then
     return;
   end if;
-  select array_agg(distinct h.type_id order by h.type_id) into v_types from holdfast.held as h where h.job_id = any (p_passed);
+  select array_agg(distinct h.type_id order by h.type_id) into v_types from holdfast.admissions as h where h.job_id = any (p_passed);
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   with freed as (
-    delete from holdfast.held as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
+    delete from holdfast.admissions as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
   )
   update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
   from (select distinct type_id, concurrency_key from freed) as f join holdfast.gates as g on g.type_id = f.type_id

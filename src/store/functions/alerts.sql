@@ -33,8 +33,8 @@ as $$
     select '', m.value - m.before from holdfast.alert_marks as m
     where r.kind = 'drift' and m.what = 'drift' and m.value - m.before > r.threshold
     union all
-    select d.family, count(*) from holdfast.missing_days(1) as d
-    where r.kind = 'missing_days' group by d.family having count(*) > r.threshold
+    select d.family, count(*) from holdfast.missing_partitions(1) as d
+    where r.kind = 'missing_partitions' group by d.family having count(*) > r.threshold
     union all
     select '', u.usage from (select pg_notification_queue_usage() as usage) as u where r.kind = 'notify_queue' and u.usage > r.threshold
   ) as s
@@ -67,7 +67,7 @@ end $$;
 
 -- Looks for trouble, unless somebody did within p_every. What begins and what is over is announced, once each, in this
 -- transaction; what goes on is not. Returns what changed.
-create or replace function holdfast.look_for_trouble(p_every interval)
+create or replace function holdfast.evaluate_alerts(p_every interval)
 returns table (state text, rule text, subject text, value double precision)
 language plpgsql
 set jit = off
@@ -125,7 +125,7 @@ begin
   select to_jsonb(r) into v_before from holdfast.alert_rules as r where r.name = p_name for update;
   if v_before is null and p_fields ->> 'kind' is null then
     raise exception 'there is no rule "%", and to make one its kind is needed', p_name using errcode = 'HF002',
-      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_days, notify_queue and drift.';
+      hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_partitions, notify_queue and drift.';
   end if;
   insert into holdfast.alert_rules as r (name, kind) values (p_name, coalesce(p_fields ->> 'kind', v_before ->> 'kind')) on conflict (name) do nothing;
   update holdfast.alert_rules as r set

@@ -111,7 +111,7 @@ language sql volatile as $$
   with gone as (
     delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.type_id, w.attempt
   ), counted as (
-    insert into holdfast.happenings (type_id, what, count) select g.type_id, 'cancelled', count(*) from gone as g group by g.type_id
+    insert into holdfast.event_counts (type_id, what, count) select g.type_id, 'cancelled', count(*) from gone as g group by g.type_id
   )
   insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
   select g.job_id, holdfast.now(), 'cancelled', g.attempt,

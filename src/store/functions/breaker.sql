@@ -1,10 +1,10 @@
 -- A type whose attempts mostly fail is stopped before it hurts whoever it calls, and let go again by a probe.
 
--- The step of ten seconds that attempts ending now are tallied in.
-create or replace function holdfast.tally_step(at timestamptz) returns timestamptz language sql immutable parallel safe
+-- The step of ten seconds that attempts that end now are counted in.
+create or replace function holdfast.attempt_count_step(at timestamptz) returns timestamptz language sql immutable parallel safe
 as $$ select date_bin('10 seconds', at, 'epoch') $$;
 
--- Opens the breaker of a type whose attempts mostly fail. Called after a failure has been tallied.
+-- Opens the breaker of a type whose attempts mostly fail. Called after a failure has been counted.
 create or replace function holdfast.judge_breaker(p_type integer) returns void
 language plpgsql
 set enable_seqscan = off set jit = off
@@ -22,9 +22,9 @@ begin
   -- A worker that died is one failure of each type it ran, not one for each job: a host that goes down with a hundred jobs
   -- says nothing about them.
   select coalesce(sum(t.good), 0), coalesce(sum(greatest(t.bad, (t.lost > 0)::integer)), 0) into v_good, v_bad
-  from holdfast.tallies as t
+  from holdfast.attempt_counts as t
   where t.type_id = p_type
-    and t.at >= holdfast.tally_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
+    and t.at >= holdfast.attempt_count_step(v_now - coalesce(v_gate.breaker_window, interval '5 minutes'))
     and t.at > coalesce(v_gate.breaker_since, '-infinity');
   if v_good + v_bad >= coalesce(v_gate.breaker_minimum, 10) and v_bad > coalesce(v_gate.breaker_share, 0.8) * (v_good + v_bad) then
     perform holdfast.open_breaker(p_type, format('%s of %s attempts failed', v_bad, v_good + v_bad));

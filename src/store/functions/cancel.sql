@@ -73,9 +73,9 @@ create or replace function holdfast.leave_queue(p_jobs uuid[]) returns setof hol
   with gone as (
     delete from holdfast.queue as q where q.job_id = any (p_jobs) and q.lease_id is null returning q.*
   ), given_up as (
-    delete from holdfast.held as h using gone as g where g.pass > 0 and h.job_id = g.job_id returning h.type_id, h.concurrency_key
+    delete from holdfast.admissions as h using gone as g where g.pass > 0 and h.job_id = g.job_id returning h.type_id, h.concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
   )
   select * from gone
 $$;
@@ -107,7 +107,7 @@ begin
   ), stopping as (
     insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
   ), counted as (
-    insert into holdfast.happenings (type_id, what, count) select s.type_id, 'cancelled', count(*) from stood as s group by s.type_id
+    insert into holdfast.event_counts (type_id, what, count) select s.type_id, 'cancelled', count(*) from stood as s group by s.type_id
   )
   select array_agg(row (s.job_id, true, s.status, 'cancelled', null)::holdfast.moved order by s.job_id),
          array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)

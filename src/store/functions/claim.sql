@@ -59,7 +59,7 @@ begin
   -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
   select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
-         p_gated is not null and exists (select from holdfast.held as h where h.lease_id is null and h.type_id = any (array(
+         p_gated is not null and exists (select from holdfast.admissions as h where h.lease_id is null and h.type_id = any (array(
            select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
   into v_enabled, v_step, v_slots, v_gated, v_admitted from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then
@@ -195,7 +195,7 @@ begin
     select q.job_id, q.type_id from holdfast.queue as q
     where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
   ), begun as (
-    update holdfast.held as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
+    update holdfast.admissions as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
     returning h.type_id, h.concurrency_key
   ), counted as (
     insert into holdfast.starts (type_id, concurrency_key, at)

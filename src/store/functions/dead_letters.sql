@@ -129,7 +129,7 @@ begin
            case when k.asks then 'awaiting_approval' else 'scheduled' end
     from known as k
   ), counted as (
-    insert into holdfast.happenings (type_id, what, count) select k.type_id, 'replayed', count(*) from known as k group by k.type_id
+    insert into holdfast.event_counts (type_id, what, count) select k.type_id, 'replayed', count(*) from known as k group by k.type_id
   )
   select array_agg(row (k.job_id, true, 'dead', case when k.asks then 'awaiting_approval' else 'pending' end, null)::holdfast.moved
                    order by k.job_id),

@@ -11,7 +11,7 @@ as $$
          coalesce(s.lane_id, q.lane_id, f.lane_id)
   from (select distinct unnest(p_jobs) as id) as j
   left join holdfast.queue as q on q.job_id = j.id
-  left join holdfast.held as h on h.job_id = j.id
+  left join holdfast.admissions as h on h.job_id = j.id
   left join holdfast.lane_slots as s on s.job_id = j.id
   left join holdfast.cancellations as c on c.job_id = j.id
   left join holdfast.following as f on f.job_id = j.id
@@ -21,10 +21,10 @@ as $$
   cross join lateral (values
     ('lane_slot_left', s.job_id is not null and q.lease_id is null and c.job_id is null),
     ('lane_slot_missing', s.job_id is null and q.lease_id is not null and l.slots is not null),
-    ('held_left', h.job_id is not null and coalesce(q.pass, 0) = 0 and c.job_id is null),
-    ('held_missing', h.job_id is null and q.pass > 0),
-    ('held_state', h.job_id is not null and q.pass > 0 and (h.lease_id is null) <> (q.lease_id is null)),
-    ('held_key', h.job_id is not null and b.id is not null and h.concurrency_key <> coalesce(b.concurrency_key, '')),
+    ('admission_left', h.job_id is not null and coalesce(q.pass, 0) = 0 and c.job_id is null),
+    ('admission_missing', h.job_id is null and q.pass > 0),
+    ('admission_state', h.job_id is not null and q.pass > 0 and (h.lease_id is null) <> (q.lease_id is null)),
+    ('admission_key', h.job_id is not null and b.id is not null and h.concurrency_key <> coalesce(b.concurrency_key, '')),
     ('lease_missing', q.lease_id is not null and e.id is null),
     ('leader_missing', f.job_id is not null and not f.unsure and not exists (select from holdfast.whereabouts(f.follows)))
   ) as d (what, so)
@@ -42,11 +42,11 @@ as $$
   left join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.key
   cross join lateral (values
     ('key_full', k.full_now and (g.key_max_running is null or g.key_max_running > (
-      select count(*) from holdfast.held as h where h.type_id = j.type_id and h.concurrency_key = j.key))),
+      select count(*) from holdfast.admissions as h where h.type_id = j.type_id and h.concurrency_key = j.key))),
     ('key_idle', k.active is not true and exists (
       select from holdfast.gated as w where w.type_id = j.type_id and w.concurrency_key = j.key))
   ) as d (what, so)
-  where d.so and not exists (select from holdfast.arrivals as a where a.type_id = j.type_id and a.concurrency_key = j.key)
+  where d.so and not exists (select from holdfast.dirty_keys as a where a.type_id = j.type_id and a.concurrency_key = j.key)
 $$;
 
 -- Everything that disagrees in the whole database, recomputed from the jobs themselves: for tests, and for people who want to know.
@@ -54,7 +54,7 @@ $$;
 create or replace function holdfast.find_drift() returns setof holdfast.drift
 language sql stable as $$
   select * from holdfast.drift_of_jobs(array(
-    select q.job_id from holdfast.queue as q union all select h.job_id from holdfast.held as h
+    select q.job_id from holdfast.queue as q union all select h.job_id from holdfast.admissions as h
     union all select s.job_id from holdfast.lane_slots as s union all select f.job_id from holdfast.following as f))
   union all
   select d.* from (
@@ -106,22 +106,22 @@ begin
                                          array(select f.concurrency_key from unnest(p_found) as f where f.job_id is null)) as d);
   insert into holdfast.lane_slots (job_id, lane_id)
   select d.job_id, d.lane_id from unnest(v_found) as d where d.what = 'lane_slot_missing' on conflict do nothing;
-  insert into holdfast.held (job_id, type_id, concurrency_key, lease_id)
+  insert into holdfast.admissions (job_id, type_id, concurrency_key, lease_id)
   select q.job_id, q.type_id, d.concurrency_key, q.lease_id
-  from unnest(v_found) as d join holdfast.queue as q on q.job_id = d.job_id where d.what = 'held_missing' on conflict do nothing;
-  update holdfast.held as h set lease_id = q.lease_id
-  from unnest(v_found) as d join holdfast.queue as q on q.job_id = d.job_id where d.what = 'held_state' and h.job_id = d.job_id;
-  update holdfast.held as h set concurrency_key = coalesce(b.concurrency_key, '')
-  from unnest(v_found) as d join holdfast.bodies as b on b.id = d.job_id where d.what = 'held_key' and h.job_id = d.job_id;
+  from unnest(v_found) as d join holdfast.queue as q on q.job_id = d.job_id where d.what = 'admission_missing' on conflict do nothing;
+  update holdfast.admissions as h set lease_id = q.lease_id
+  from unnest(v_found) as d join holdfast.queue as q on q.job_id = d.job_id where d.what = 'admission_state' and h.job_id = d.job_id;
+  update holdfast.admissions as h set concurrency_key = coalesce(b.concurrency_key, '')
+  from unnest(v_found) as d join holdfast.bodies as b on b.id = d.job_id where d.what = 'admission_key' and h.job_id = d.job_id;
   -- A key that jobs arrive for is looked at anew, whatever was thought of it.
-  insert into holdfast.arrivals (type_id, concurrency_key)
-  select distinct d.type_id, d.concurrency_key from unnest(v_found) as d where d.what in ('key_full', 'key_idle', 'held_key');
+  insert into holdfast.dirty_keys (type_id, concurrency_key)
+  select distinct d.type_id, d.concurrency_key from unnest(v_found) as d where d.what in ('key_full', 'key_idle', 'admission_key');
   -- A lease that has run out, so that the job is rescued like any other whose worker went silent.
   insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs)
   select q.lease_id, 0, v_now, v_now - interval '1 second', array_agg(q.job_id)
   from unnest(v_found) as d join holdfast.queue as q on q.job_id = d.job_id where d.what = 'lease_missing' group by q.lease_id;
   perform holdfast.free_slots(array(select d.job_id from unnest(v_found) as d where d.what = 'lane_slot_left'),
-                              nullif(array(select d.job_id from unnest(v_found) as d where d.what = 'held_left'), '{}'));
+                              nullif(array(select d.job_id from unnest(v_found) as d where d.what = 'admission_left'), '{}'));
   perform holdfast.start_followers(array(
     select f.follows from unnest(v_found) as d join holdfast.following as f on f.job_id = d.job_id where d.what = 'leader_missing'));
   return query select * from unnest(v_found);
@@ -153,8 +153,8 @@ as $$
   join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.key
   where k.paused_at is null and k.weight = 1 and (k.rests_until is null or k.rests_until < holdfast.now())
     and not exists (select from holdfast.gated as g where g.type_id = j.type_id and g.concurrency_key = j.key)
-    and not exists (select from holdfast.held as h where h.type_id = j.type_id and h.concurrency_key = j.key)
-    and not exists (select from holdfast.arrivals as a where a.type_id = j.type_id and a.concurrency_key = j.key)
+    and not exists (select from holdfast.admissions as h where h.type_id = j.type_id and h.concurrency_key = j.key)
+    and not exists (select from holdfast.dirty_keys as a where a.type_id = j.type_id and a.concurrency_key = j.key)
 $$;
 
 -- Looks at the next p_limit jobs, slots and keys, unless somebody did within p_every, repairs what disagrees, and forgets keys that are
@@ -178,7 +178,7 @@ begin
   end if;
   v_slots := array(
     select n.job_id from (
-      (select h.job_id from holdfast.held as h where h.job_id > v_looked.after_slot order by h.job_id limit p_limit)
+      (select h.job_id from holdfast.admissions as h where h.job_id > v_looked.after_slot order by h.job_id limit p_limit)
       union (select s.job_id from holdfast.lane_slots as s where s.job_id > v_looked.after_slot order by s.job_id limit p_limit)
       union (select f.job_id from holdfast.following as f where f.job_id > v_looked.after_slot order by f.job_id limit p_limit)
     ) as n order by n.job_id limit p_limit);

@@ -22,7 +22,7 @@ begin
     left join holdfast.bodies as b on b.id = m.job_id where t.gated
     returning type_id, concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
   )
   select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
   perform holdfast.wake_lanes(v_lanes, false);
@@ -152,7 +152,7 @@ end $$;
 -- p_within_ms: how long the worker waits for the answer; null: no matter. For a lock it waits half as long.
 -- Returns how many were moved, how far it read, in how many milliseconds the next one is due (null: none waits), and what each duty
 -- that had something to do says of it (null: none had).
-create or replace function holdfast.promote_due(p_limit integer, p_after timestamptz, p_within_ms integer default null)
+create or replace function holdfast.tick(p_limit integer, p_after timestamptz, p_within_ms integer default null)
 returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan

@@ -175,7 +175,7 @@ begin
     from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.goes_on and j.is_due and j.gated
     returning type_id, concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
     select id, coalesce(run_at, v_now), type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due

@@ -67,7 +67,7 @@ begin
         + (select count(*) from (
          select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority > v_queue.priority
            and q.lease_id is null limit 10000) as a),
-      'ended_last_minute', (select coalesce(sum(t.good + t.bad), 0)::int from holdfast.tallies as t
+      'ended_last_minute', (select coalesce(sum(t.good + t.bad), 0)::int from holdfast.attempt_counts as t
          join holdfast.types as o on o.id = t.type_id where o.lane_id = v_lane.id and t.at > v_now - interval '1 minute'));
   end if;
 
@@ -78,28 +78,28 @@ begin
       'breaker_hold', v_gate.breaker_hold, 'breaker_opened_at', v_gate.breaker_opened_at, 'breaker_reason', v_gate.breaker_reason,
       'breaker_probe_in_ms', extract(epoch from v_gate.breaker_probe_at - v_now) * 1000,
       'max_running', v_gate.max_running,
-      'running', (select count(*) from holdfast.held as h where h.type_id = v_type.id),
+      'running', (select count(*) from holdfast.admissions as h where h.type_id = v_type.id),
       'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
-         select job_id from holdfast.held where type_id = v_type.id limit 5) as h),
+         select job_id from holdfast.admissions where type_id = v_type.id limit 5) as h),
       'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
       -- As admission counts: what has started, and what was admitted and is about to.
       'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
-        + (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.lease_id is null),
+        + (select count(*) from holdfast.admissions as h where h.type_id = v_type.id and h.lease_id is null),
       'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
          where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)) + holdfast.rate_window(v_gate.rate_per) - v_now) * 1000,
       'key_rate_count', v_gate.key_rate_count, 'key_rate_per_ms', extract(epoch from v_gate.key_rate_per) * 1000,
       'key_rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.concurrency_key = v_key_name
            and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
-        + (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.concurrency_key = v_key_name and h.lease_id is null),
+        + (select count(*) from holdfast.admissions as h where h.type_id = v_type.id and h.concurrency_key = v_key_name and h.lease_id is null),
       'key_rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
          where s.type_id = v_type.id and s.concurrency_key = v_key_name and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
          + holdfast.rate_window(v_gate.key_rate_per) - v_now) * 1000,
       'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
       'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
       'key_max_running', v_gate.key_max_running,
-      'key_running', (select count(*) from holdfast.held as h where h.type_id = v_type.id and h.concurrency_key = v_key_name),
+      'key_running', (select count(*) from holdfast.admissions as h where h.type_id = v_type.id and h.concurrency_key = v_key_name),
       'key_held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
-         select job_id from holdfast.held where type_id = v_type.id and concurrency_key = v_key_name limit 5) as h),
+         select job_id from holdfast.admissions where type_id = v_type.id and concurrency_key = v_key_name limit 5) as h),
       'keyed', v_gate.keyed,
       'ahead', (select count(*) from (
          select from holdfast.gated as g where g.type_id = v_type.id and g.rank < v_gated.rank

@@ -29,7 +29,7 @@ $$;
 
 -- Locks a job that waits, wherever that is, so that it can neither start nor move before this transaction ends. Claims and
 -- promotions pass over it meanwhile. No row: it runs or has ended.
-create or replace function holdfast.hold_still(p_job uuid) returns table (place text, status text)
+create or replace function holdfast.lock_waiting(p_job uuid) returns table (place text, status text)
 language plpgsql
 set enable_seqscan = off set jit = off
 as $$
@@ -58,7 +58,7 @@ end $$;
 -- of the key's row. What it decides by is what the standing job is now; where that job must stay so until this transaction
 -- ends, it is locked, and where it has moved on meanwhile, it is looked at again.
 -- Ten looks at most: the key is locked meanwhile, and a caller who tries again is better than one who holds it and looks.
-create or replace function holdfast.meet_standing(
+create or replace function holdfast.resolve_conflict(
   p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint,
   p_max_attempts smallint, p_concurrency_key text, p_approval jsonb, p_due timestamptz, p_lane smallint, p_wake_always boolean
 ) returns table (job_id uuid, what text)
@@ -118,7 +118,7 @@ begin
       what := 'existing';
       exit;
     end if;
-    select * into v_held from holdfast.hold_still(v_target);
+    select * into v_held from holdfast.lock_waiting(v_target);
     if found and v_held.status = any (v_states) then
       job_id := v_target;
       if p_unique.policy = 'one_more' and v_held.place <> 'following' then

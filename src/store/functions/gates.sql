@@ -23,7 +23,7 @@ begin
       and (q.pass = 0 or q.type_id = any (v_shut) or (q.pass = 1 and q.type_id = any (v_broken)))
     returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
   ), given_up as (
-    delete from holdfast.held as h using aside as a where h.job_id = a.job_id returning h.type_id, h.concurrency_key
+    delete from holdfast.admissions as h using aside as a where h.job_id = a.job_id returning h.type_id, h.concurrency_key
   ), gated as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
@@ -32,7 +32,7 @@ begin
     returning type_id, concurrency_key
   ), arrived as (
     -- The key whose slot was given up is looked at too: it may be another, and be passed over as full.
-    insert into holdfast.arrivals (type_id, concurrency_key)
+    insert into holdfast.dirty_keys (type_id, concurrency_key)
     select g.type_id, g.concurrency_key from gated as g union select u.type_id, u.concurrency_key from given_up as u
   )
   select array_agg(a.ctid) into v_moved from aside as a;
@@ -105,7 +105,7 @@ create or replace function holdfast.admitted_not_running(p_type integer, p_key t
 language sql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
-  select q.job_id from holdfast.held as h join holdfast.queue as q on q.job_id = h.job_id
+  select q.job_id from holdfast.admissions as h join holdfast.queue as q on q.job_id = h.job_id
   where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
     and q.lease_id is null and q.pass > 0
 $$;
@@ -128,9 +128,9 @@ begin
     update holdfast.gates as g set breaker_probe_at = holdfast.now()
     where g.type_id = p_type and g.breaker_opened_at is not null and exists (select from pulled as p where p.pass = 2)
   ), given_up as (
-    delete from holdfast.held as h using pulled as p where h.job_id = p.job_id returning h.job_id, h.concurrency_key
+    delete from holdfast.admissions as h using pulled as p where h.job_id = p.job_id returning h.job_id, h.concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct p_type, g.concurrency_key from given_up as g
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct p_type, g.concurrency_key from given_up as g
   )
   insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
   select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt,

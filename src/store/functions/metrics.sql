@@ -1,5 +1,5 @@
 -- What /metrics answers, from counters that are kept, so that it costs the same whatever stands in history. What is counted
--- while jobs run is in tallies and happenings; what stands there long enough is added to totals and deleted in one statement, so
+-- while jobs run is in attempt_counts and event_counts; what stands there long enough is added to totals and deleted in one statement, so
 -- that whoever reads both in one snapshot sees everything once.
 
 -- Everything that is counted of a type, up to now. ended: jobs that came to an end and have not been replayed since.
@@ -17,12 +17,12 @@ create or replace view holdfast.counters as
     from holdfast.types as t
     left join holdfast.totals as k on k.type_id = t.id
     left join (
-      select type_id, sum(good) as good, sum(bad) as bad, sum(lost) as lost from holdfast.tallies group by type_id
+      select type_id, sum(good) as good, sum(bad) as bad, sum(lost) as lost from holdfast.attempt_counts group by type_id
     ) as o on o.type_id = t.id
     left join (
       select type_id, sum(count) filter (where what = 'dead') as dead, sum(count) filter (where what = 'cancelled') as cancelled,
              sum(count) filter (where what = 'replayed') as replayed, sum(count) filter (where what = 'late') as late
-      from holdfast.happenings group by type_id
+      from holdfast.event_counts group by type_id
     ) as h on h.type_id = t.id
   ) as s;
 
@@ -44,7 +44,7 @@ begin
   from unnest(p_types, p_buckets, p_counts, p_seconds) as n (type, bucket, count, seconds) join holdfast.types as t on t.name = n.type
   order by t.id, n.bucket
   on conflict (type_id, bucket) do update set count = d.count + excluded.count, seconds = d.seconds + excluded.seconds;
-  insert into holdfast.happenings (type_id, what, count)
+  insert into holdfast.event_counts (type_id, what, count)
   select t.id, 'late', n.count from unnest(p_late_types, p_late_counts) as n (type, count) join holdfast.types as t on t.name = n.type;
   insert into holdfast.enqueue_errors as e (status, total)
   select n.status, n.count from unnest(p_statuses, p_status_counts) as n (status, count) order by n.status
@@ -98,11 +98,11 @@ begin
     'refusals', (select coalesce(json_agg(json_build_array(e.status, e.total) order by e.status), '[]') from holdfast.enqueue_errors as e),
     'drift', (select coalesce(json_agg(json_build_array(d.what, d.total) order by d.what), '[]') from holdfast.drift_repairs as d),
     'notifyQueue', pg_notification_queue_usage(),
-    'missingDays', (
+    'missingPartitions', (
       select json_agg(json_build_array(n.family, n.missing) order by n.family) from (
         select f.family, count(m.day) as missing
         from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
-        left join holdfast.missing_days(1) as m on m.family = f.family group by f.family) as n),
+        left join holdfast.missing_partitions(1) as m on m.family = f.family group by f.family) as n),
     'duties', (
       select coalesce(json_agg(json_build_array(d.duty, coalesce(n.runs, 0), coalesce(n.failures, 0), coalesce(n.seconds, 0),
         (select count(*) from holdfast.set_aside as a where a.duty = d.duty)) order by d.duty), '[]')
@@ -115,7 +115,7 @@ begin
 end $$;
 
 -- Adds to totals what was counted and nobody needs in detail any more, and deletes it: exactly once, because it is one statement.
--- A tally that is written late, into a step that was taken away, stands there again and is added next time.
+-- A count that is written late, into a step that was taken away, stands there again and is added next time.
 create or replace function holdfast.keep_totals(p_crowded integer default 5000) returns void
 language plpgsql
 set jit = off
@@ -127,12 +127,12 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('holdfast.totals', 0)) then
     return;
   end if;
-  with tallied as (
-    delete from holdfast.tallies as t
+  with counted_attempts as (
+    delete from holdfast.attempt_counts as t
     where t.at < v_now - interval '1 minute' - greatest(interval '5 minutes', (select max(g.breaker_window) from holdfast.gates as g))
     returning t.type_id, t.good, t.bad, t.lost
   ), happened as (
-    delete from holdfast.happenings as h returning h.type_id, h.what, h.count
+    delete from holdfast.event_counts as h returning h.type_id, h.what, h.count
   ), moved as (
     select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late from tallied
     union all
@@ -150,12 +150,12 @@ begin
 
   -- Of a minute ago nobody needs to know any more which worker it was, except where one died. Where many workers run many types,
   -- that makes what is read few rows again.
-  if exists (select from holdfast.tallies offset p_crowded limit 1) then
+  if exists (select from holdfast.attempt_counts offset p_crowded limit 1) then
     with apart as (
-      delete from holdfast.tallies as t
+      delete from holdfast.attempt_counts as t
       where t.worker_id <> 0 and t.lost is null and t.at < v_now - interval '1 minute' returning t.type_id, t.at, t.good, t.bad
     )
-    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
+    insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad)
     select a.type_id, a.at, 0, sum(a.good), sum(a.bad) from apart as a group by a.type_id, a.at
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad;
   end if;

@@ -19,7 +19,7 @@ begin
     left join holdfast.bodies as b on b.id = m.job_id where t.gated
     returning type_id, concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
   )
   select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
   perform holdfast.wake_lanes(v_lanes, true);
@@ -109,7 +109,7 @@ begin
     update holdfast.gated as g
     set priority = p_priority, rank = g.ready_at - p_priority * l.ageing, concurrency_key = coalesce(p_concurrency_key, '')
     from holdfast.lanes as l where g.job_id = p_job and l.id = g.lane_id;
-    insert into holdfast.arrivals (type_id, concurrency_key) values (v_was.type_id, coalesce(p_concurrency_key, ''));
+    insert into holdfast.dirty_keys (type_id, concurrency_key) values (v_was.type_id, coalesce(p_concurrency_key, ''));
   elsif v_was.concurrency_key is distinct from p_concurrency_key
         and exists (select from holdfast.queue as q where q.job_id = p_job and q.pass > 0) then
     -- Its slot is one of the old key. Of the new one it has none, so it goes back and is admitted like the others.
@@ -119,7 +119,7 @@ begin
       from holdfast.leave_queue(array[p_job]) as q join holdfast.lanes as l on l.id = q.lane_id
       returning g.type_id, g.concurrency_key, g.lane_id
     ), arrived as (
-      insert into holdfast.arrivals (type_id, concurrency_key) select b.type_id, b.concurrency_key from back as b
+      insert into holdfast.dirty_keys (type_id, concurrency_key) select b.type_id, b.concurrency_key from back as b
     )
     select b.lane_id into v_lane from back as b;
   else

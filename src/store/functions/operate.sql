@@ -39,7 +39,7 @@ begin
   update holdfast.types set gated = true where id = p_type and not gated;
   if v_keyed and not v_was_keyed then
     -- The jobs before the gate were not told apart so far.
-    insert into holdfast.arrivals (type_id, concurrency_key)
+    insert into holdfast.dirty_keys (type_id, concurrency_key)
     select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
   end if;
   update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
@@ -149,7 +149,7 @@ begin
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
   perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
   perform holdfast.pull_back(v_type, p_key);
-  insert into holdfast.arrivals (type_id, concurrency_key) values (v_type, p_key);
+  insert into holdfast.dirty_keys (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
 end $$;
 

@@ -18,7 +18,7 @@ as $$
 $$;
 
 -- Which partitions of today and the days ahead are missing. A read, so that asking often costs nothing.
-create or replace function holdfast.missing_days(p_ahead integer default 3) returns table (family text, day date)
+create or replace function holdfast.missing_partitions(p_ahead integer default 3) returns table (family text, day date)
 language sql stable as $$
   select f.family, d.day
   from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
@@ -37,7 +37,7 @@ $$;
 -- take all of them in an order of their own and would deadlock with a transaction that holds two.
 -- Where more than p_carry rows would have to move, which takes seconds, they stay where they are: the partition then begins a
 -- minute from now. All that costs is that those rows are swept one by one when they have had their time.
-create or replace function holdfast.make_day(p_family text, p_day date, p_carry integer default 5000) returns boolean
+create or replace function holdfast.make_partition(p_family text, p_day date, p_carry integer default 5000) returns boolean
 language plpgsql
 -- Bounds are written as text, and under another DateStyle or time zone the text would name another moment.
 set lock_timeout = '100ms' set timezone = 'UTC' set datestyle = 'ISO, YMD'
@@ -53,7 +53,7 @@ declare
   v_low text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
   v_many boolean;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.days', 0)) or to_regclass('holdfast.' || v_name) is not null then
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.partitions', 0)) or to_regclass('holdfast.' || v_name) is not null then
     return false;
   end if;
   if v_from <= holdfast.now() then
@@ -79,4 +79,4 @@ begin
 end $$;
 
 -- It runs with the rights of its owner, so that a worker needs to own no table; who may call it, says src/store/sql/roles.sql.
-revoke execute on function holdfast.make_day from public;
+revoke execute on function holdfast.make_partition from public;

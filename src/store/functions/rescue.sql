@@ -50,7 +50,7 @@ begin
           return query select * from holdfast.end_leases(array[v_lease], p_crashes);
         exception when others then
           raise warning 'holdfast: lease % could not be rescued: %', v_lease.id, sqlerrm;
-          perform holdfast.take_lease_apart(v_lease);
+          perform holdfast.split_lease(v_lease);
         end;
       end loop;
   end;
@@ -97,14 +97,14 @@ begin
              j.concurrency_key
       from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
     ), arrived as (
-      insert into holdfast.arrivals (type_id, concurrency_key)
+      insert into holdfast.dirty_keys (type_id, concurrency_key)
       select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
-    ), tallied as (
-      insert into holdfast.tallies as t (type_id, at, worker_id, good, bad, lost)
-      select j.type_id, holdfast.tally_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
-      on conflict on constraint tallies_pkey do update set lost = coalesce(t.lost, 0) + excluded.lost
+    ), counted_attempts as (
+      insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad, lost)
+      select j.type_id, holdfast.attempt_count_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
+      on conflict on constraint attempt_counts_pkey do update set lost = coalesce(t.lost, 0) + excluded.lost
     ), counted as (
-      insert into holdfast.happenings (type_id, what, count)
+      insert into holdfast.event_counts (type_id, what, count)
       select j.type_id, 'dead', count(*) from judged as j where j.dead group by j.type_id
     ), buried as (
       insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
@@ -138,7 +138,7 @@ end $$;
 
 -- Gives every job of an expired lease an expired lease of its own, so that the one that cannot be moved stands alone.
 -- Where it does already, it comes again in a minute.
-create or replace function holdfast.take_lease_apart(p_lease holdfast.leases) returns void language plpgsql as $$
+create or replace function holdfast.split_lease(p_lease holdfast.leases) returns void language plpgsql as $$
 begin
   if cardinality(p_lease.jobs) = 1 then
     update holdfast.leases as l set expires_at = holdfast.now() + interval '1 minute' where l.id = p_lease.id;
@@ -158,7 +158,7 @@ end $$;
 -- handler has seen them, so no attempt is spent and none is recorded. p_known: the leases it did hear of. To be called only
 -- while none of its claims is under way.
 -- Those that came through a gate go back before it: while they were thought to have started, others may have been admitted.
-create or replace function holdfast.hand_back_unheard(p_worker integer, p_known bigint[]) returns integer
+create or replace function holdfast.release_unacknowledged(p_worker integer, p_known bigint[]) returns integer
 language plpgsql
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set lock_timeout = '4s'
 as $$
@@ -189,7 +189,7 @@ begin
       left join holdfast.bodies as b on b.id = p.job_id
       returning type_id, concurrency_key
     ), arrived as (
-      insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+      insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
     )
     select array_agg(distinct j.lane_id) filter (where not j.passed), array_agg(j.job_id),
            array_agg(j.job_id) filter (where j.passed)

@@ -24,7 +24,7 @@ $$;
 -- Drops at most one day of one family and returns its partition's name, or null where none is old enough.
 -- Takes an exclusive lock on the family for the moment it takes to carry over at most p_carry rows; does not wait longer
 -- than 100 ms for it, because everybody else would wait behind.
-create or replace function holdfast.drop_one_day(p_completed interval, p_dead interval, p_carry integer default 5000) returns text
+create or replace function holdfast.drop_oldest_partition(p_completed interval, p_dead interval, p_carry integer default 5000) returns text
 language plpgsql
 set lock_timeout = '100ms' set enable_seqscan = off set jit = off
 security definer set search_path = pg_catalog, pg_temp
@@ -85,7 +85,7 @@ begin
   return null;
 end $$;
 
-revoke execute on function holdfast.drop_one_day from public;
+revoke execute on function holdfast.drop_oldest_partition from public;
 
 -- Removes what outlived its day in the default partitions, and what belongs to jobs that are gone: at most p_limit rows of
 -- each. These are the few that were carried over, so they go row by row. Returns how many went.

@@ -29,9 +29,9 @@ begin
     select g.job_id, v_now - g.ended_ago * v_ms, v_now - g.started_ago * v_ms, p_worker, 'completed', g.attempt,
            holdfast.lease_mark(g.lease_id)
     from gone as g
-  ), tallied as (
-    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-    select g.type_id, holdfast.tally_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
+  ), counted_attempts as (
+    insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad)
+    select g.type_id, holdfast.attempt_count_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good
   )
   -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
@@ -94,7 +94,7 @@ begin
            case e.move when 'die' then 'fatal' when 'poison' then 'poison' else 'exhausted' end, e.error::jsonb
     from gone as e where e.move in ('die', 'exhaust', 'poison')
   ), counted as (
-    insert into holdfast.happenings (type_id, what, count)
+    insert into holdfast.event_counts (type_id, what, count)
     select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
   ), back_to_gate as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
@@ -104,10 +104,10 @@ begin
     where e.move = 'hand_back'
     returning type_id, concurrency_key
   ), arrived as (
-    insert into holdfast.arrivals (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
-  ), tallied as (
-    insert into holdfast.tallies as t (type_id, at, worker_id, good, bad)
-    select e.type_id, holdfast.tally_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
+  ), counted_attempts as (
+    insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad)
+    select e.type_id, holdfast.attempt_count_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
            count(*) filter (where e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed'))
     from gone as e where e.outcome in ('completed', 'failed', 'timed_out', 'out_of_memory', 'crashed') group by e.type_id
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad

@@ -22,7 +22,7 @@ begin
     update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
     returning q.job_id, q.lease_id
   )
-  insert into holdfast.held (job_id, type_id, concurrency_key, lease_id)
+  insert into holdfast.admissions (job_id, type_id, concurrency_key, lease_id)
   select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
   from counted as c left join holdfast.bodies as b on b.id = c.job_id
   on conflict (job_id) do nothing;

@@ -139,7 +139,7 @@ begin
     key := v_job.key;
     v_taken := holdfast.take_unique(v_job.type_id, v_job.owner, v_job.key, v_job.id, coalesce(v_job.period, interval '0'));
     if v_taken.job_id is not null then
-      select m.job_id, m.what into job_id, what from holdfast.meet_standing(
+      select m.job_id, m.what into job_id, what from holdfast.resolve_conflict(
         v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
         v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.approval, v_job.due_at,
         v_job.lane_id, p_wake_always) as m;

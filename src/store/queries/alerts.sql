@@ -1,6 +1,6 @@
--- name: lookForTrouble
+-- name: evaluateAlerts
 -- Finds what began and what is over, and enqueues the calls about it, unless somebody looked within $1 milliseconds.
-select state, rule, subject, value from holdfast.look_for_trouble($1::text::float8 * interval '1 millisecond')
+select state, rule, subject, value from holdfast.evaluate_alerts($1::text::float8 * interval '1 millisecond')
 
 -- name: readAlerts
 -- The trouble there is now. Moments are milliseconds since 1970.

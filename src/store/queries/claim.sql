@@ -7,7 +7,7 @@ from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $
                          $7::text::integer, $8::text::integer)
 where lease is not null
 
--- name: promoteDue
+-- name: tick
 -- Does what is due. Answers with how many jobs it moved, how far it read, when the next is due, what each duty says; and, for
 -- the price of no statement more, with the lanes that the types of this worker run in now, so that a change takes effect
 -- within one look.
@@ -16,10 +16,10 @@ where lease is not null
 select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", p.duties, holdfast.lanes_of($3::integer[]) as lanes,
        case when $4::text::boolean then holdfast.any_free($3::integer[]) end as free,
        case when $4::text::boolean then holdfast.any_lease_expired() end as expired
-from holdfast.promote_due($1::text::integer, $2::text::timestamptz, $5::text::integer) as p
+from holdfast.tick($1::text::integer, $2::text::timestamptz, $5::text::integer) as p
 
 -- name: lanesOfTypes
--- The lanes alone, for a worker whose promoteDue fails: what is free it can claim all the same.
+-- The lanes alone, for a worker whose tick fails: what is free it can claim all the same.
 select holdfast.lanes_of($1::integer[]) as lanes
 
 -- name: subscribeIdle

@@ -184,8 +184,8 @@ from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join hold
 group by t.name, l.name order by t.name
 
 -- name: laneLoads
--- How busy each lane is, from what is counted anyway: depths, tallies and leases. Types that are paused, stopped or broken do not
--- count as waiting, because more workers would not help them. A step of a tally lasts ten seconds: of the last minute six.
+-- How busy each lane is, from what is counted anyway: depths, attempt_counts and leases. Types that are paused, stopped or broken do not
+-- count as waiting, because more workers would not help them. A step of attempt_counts lasts ten seconds: of the last minute six.
 select l.name as lane, l.enabled, l.slots, coalesce(w.waiting, 0)::float8 as waiting, coalesce(r.running, 0)::float8 as running,
        coalesce(e.ended, 0)::float8 / 60 as ended, coalesce(v.live, 0)::float8 as live
 from holdfast.lanes as l
@@ -200,8 +200,8 @@ left join (
   join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id group by q.lane_id
 ) as r on r.lane_id = l.id
 left join lateral (
-  select sum(s.good + s.bad) as ended from holdfast.tallies as s join holdfast.types as t on t.id = s.type_id
-  where t.lane_id = l.id and s.at > holdfast.tally_step(holdfast.now()) - interval '60 seconds'
+  select sum(s.good + s.bad) as ended from holdfast.attempt_counts as s join holdfast.types as t on t.id = s.type_id
+  where t.lane_id = l.id and s.at > holdfast.attempt_count_step(holdfast.now()) - interval '60 seconds'
 ) as e on true
 left join lateral (
   select count(*) as live from holdfast.workers as w

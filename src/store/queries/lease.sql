@@ -34,6 +34,6 @@ from holdfast.rescue_leases($1::text::integer, $2::text::integer, $3::text::inte
 -- Whether there is anything to rescue. Reads one index entry and writes nothing, so that asking often is cheap.
 select holdfast.any_lease_expired() as expired
 
--- name: handBackUnheard
+-- name: releaseUnacknowledged
 -- Frees the jobs of leases this worker was given and never heard of. $2: those it did hear of.
-select holdfast.hand_back_unheard($1::text::integer, $2::bigint[]) as jobs
+select holdfast.release_unacknowledged($1::text::integer, $2::bigint[]) as jobs

@@ -229,7 +229,7 @@ create table holdfast.uniques (
 create index uniques_by_job on holdfast.uniques (job_id);
 
 -- Jobs that wait for another one to end, because both have one unique key. unsure: when the row was committed nobody could
--- tell whether the other one had just ended; promote_due looks after those.
+-- tell whether the other one had just ended; tick looks after those.
 create table holdfast.following (
   job_id    uuid not null constraint following_by_job primary key,
   follows   uuid not null,

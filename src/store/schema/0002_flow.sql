@@ -56,16 +56,16 @@ create index gated_next_of_type on holdfast.gated (type_id, rank, job_id);
 create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank, job_id);
 
 -- A job that was admitted and has not ended: it holds a slot of its type and of its key. lease_id is null until it runs.
-create table holdfast.held (
+create table holdfast.admissions (
   job_id           uuid primary key,
   type_id          integer not null,
   concurrency_key  text not null,
   lease_id         bigint
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-create index held_by_type on holdfast.held (type_id, concurrency_key);
+create index admissions_by_type on holdfast.admissions (type_id, concurrency_key);
 
-create index held_not_running on holdfast.held (type_id, concurrency_key) where lease_id is null;
+create index admissions_not_running on holdfast.admissions (type_id, concurrency_key) where lease_id is null;
 
 -- Jobs running in a lane that has a limit of slots.
 create table holdfast.lane_slots (
@@ -110,16 +110,16 @@ create index keys_resting on holdfast.keys (type_id, rests_until) where rests_un
 
 -- Keys that jobs arrived for since the gate was last looked at. Only ever added to by producers, so that none of them
 -- waits for another's transaction.
-create table holdfast.arrivals (
+create table holdfast.dirty_keys (
   type_id          integer not null,
   concurrency_key  text not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-create index arrivals_of_type on holdfast.arrivals (type_id);
+create index dirty_keys_of_type on holdfast.dirty_keys (type_id);
 
 -- How attempts ended, in steps of ten seconds; the breaker reads the last minutes of it. Each worker has rows of its own,
 -- so that none waits for another. What the breaker needs no more is added to totals by keep_totals and deleted.
-create table holdfast.tallies (
+create table holdfast.attempt_counts (
   type_id    integer not null,
   at         timestamptz not null,
   worker_id  integer not null,
@@ -132,19 +132,19 @@ create table holdfast.tallies (
 
 -- What else is counted, and is rare beside that: dead (a job), cancelled, replayed, late (a result that came after its lease was
 -- gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
-create table holdfast.happenings (
+create table holdfast.event_counts (
   type_id  integer not null,
-  what     text not null constraint happening_is_known check (what in ('dead', 'cancelled', 'replayed', 'late')),
+  what     text not null constraint event_is_known check (what in ('dead', 'cancelled', 'replayed', 'late')),
   count    integer not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- One disagreement:
 --   lane_slot_left     a slot of a lane is taken by a job that does not run
 --   lane_slot_missing  a job runs in a lane with a limit and takes no slot
---   held_left          a slot of a type and key is taken by a job that is neither admitted nor running
---   held_missing       a job was admitted and takes no slot of its type and key
---   held_state         a slot says that its job runs, or that it does not, and is wrong
---   held_key           a slot is that of another key than its job's
+--   admission_left          a slot of a type and key is taken by a job that is neither admitted nor running
+--   admission_missing       a job was admitted and takes no slot of its type and key
+--   admission_state         a slot says that its job runs, or that it does not, and is wrong
+--   admission_key           a slot is that of another key than its job's
 --   lease_missing      a job runs under a lease that is gone: nobody would rescue it
 --   leader_missing     a job waits for the end of another that has ended
 --   key_full           a key is passed over as full and is not
@@ -158,7 +158,7 @@ create table holdfast.drift_repairs (
 );
 
 insert into holdfast.drift_repairs (what, total)
-select what, 0 from unnest('{lane_slot_left, lane_slot_missing, held_left, held_missing, held_state, held_key, lease_missing,
+select what, 0 from unnest('{lane_slot_left, lane_slot_missing, admission_left, admission_missing, admission_state, admission_key, lease_missing,
                              leader_missing, key_full, key_idle}'::text[]) as what;
 
 -- Up to where the last look went, in each of the three walks, and when it was.

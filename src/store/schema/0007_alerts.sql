@@ -5,11 +5,11 @@ create table holdfast.alert_rules (
   name          text primary key constraint rule_name_is_short check (name ~ '^[a-z][a-z0-9_-]{0,62}$'),
   -- dead_letters: more than the threshold died since the last look. breaker: it is open. depth: more than that wait. oldest: a job has
   -- been due for more than that many seconds. enqueue_errors: more than that were refused by servers since the last look.
-  -- missing_days: more partitions of today and tomorrow than that are missing in a table. notify_queue: more of the server's queue of
+  -- missing_partitions: more partitions of today and tomorrow than that are missing in a table. notify_queue: more of the server's queue of
   -- notifications is full than that; from half of it on none are sent. drift: more slots, holds and keys than that disagreed with their
   -- jobs since the last look, and were repaired.
   kind          text not null constraint kind_is_known check (kind in
-    ('dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_days', 'notify_queue', 'drift')),
+    ('dead_letters', 'breaker', 'depth', 'oldest', 'enqueue_errors', 'missing_partitions', 'notify_queue', 'drift')),
   threshold     double precision not null default 0 constraint threshold_is_no_debt check (threshold >= 0),
   -- Only of this type; null: of any, and for depth all together.
   type          text,
@@ -27,7 +27,7 @@ insert into holdfast.alert_rules (name, kind, threshold, min_priority, hold) val
   ('oldest', 'oldest', 900, 0, '1 minute'),
   ('oldest-urgent', 'oldest', 60, 7, '1 minute'),
   ('enqueue-errors', 'enqueue_errors', 10, 0, '10 minutes'),
-  ('missing-days', 'missing_days', 0, 0, '1 minute'),
+  ('missing-partitions', 'missing_partitions', 0, 0, '1 minute'),
   ('notify-queue', 'notify_queue', 0.4, 0, '1 minute'),
   ('drift', 'drift', 0, 0, '10 minutes');
 

@@ -13,12 +13,12 @@ const mostUnderWay = 2
 const mostAtOnce = { jobs: 500, characters: 2_000_000 }
 
 /**
- * Stores single new jobs. While a statement is under way the next ones gather and then go together: alone a job goes at once,
+ * Stores single new jobs. While a statement is under way the next ones form a batch: a job alone goes at once,
  * and many callers at once pay for few commits. Only jobs that wait for nobody come here, so that none is held up by another's
  * key; the exception is a type that is unique and was enqueued by its name alone, whose second job may wait for the first.
  * Where a statement is refused each of its jobs is stored alone, so that what is wrong with one is told to its caller only.
  */
-export class Gatherer {
+export class Batcher {
   readonly #store: Store
   #waiting: Waiting[] = []
   #underWay = 0

@@ -36,17 +36,19 @@ async function untilSomebodyWaits(): Promise<void> {
 /** Leaves the other session in a transaction that has made the partition of this family's day, and not committed. */
 async function beginMakingToday(family: string): Promise<void> {
   await other.query('begin')
-  const { rows } = await other.query(`select holdfast.make_day($1, (holdfast.now() at time zone 'UTC')::date) as made`, [family])
+  const { rows } = await other.query(`select holdfast.make_partition($1, (holdfast.now() at time zone 'UTC')::date) as made`, [
+    family,
+  ])
   expect(rows[0].made).toBe(true)
 }
 
-const missing = async () => (await sql.query('select from holdfast.missing_days()')).rowCount
+const missing = async () => (await sql.query('select from holdfast.missing_partitions()')).rowCount
 
 describe('a day whose partition is just being made', () => {
   test('takes the result of a job that is settled at that very moment: it is written and the job ran once', async () => {
     const { id } = await queue.holdfast.enqueue(daily, 1)
     await queue.clock.advance('30d')
-    await queue.holdfast.store.days.make()
+    await queue.holdfast.store.partitions.make()
     await queue.clock.advance('30d')
     await beginMakingToday('history')
     const drained = queue.drain([daily])
@@ -100,7 +102,7 @@ describe('making days', () => {
       return count
     })
     let failures = 0
-    for (; failures < 20 && (await missing()) !== 0; failures++) await queue.holdfast.store.days.make().catch(() => {})
+    for (; failures < 20 && (await missing()) !== 0; failures++) await queue.holdfast.store.partitions.make().catch(() => {})
     enough = true
     const counts = await Promise.all(enqueuing).finally(() => Promise.all(producers.map((client) => client.end())))
     expect(await missing()).toBe(0)
@@ -112,8 +114,10 @@ describe('making days', () => {
   test('goes on with the other days and tables where one of them cannot be made', async () => {
     await other.query('begin; select count(*) from holdfast.bodies')
     await queue.clock.advance('30d')
-    await expect(queue.holdfast.store.days.make()).rejects.toThrow(/the partition of bodies for \d{4}-\d\d-\d\d cannot be made/)
-    const { rows } = await sql.query('select distinct family from holdfast.missing_days()')
+    await expect(queue.holdfast.store.partitions.make()).rejects.toThrow(
+      /the partition of bodies for \d{4}-\d\d-\d\d cannot be made/,
+    )
+    const { rows } = await sql.query('select distinct family from holdfast.missing_partitions()')
     expect(rows).toEqual([{ family: 'bodies' }])
     await other.query('rollback')
   })
@@ -121,7 +125,7 @@ describe('making days', () => {
   test('leaves rows where they are that are too many to move in a moment, and takes what comes from then on', async () => {
     await queue.clock.set(new Date('2051-02-03T10:00:00Z'))
     for (let n = 0; n < 5; n++) await sql.query(`select from holdfast.enqueue('daily', '{}')`)
-    const { rows } = await sql.query(`select holdfast.make_day('bodies', '2051-02-03', 4) as made`)
+    const { rows } = await sql.query(`select holdfast.make_partition('bodies', '2051-02-03', 4) as made`)
     expect(rows[0].made).toBe(true)
     await queue.clock.advance('2m')
     await sql.query(`select from holdfast.enqueue('daily', '{}')`)
@@ -141,7 +145,7 @@ describe('making days', () => {
     await queue.clock.set(new Date('2051-02-03T22:00:00Z'))
     await other.query(`set datestyle = 'SQL, DMY'; set timezone = 'Asia/Kolkata'`)
     for (const family of ['bodies', 'history', 'dead_letters', 'log_lines']) {
-      for (const day of [3, 4]) await other.query(`select holdfast.make_day($1, make_date(2051, 2, $2))`, [family, day])
+      for (const day of [3, 4]) await other.query(`select holdfast.make_partition($1, make_date(2051, 2, $2))`, [family, day])
     }
     await sql.query(`set timezone = 'UTC'`)
     const { rows } = await sql.query(asked)
@@ -154,10 +158,10 @@ describe('making days', () => {
 
   test('never holds two families at once, so that a reader who goes from one to the next cannot deadlock with it', async () => {
     // Long enough for the test to see it wait.
-    await sql.query(`alter function holdfast.make_day set lock_timeout = '60s'`)
+    await sql.query(`alter function holdfast.make_partition set lock_timeout = '60s'`)
     await queue.clock.advance('30d')
     await other.query('begin; select count(*) from holdfast.dead_letters')
-    const made = queue.holdfast.store.days.make()
+    const made = queue.holdfast.store.partitions.make()
     await untilSomebodyWaits()
     await other.query('select count(*) from holdfast.bodies; select count(*) from holdfast.history')
     await other.query('commit')
@@ -170,17 +174,17 @@ describe('making days', () => {
   test('gives up within moments where somebody reads for hours, so that nobody waits behind it', async () => {
     await other.query('begin; select count(*) from holdfast.bodies')
     await queue.clock.advance('30d')
-    await expect(queue.holdfast.store.days.make()).rejects.toMatchObject({ code: '55P03' })
+    await expect(queue.holdfast.store.partitions.make()).rejects.toMatchObject({ code: '55P03' })
     expect((await queue.holdfast.enqueue(daily, 'goes on')).status).toBe('created')
     await other.query('rollback')
-    await queue.holdfast.store.days.make()
+    await queue.holdfast.store.partitions.make()
     expect(await missing()).toBe(0)
   })
 
   test('by eight at once makes each of them once', async () => {
     await queue.clock.advance('30d')
-    await Promise.all(Array.from({ length: 8 }, () => queue.holdfast.store.days.make()))
-    await queue.holdfast.store.days.make()
+    await Promise.all(Array.from({ length: 8 }, () => queue.holdfast.store.partitions.make()))
+    await queue.holdfast.store.partitions.make()
     expect(await missing()).toBe(0)
   })
 })

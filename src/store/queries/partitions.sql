@@ -1,15 +1,15 @@
--- name: missingDays
+-- name: missingPartitions
 -- Which partitions of today and the days ahead are still to be made.
-select family, day::text as day from holdfast.missing_days()
+select family, day::text as day from holdfast.missing_partitions()
 
--- name: makeDay
+-- name: makePartition
 -- Makes one partition, unless it is there or being made by somebody else. Waits at most 100 ms for its locks.
-select holdfast.make_day($1::text, $2::text::date) as made
+select holdfast.make_partition($1::text, $2::text::date) as made
 
--- name: dropOneDay
+-- name: dropOldestPartition
 -- Drops the oldest day that nothing needs any more, after carrying over the few rows that are. Null: none is old enough.
-select holdfast.drop_one_day($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond') as dropped
+select holdfast.drop_oldest_partition($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond') as dropped
 
--- name: sweepRest
+-- name: sweepDefaultPartitions
 -- Removes a few old rows that were carried over, and what belongs to jobs that are gone. Answers with how many.
 select holdfast.sweep_rest($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond', $3::text::integer) as swept

@@ -1,18 +1,18 @@
 /**
- * What a house runs: a process that holds the threads of one type and passes messages on. The threads do not live in
+ * What a supervisor runs: a process that holds the threads of one type and passes messages on. The threads do not live in
  * the worker itself because their heap limit does not hold there: where one allocation goes far beyond it (an array
  * that grows, a large Map), V8 ends the whole process and not the thread.
  */
 import { Worker as Thread } from 'node:worker_threads'
 import { describeFailure } from '../../job/failure.js'
 import { guardChild } from './guard-child.js'
-import type { ChildSettings, FromHost, FromHouse, HostEnd, ToHouse } from './messages.js'
+import type { ChildSettings, FromHost, FromSupervisor, HostEnd, ToSupervisor } from './messages.js'
 
 const settings = JSON.parse(process.argv[2] as string) as ChildSettings
 const entry = new URL('./thread-entry.js', import.meta.url)
 const threads = new Map<number, Thread>()
 
-function tell(message: FromHouse): void {
+function tell(message: FromSupervisor): void {
   process.send?.(message)
 }
 
@@ -38,7 +38,7 @@ function open(host: number): void {
 }
 
 guardChild(settings)
-process.on('message', (message: ToHouse) => {
+process.on('message', (message: ToSupervisor) => {
   switch (message.kind) {
     case 'open':
       return open(message.host)

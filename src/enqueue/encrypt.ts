@@ -2,7 +2,7 @@ import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { JobRequest } from '../job/type.js'
 import { refuseUnderEncryption, type Uniqueness } from '../job/unique.js'
-import { isSealed } from '../privacy/keyring.js'
+import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
 import { explained } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
@@ -18,7 +18,7 @@ interface Facts {
 const freshForMs = 5_000
 
 /** Encrypts payloads before they leave this process. */
-export class Sealing {
+export class PayloadEncryption {
   readonly #store: Store
   readonly #registry: TypeRegistry
   readonly #privacy: Privacy
@@ -31,23 +31,23 @@ export class Sealing {
   }
 
   /** Undefined where nothing of these jobs is to be encrypted: most processes have no keys. */
-  seal(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
-    const sealed = jobs.findIndex(({ payload }) => isSealed(payload))
-    if (sealed >= 0) throw reserved(sealed)
+  encrypt(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
+    const encrypted = jobs.findIndex(({ payload }) => isEncrypted(payload))
+    if (encrypted >= 0) throw reserved(encrypted)
     if (!this.#privacy.keyring && !requests.some(({ type }) => typeof type !== 'string' && type.encrypt)) return undefined
-    return this.#sealAll(requests, jobs, tx)
+    return this.#encryptAll(requests, jobs, tx)
   }
 
-  async #sealAll(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> {
+  async #encryptAll(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> {
     await this.#read(
       requests.map(({ type }) => type).filter((type) => typeof type === 'string'),
       tx,
     )
     for (const [place, job] of jobs.entries()) {
       const { encrypt, unique } = this.#facts((requests[place] as JobRequest).type)
-      if (!this.#privacy.seals(encrypt)) continue
+      if (!this.#privacy.encrypts(encrypt)) continue
       refuseUnderEncryption(job.unique ?? unique, job.type)
-      job.payload = this.#privacy.seal(job.type, job.id, job.payload)
+      job.payload = this.#privacy.encrypt(job.type, job.id, job.payload)
     }
   }
 

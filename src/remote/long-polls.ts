@@ -14,7 +14,7 @@ export interface Waiter {
  * wakes one waiter of each group of types; whoever finds something wakes the next of its group, so that a hundred waiting
  * workers do not all run to the database for one job.
  */
-export class WaitingRoom {
+export class LongPolls {
   readonly #store: Store
   readonly #groups = new Map<string, Waiter[]>()
   readonly #workers = new Map<number, number>()

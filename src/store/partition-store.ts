@@ -13,7 +13,7 @@ export interface Keep {
 }
 
 /** The partitions of the days: made ahead, dropped when they have had their time. */
-export class DaysStore {
+export class PartitionStore {
   readonly #database: Database
 
   constructor(database: Database) {
@@ -25,7 +25,7 @@ export class DaysStore {
    * other from it. Where somebody holds a lock it comes again twice. Throws the first error, when all have had their turn.
    */
   async make(): Promise<void> {
-    const missing = await this.#database.query<{ family: string; day: string }>(statement('missingDays'), [])
+    const missing = await this.#database.query<{ family: string; day: string }>(statement('missingPartitions'), [])
     const errors: unknown[] = []
     for (const { family, day } of missing) await this.#makeOne(family, day).catch((error) => errors.push(error))
     if (errors.length > 0) throw errors[0]
@@ -34,7 +34,7 @@ export class DaysStore {
   async #makeOne(family: string, day: string): Promise<void> {
     for (let left = tries - 1; ; left--) {
       try {
-        await this.#database.query(statement('makeDay'), [family, day])
+        await this.#database.query(statement('makePartition'), [family, day])
         return
       } catch (error) {
         if (left === 0 || !isLockTrouble(error)) {
@@ -49,13 +49,20 @@ export class DaysStore {
 
   /** Drops the oldest day that has had its time; its name, or null where none has. Never waits for a lock. */
   async dropOne(keep: Keep): Promise<string | null> {
-    const rows = await this.#database.query<{ dropped: string | null }>(statement('dropOneDay'), [keep.completedMs, keep.deadMs])
+    const rows = await this.#database.query<{ dropped: string | null }>(statement('dropOldestPartition'), [
+      keep.completedMs,
+      keep.deadMs,
+    ])
     return rows[0]?.dropped ?? null
   }
 
   /** Removes at most `limit` rows of each kind that outlived their day. */
   async sweep(keep: Keep, limit: number): Promise<number> {
-    const rows = await this.#database.query<{ swept: number }>(statement('sweepRest'), [keep.completedMs, keep.deadMs, limit])
+    const rows = await this.#database.query<{ swept: number }>(statement('sweepDefaultPartitions'), [
+      keep.completedMs,
+      keep.deadMs,
+      limit,
+    ])
     return rows[0]?.swept ?? 0
   }
 }

@@ -1,0 +1,40 @@
+import type { Keep, PartitionStore } from '../store/partition-store.js'
+import type { Chore } from './upkeep.js'
+
+const makeEveryMs = 60_000
+const dropEveryMs = 600_000
+const sweepAtOnce = 1_000
+
+/**
+ * Makes the partitions of the partitions ahead. Often, because it is one look at the catalog where none is missing, and because a day
+ * that somebody's long transaction kept from being made should not wait for long after that.
+ */
+export function partitionsChore(partitions: PartitionStore): Chore {
+  return {
+    name: 'partitions',
+    everyMs: makeEveryMs,
+    async runOnce() {
+      await partitions.make()
+      return { more: false }
+    },
+  }
+}
+
+/** Drops the partitions that have had their time, one at a time, and sweeps up what outlived its day, whether or not one could be dropped. */
+export function retentionChore(partitions: PartitionStore, keep: Keep, onDropped: (partition: string) => void): Chore {
+  return {
+    name: 'retention',
+    everyMs: dropEveryMs,
+    async runOnce() {
+      let dropped: string | null = null
+      let swept = 0
+      try {
+        dropped = await partitions.dropOne(keep)
+        if (dropped !== null) onDropped(dropped)
+      } finally {
+        swept = await partitions.sweep(keep, sweepAtOnce)
+      }
+      return { more: dropped !== null || swept >= sweepAtOnce }
+    },
+  }
+}
