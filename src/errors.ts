@@ -59,7 +59,7 @@ export class HoldfastError extends Error {
   /** When it makes sense to try again, where that is known. */
   readonly retryAfterMs: number | undefined
   /** Which of several jobs that were handed in together it is about, counted from 0. */
-  place: number | undefined
+  index: number | undefined
 
   constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown; retryAfterMs?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

@@ -7,8 +7,8 @@ import { wholeNumber } from '../job/type.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { AlertStore, TroubleRow } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
-import { readPlace } from './place.js'
 import { freshSecret } from './signature.js'
+import { readTargetUrl } from './target-url.js'
 
 export const alertKinds = [
   'dead_letters',
@@ -141,7 +141,7 @@ export class Alerts {
     who: Actor,
   ): Promise<{ id: number; url: string; secret: string }> {
     refuseUnknown(fields, ['url', 'rules'])
-    const { href: url } = readPlace(fields.url, this.#hosts).url
+    const { href: url } = readTargetUrl(fields.url, this.#hosts).url
     const { rules = null } = fields
     if (
       rules !== null &&

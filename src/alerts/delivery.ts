@@ -3,10 +3,10 @@ import { FatalError } from '../errors.js'
 import { type AnyJobType, defineType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { AlertStore, TargetSecretsRow } from '../store/alert-store.js'
-import { call } from './call.js'
 import { messageOf, type Trouble } from './message.js'
-import { type Place, readPlace } from './place.js'
+import { call } from './post.js'
 import { signed } from './signature.js'
+import { readTargetUrl, type TargetUrl } from './target-url.js'
 
 /** The type of the jobs that call targets. */
 export const alertType = 'holdfast:alert'
@@ -57,9 +57,9 @@ function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log
 }
 
 /** What it was allowed when it was added may not be allowed here. Trying again would not change that. */
-function placeOf(url: string, hosts: readonly string[]): Place {
+function placeOf(url: string, hosts: readonly string[]): TargetUrl {
   try {
-    return readPlace(url, hosts)
+    return readTargetUrl(url, hosts)
   } catch (error) {
     throw new FatalError((error as Error).message)
   }

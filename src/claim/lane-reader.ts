@@ -39,8 +39,8 @@ export class LaneReader {
     })
     this.#readFromHead = fromHead
     for (const { priority, seq } of rows) {
-      const place = BigInt(seq)
-      if (place > (this.#after[priority] as bigint)) this.#after[priority] = place
+      const position = BigInt(seq)
+      if (position > (this.#after[priority] as bigint)) this.#after[priority] = position
     }
     if (fromHead) {
       const now = monotonicMs()

@@ -2,7 +2,7 @@ import type { WorkerLaneRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { LaneReader } from './lane-reader.js'
 
-/** Types that run in the same places of this worker, and how many jobs those can take now. */
+/** Types that share slots of this worker, and how many jobs those can take now. */
 export interface TypeGroup {
   readonly types: readonly number[]
   /** How many of them run at once, at most. */

@@ -48,7 +48,7 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
   }
 }
 
-/** An opaque text for a place in the list. What is behind it stays the same however many die meanwhile. */
+/** An opaque cursor into the list. What is behind it stays the same however many die meanwhile. */
 export function encodeCursor({ at, id }: DeadPlace): string {
   return Buffer.from(`${at} ${id}`).toString('base64url')
 }

@@ -37,9 +37,9 @@ export class Added {
 
   /** Every two neighbours become one. */
   #join(): void {
-    this.#entries = this.#entries.flatMap((entry, place) => {
-      if (place % 2 === 0) return place === this.#entries.length - 1 ? [entry] : []
-      return [{ at: entry.at, jobs: entry.jobs + (this.#entries[place - 1]?.jobs ?? 0) }]
+    this.#entries = this.#entries.flatMap((entry, index) => {
+      if (index % 2 === 0) return index === this.#entries.length - 1 ? [entry] : []
+      return [{ at: entry.at, jobs: entry.jobs + (this.#entries[index - 1]?.jobs ?? 0) }]
     })
   }
 }

@@ -41,8 +41,8 @@ export class Batcher {
     this.#underWay += 1
     try {
       const standing = await this.#storeAll(batch)
-      batch.forEach(({ stored }, place) => {
-        const stands = standing.get(place)
+      batch.forEach(({ stored }, index) => {
+        const stands = standing.get(index)
         stored(stands ? new Map([[0, stands]]) : new Map())
       })
     } catch (error) {

@@ -43,8 +43,8 @@ export class PayloadEncryption {
       requests.map(({ type }) => type).filter((type) => typeof type === 'string'),
       tx,
     )
-    for (const [place, job] of jobs.entries()) {
-      const { encrypt, unique } = this.#facts((requests[place] as JobRequest).type)
+    for (const [index, job] of jobs.entries()) {
+      const { encrypt, unique } = this.#facts((requests[index] as JobRequest).type)
       if (!this.#privacy.encrypts(encrypt)) continue
       refuseUnderEncryption(job.unique ?? unique, job.type)
       job.payload = this.#privacy.encrypt(job.type, job.id, job.payload)
@@ -76,9 +76,9 @@ export class PayloadEncryption {
 }
 
 /** Nobody but us says that a payload is encrypted. */
-export function reserved(place?: number): HoldfastError {
+export function reserved(index?: number): HoldfastError {
   const problem = 'payload begins with the field $enc, which marks encrypted payloads'
   const error = new HoldfastError('invalid_payload', problem, { field: 'payload' })
-  error.place = place
+  error.index = index
   return error
 }

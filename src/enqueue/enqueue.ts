@@ -65,8 +65,8 @@ export async function enqueue(
     tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
   if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
-  return jobs.map((job, place) => {
-    const stands = standing.get(place)
+  return jobs.map((job, index) => {
+    const stands = standing.get(index)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
   })
 }
@@ -169,11 +169,11 @@ async function storeOn(
   const standing = keysTaken ? await store.takeKeys(jobs, tx, owner) : new Map<number, Stands>()
   for (let start = 0, end = 0; start < jobs.length; start = end) {
     end = endOfStatement(jobs, start)
-    const places = Array.from({ length: end - start }, (_, i) => start + i).filter((place) => !standing.has(place))
-    const part = places.map((place) => jobs[place] as NewJob)
+    const indexes = Array.from({ length: end - start }, (_, i) => start + i).filter((index) => !standing.has(index))
+    const part = indexes.map((index) => jobs[index] as NewJob)
     if (part.length === 0) continue
     const known = await store.enqueue(part, { fresh, keysTaken, wakeAlways: true, owner, tx })
-    for (const [place, stands] of known) standing.set(places[place] as number, stands)
+    for (const [index, stands] of known) standing.set(indexes[index] as number, stands)
   }
   return standing
 }
@@ -182,28 +182,28 @@ async function storeOn(
 function endOfStatement(jobs: readonly NewJob[], start: number): number {
   const most = Math.min(jobs.length, start + mostPerStatement.jobs)
   let characters = 0
-  for (let place = start; place < most; place++) {
-    characters += (jobs[place] as NewJob).payload.length
-    if (characters > mostPerStatement.characters && place > start) return place
+  for (let index = start; index < most; index++) {
+    characters += (jobs[index] as NewJob).payload.length
+    if (characters > mostPerStatement.characters && index > start) return index
   }
   return most
 }
 
 /** A job found under an id that was made for this very call is the one an earlier try of it stored. */
 function forgetOwn(standing: Map<number, Stands>, jobs: readonly NewJob[]): void {
-  for (const [place, { id, what }] of standing) {
-    const job = jobs[place] as NewJob
-    if (id === job.id && what === 'existing' && !job.brought) standing.delete(place)
+  for (const [index, { id, what }] of standing) {
+    const job = jobs[index] as NewJob
+    if (id === job.id && what === 'existing' && !job.brought) standing.delete(index)
   }
 }
 
 function refuseRepeatedIds(jobs: readonly NewJob[]): void {
   const seen = new Set<string>()
-  for (const [place, job] of jobs.entries()) {
+  for (const [index, job] of jobs.entries()) {
     if (!job.brought) continue
     if (seen.has(job.id)) {
       const error = new HoldfastError('invalid_option', `id ${job.id} is given twice in one call`, { field: 'id' })
-      error.place = place
+      error.index = index
       throw error
     }
     seen.add(job.id)

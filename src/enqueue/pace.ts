@@ -10,11 +10,11 @@ export function paced(requests: readonly JobRequest[], perSecond: number): JobRe
     const problem = `pace is ${String(perSecond)}; it is a number of jobs per second, above 0 and up to ${fastest}`
     throw new HoldfastError('invalid_option', problem, { field: 'pace' })
   }
-  return requests.map((request, place) => {
+  return requests.map((request, index) => {
     if (request.delay !== undefined || request.runAt !== undefined) {
       throw new HoldfastError('invalid_option', 'a paced job cannot have a delay or a runAt of its own', { field: 'pace' })
     }
-    const delay = Math.floor((place * 1_000) / perSecond)
+    const delay = Math.floor((index * 1_000) / perSecond)
     return { priority: lowPriority, ...request, ...(delay > 0 ? { delay } : {}) }
   })
 }

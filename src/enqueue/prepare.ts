@@ -32,19 +32,19 @@ const msToday = 86_400_000
 export function prepareAll(requests: readonly JobRequest[]): NewJob[] | Promise<NewJob[]> {
   // Only a schema may take its time. Without one a thousand jobs need not wait for a thousand promises.
   return requests.some((request) => definitionOf(request)?.schema)
-    ? Promise.all(requests.map((request, place) => prepareBySchema(request).catch((error) => refuseAt(place, error))))
-    : requests.map((request, place) => {
+    ? Promise.all(requests.map((request, index) => prepareBySchema(request).catch((error) => refuseAt(index, error))))
+    : requests.map((request, index) => {
         try {
           return prepare(request)
         } catch (error) {
-          return refuseAt(place, error)
+          return refuseAt(index, error)
         }
       })
 }
 
 /** Of many jobs, the one that is wrong is named. */
-function refuseAt(place: number, error: unknown): never {
-  if (error instanceof HoldfastError) error.place = place
+function refuseAt(index: number, error: unknown): never {
+  if (error instanceof HoldfastError) error.index = index
   throw error
 }
 

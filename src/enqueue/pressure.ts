@@ -16,11 +16,11 @@ export function refusal(depths: readonly Depth[], priority: number, count: numbe
   for (const depth of depths) {
     const upTo = Math.max(refusedByDepth(depth, count), refusedByAge(depth))
     if (priority > upTo) continue
-    const place = depth.scope === 'queue' ? 'the queue' : `${depth.scope} ${depth.name}`
+    const scope = depth.scope === 'queue' ? 'the queue' : `${depth.scope} ${depth.name}`
     const why =
       refusedByDepth(depth, count) >= refusedByAge(depth)
-        ? `${place} has ${depth.waiting} jobs waiting (soft limit ${depth.soft ?? 'none'}, hard limit ${depth.hard ?? 'none'})`
-        : `the oldest job of ${place} has been waiting for ${Math.round((depth.ageMs ?? 0) / 1000)} s (limit ${Math.round((depth.oldestMs ?? 0) / 1000)} s)`
+        ? `${scope} has ${depth.waiting} jobs waiting (soft limit ${depth.soft ?? 'none'}, hard limit ${depth.hard ?? 'none'})`
+        : `the oldest job of ${scope} has been waiting for ${Math.round((depth.ageMs ?? 0) / 1000)} s (limit ${Math.round((depth.oldestMs ?? 0) / 1000)} s)`
     return { depth, upTo, why, retryAfterMs: upTo >= 9 ? 30_000 : 5_000 }
   }
   return undefined

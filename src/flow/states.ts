@@ -62,7 +62,7 @@ export interface KeySettings {
   restsUntil: Date | null
 }
 
-/** How much may wait in a place, and how much did when it was counted last. Null: not limited. */
+/** How much may wait in a scope, and how much did when it was counted last. Null: not limited. */
 export interface DepthLimitState {
   scope: 'queue' | 'lane' | 'type'
   /** Of the lane or type; empty for the queue. */

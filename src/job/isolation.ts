@@ -10,7 +10,7 @@ export interface IsolationOptions {
   isolation?: IsolationKind
   /** Megabytes the handler and what it loads may use; an isolated attempt that takes more is ended. */
   memory?: number
-  /** How many run at once in one worker. A type that says so has places of its own beside the worker's `concurrency`. */
+  /** How many run at once in one worker. A type that says so has slots of its own beside the worker's `concurrency`. */
   atOnce?: number
   /** How long an isolated handler may go on after its signal fired before its thread or process is ended. */
   grace?: Duration
@@ -23,7 +23,7 @@ export interface Isolation {
   readonly kind: IsolationKind
   /** Null: no cap, as for everything inline. */
   readonly memoryMb: number | null
-  /** Null: as many as the worker has places (inline) or the machine has cores (isolated). */
+  /** Null: as many as the worker has slots (inline) or the machine has cores (isolated). */
   readonly atOnce: number | null
   readonly graceMs: number
   readonly recycle: { readonly jobs: number; readonly memoryMb: number }

@@ -26,7 +26,7 @@ export function encodePayload(value: unknown, name = 'payload'): string {
     text = writer.write(value)
   } catch (error) {
     if (error === writer.refusal) throw error
-    const field = writer.place()
+    const field = writer.path()
     const sentence = `${field} could not be read: ${describeFailure(error).message}`
     throw new HoldfastError('invalid_payload', sentence, { field, cause: error })
   }
@@ -79,7 +79,7 @@ class Writer {
     }
   }
 
-  place(depth = this.open.length): string {
+  path(depth = this.open.length): string {
     const steps = this.keys.slice(0, depth).map((key) => {
       if (typeof key === 'number') return `[${key}]`
       return /^[A-Za-z_$][\w$]{0,99}$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`
@@ -126,7 +126,7 @@ class Writer {
     const depth = this.open.length
     if (depth === maxDepth) throw this.refuse(`is nested more than ${maxDepth} levels deep`)
     const at = this.open.indexOf(container)
-    if (at >= 0) throw this.refuse(`is circular: it is ${this.place(at)} again`)
+    if (at >= 0) throw this.refuse(`is circular: it is ${this.path(at)} again`)
     this.open.push(container)
     return depth
   }
@@ -143,7 +143,7 @@ class Writer {
   }
 
   private refuse(problem: string): HoldfastError {
-    const field = this.place()
+    const field = this.path()
     return this.remember(new HoldfastError('invalid_payload', `${field} ${problem}`, { field }))
   }
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import { unstorable } from './text.js'
 
-/** What people see in the place of a value they are not to see. */
+/** What people see in place of a value they are not to see. */
 export const redactedMark = '[redacted]'
 
 const each = Symbol('each element')

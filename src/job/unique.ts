@@ -153,6 +153,6 @@ function readTimes(option: UniqueOption, onConflict: OnConflict): Pick<Uniquenes
 }
 
 function wrong(field: string, problem: string): HoldfastError {
-  const place = field === '' ? 'unique' : `unique.${field}`
-  return new HoldfastError('invalid_option', `${place} ${problem}`, { field: place })
+  const path = field === '' ? 'unique' : `unique.${field}`
+  return new HoldfastError('invalid_option', `${path} ${problem}`, { field: path })
 }

@@ -14,7 +14,7 @@ export function expose(row: MetricsRow): string {
       types.map((one) => sample(metric, [one.type], value(one))),
     )
   const ages = new Map(oldest)
-  const priorities = Array.from({ length: highest - lowest + 1 }, (_, place) => lowest + place)
+  const priorities = Array.from({ length: highest - lowest + 1 }, (_, index) => lowest + index)
   const limited = lanes.flatMap(({ slots, ...lane }) => (slots === null ? [] : [{ ...lane, slots }]))
   return [
     block(metrics.depth, types.flatMap(depths)),
@@ -42,10 +42,10 @@ export function expose(row: MetricsRow): string {
     ),
     block(metrics.duration, types.flatMap(histogram)),
     ofTypes(metrics.deadLetters, (one) => one.deadLetters),
-    ...[metrics.dutyRuns, metrics.dutyFailures, metrics.dutySeconds, metrics.setAside].map((metric, place) =>
+    ...[metrics.dutyRuns, metrics.dutyFailures, metrics.dutySeconds, metrics.setAside].map((metric, index) =>
       block(
         metric,
-        duties.map(([duty, ...counts]) => sample(metric, [duty], counts[place] as number)),
+        duties.map(([duty, ...counts]) => sample(metric, [duty], counts[index] as number)),
       ),
     ),
     block(metrics.workers, [sample(metrics.workers, [], workers)]),
@@ -78,8 +78,8 @@ function histogram({ type, durations }: TypeMetrics): string[] {
   const { name } = metrics.duration
   const counts = new Map(durations.map(([bucket, count]) => [bucket, count]))
   let upToHere = 0
-  const buckets = [...bounds, '+Inf'].map((bound, place) => {
-    upToHere += counts.get(place) ?? 0
+  const buckets = [...bounds, '+Inf'].map((bound, index) => {
+    upToHere += counts.get(index) ?? 0
     return line(`${name}_bucket`, ['type', 'le'], [type, bound], upToHere)
   })
   const seconds = durations.reduce((sum, [, , taken]) => sum + taken, 0)
@@ -96,7 +96,7 @@ function sample({ name, labels }: Metric, values: readonly (string | number)[], 
 }
 
 function line(name: string, labels: readonly string[], values: readonly (string | number)[], value: number): string {
-  const shown = labels.map((label, place) => `${label}="${escaped(String(values[place]))}"`).join(',')
+  const shown = labels.map((label, index) => `${label}="${escaped(String(values[index]))}"`).join(',')
   return `${name}${shown && `{${shown}}`} ${value}\n`
 }
 

@@ -13,7 +13,7 @@ export interface EncryptionOptions {
   strict?: boolean
 }
 
-/** What is stored in the place of an encrypted payload. All in base64 but the name of the key. */
+/** What is stored in place of an encrypted payload. All in base64 but the name of the key. */
 interface Envelope {
   $enc: { k: string; iv: string; ct: string; tag: string }
 }

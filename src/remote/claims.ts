@@ -144,8 +144,8 @@ export class RemoteClaims {
    * find room. What a poll at another server took meanwhile is seen afterwards, and as much is given back.
    */
   async #inTurn(worker: number, lane: Lane, room: number): Promise<RemoteClaim[]> {
-    const place = `${worker} ${lane.reader.lane}`
-    const before = this.#turns.get(place)
+    const turnKey = `${worker} ${lane.reader.lane}`
+    const before = this.#turns.get(turnKey)
     const turn = (async () => {
       await before?.catch(() => {})
       const running = () => this.#store.remote.runningInLane(worker, lane.reader.lane)
@@ -155,11 +155,11 @@ export class RemoteClaims {
       if (tooMany > 0) await this.handBack({ id: worker }, rows.slice(-tooMany))
       return rows.slice(0, Math.max(0, rows.length - tooMany))
     })()
-    this.#turns.set(place, turn)
+    this.#turns.set(turnKey, turn)
     try {
       return await turn
     } finally {
-      if (this.#turns.get(place) === turn) this.#turns.delete(place)
+      if (this.#turns.get(turnKey) === turn) this.#turns.delete(turnKey)
     }
   }
 

@@ -83,17 +83,17 @@ export class RemoteWorkers {
 
   async #checkLanes(types: readonly NamedType[]): Promise<void> {
     const lanes = (await this.#store.lanes()).map((lane) => lane.name)
-    for (const { type, lane, place } of types) {
+    for (const { type, lane, index } of types) {
       if (lane === undefined || lanes.includes(lane)) continue
       const problem = `${type} is to run in lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
-      throw new HoldfastError('unknown_lane', problem, { field: `types[${place}].lane` })
+      throw new HoldfastError('unknown_lane', problem, { field: `types[${index}].lane` })
     }
   }
 
-  async #unknown(missing: string, place: number): Promise<HoldfastError> {
+  async #unknown(missing: string, index: number): Promise<HoldfastError> {
     const known = (await this.#store.types(null)).map((row) => row.name)
     const problem = `no job type named "${missing}" is registered${didYouMean(missing, known)}; give its definition instead of its name`
-    return new HoldfastError('unknown_type', problem, { field: `types[${place}]` })
+    return new HoldfastError('unknown_type', problem, { field: `types[${index}]` })
   }
 }
 

@@ -1,44 +1,44 @@
 /**
  * A line in which things wait their turn. Taking the first costs the same however long it is, which Array.shift and
- * splice do not promise; the places left empty at the front go when new ones join.
+ * splice do not promise; the slots left empty at the front go when new ones join.
  */
 export class Line<Thing> {
-  #places: Thing[] = []
+  #things: Thing[] = []
   #front = 0
 
   get length(): number {
-    return this.#places.length - this.#front
+    return this.#things.length - this.#front
   }
 
   get first(): Thing | undefined {
-    return this.#places[this.#front]
+    return this.#things[this.#front]
   }
 
   join(things: readonly Thing[]): void {
-    this.#places = this.length === 0 ? [...things] : this.#places.slice(this.#front).concat(things)
+    this.#things = this.length === 0 ? [...things] : this.#things.slice(this.#front).concat(things)
     this.#front = 0
   }
 
   /** Before all that wait. */
   jump(things: readonly Thing[]): void {
-    this.#places = things.concat(this.#places.slice(this.#front))
+    this.#things = things.concat(this.#things.slice(this.#front))
     this.#front = 0
   }
 
   count(which: (thing: Thing) => boolean): number {
     let found = 0
-    for (let i = this.#front; i < this.#places.length; i++) if (which(this.#places[i] as Thing)) found += 1
+    for (let i = this.#front; i < this.#things.length; i++) if (which(this.#things[i] as Thing)) found += 1
     return found
   }
 
   takeFirst(): Thing | undefined {
-    return this.length === 0 ? undefined : this.#places[this.#front++]
+    return this.length === 0 ? undefined : this.#things[this.#front++]
   }
 
   /** Takes out everything for which that is true, or everything, in its order. */
   takeOut(which: (thing: Thing) => boolean = () => true): Thing[] {
-    const waiting = this.#places.slice(this.#front)
-    this.#places = waiting.filter((thing) => !which(thing))
+    const waiting = this.#things.slice(this.#front)
+    this.#things = waiting.filter((thing) => !which(thing))
     this.#front = 0
     return waiting.filter(which)
   }

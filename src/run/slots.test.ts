@@ -47,7 +47,7 @@ test('three thousand jobs that cannot even begin end one after the other, in the
   expect(slots.running).toBe(0)
 })
 
-test('never more handlers run at once than there are places, and all get their turn', async () => {
+test('never more handlers run at once than there are slots, and all get their turn', async () => {
   let running = 0
   let most = 0
   const type = defineType({

@@ -41,7 +41,7 @@ const mostAhead = 1_500
 const watchEveryMs = 50
 
 /**
- * The places in which handlers run, and the short line of claimed jobs in front of them. When handlers take a
+ * The slots in which handlers run, and the short line of claimed jobs in front of them. When handlers take a
  * millisecond, claiming one job at a time would spend all time on round trips; when they take minutes, claiming ahead
  * would keep jobs from other workers. So the line is as long as what is measured to run within a moment.
  */
@@ -148,7 +148,7 @@ export class Slots {
     return lost
   }
 
-  /** The jobs were cancelled: what waits is dropped, what runs is told to stop and keeps its place until it has. */
+  /** The jobs were cancelled: what waits is dropped, what runs is told to stop and keeps its slot until it has. */
   cancel(jobs: ReadonlySet<string>): void {
     for (const job of this.#line.takeOut((job) => jobs.has(job.id))) this.#events.ended(job, { kind: 'handed_back' }, null)
     for (const attempt of [...this.#running]) if (jobs.has(attempt.job.id)) attempt.cancel()

@@ -103,12 +103,12 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
 
 /** Requests are checked against the schemas of their routes; answers are made by typed code, and checked by the tests. */
 function checkRequests(app: FastifyInstance): void {
-  const places: Record<string, 'body' | 'query' | 'params'> = { body: 'body', querystring: 'query', params: 'params' }
+  const parts: Record<string, 'body' | 'query' | 'params'> = { body: 'body', querystring: 'query', params: 'params' }
   app.setValidatorCompiler<Schema>(({ schema, httpPart = 'body' }) => {
-    const place = places[httpPart] ?? 'params'
+    const part = parts[httpPart] ?? 'params'
     return (data: unknown) => {
       try {
-        return { value: check(schema, data, place) }
+        return { value: check(schema, data, part) }
       } catch (error) {
         return { error: error as Error }
       }

@@ -79,11 +79,11 @@ function operation(route: RouteOptions, method: string): Operation {
   }
 }
 
-function parametersOf(schema: Schema | undefined, place: 'path' | 'query'): object[] {
+function parametersOf(schema: Schema | undefined, part: 'path' | 'query'): object[] {
   return Object.entries(schema?.properties ?? {}).map(([name, { description, ...field }]) => ({
     name,
-    in: place,
-    required: place === 'path' || (schema?.required ?? []).includes(name),
+    in: part,
+    required: part === 'path' || (schema?.required ?? []).includes(name),
     ...(description === undefined ? {} : { description }),
     schema: field,
   }))

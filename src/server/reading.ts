@@ -61,7 +61,7 @@ export class Reading {
       const problem = `${mostInLine} lists of ${service} are waited for already; at most ${atOnce} are read at once`
       throw new HoldfastError('rate_limited', problem, { retryAfterMs: 1_000 })
     }
-    // Whoever is done hands its place on, so that nobody comes in between.
+    // Whoever is done hands its turn on, so that nobody comes in between.
     await new Promise<void>((resolve) => line.waiting.push(resolve))
   }
 

@@ -5,36 +5,36 @@ import { didYouMean } from '../job/nearest.js'
 import { unstorable } from '../job/text.js'
 import type { Schema } from './schemas/schema.js'
 
-type Place = 'body' | 'query' | 'params' | 'answer'
+type RequestPart = 'body' | 'query' | 'params' | 'answer'
 
 /**
  * Checks a value against a schema, and says what is wrong with it as we say everything: the field, what it is, what it must be.
  * Ajv, which the framework would use, drops unknown fields or names them in its own words, and turns "5" into 5 in bodies too.
  */
-export function check(schema: Schema, value: unknown, place: Place): unknown {
-  if (place === 'body' && schema.type === 'object') {
+export function check(schema: Schema, value: unknown, part: RequestPart): unknown {
+  if (part === 'body' && schema.type === 'object') {
     // What may be left out in every part may be left out whole.
-    if (value === undefined || value === null) return check(schema, {}, place)
+    if (value === undefined || value === null) return check(schema, {}, part)
     if (!isObject(value)) throw new HoldfastError('invalid_request', 'the body must be one JSON object')
   }
-  return checked(schema, value, '', place)
+  return checked(schema, value, '', part)
 }
 
-function checked(schema: Schema, given: unknown, path: string, place: Place): unknown {
-  const value = place === 'query' ? fromQuery(schema, given) : given
-  if (schema.anyOf) return checkAny(schema, schema.anyOf, value, path, place)
+function checked(schema: Schema, given: unknown, path: string, part: RequestPart): unknown {
+  const value = part === 'query' ? fromQuery(schema, given) : given
+  if (schema.anyOf) return checkAny(schema, schema.anyOf, value, path, part)
   if (schema.enum && !schema.enum.includes(value as string)) throw notListed(schema.enum, value, path)
   if (schema.type !== undefined && ![schema.type].flat().some((type) => isOf(type, value))) throw wrong(schema, value, path)
   if (typeof value === 'string' && schema.type !== undefined) checkText(schema, value, path)
   if (typeof value === 'number') checkNumber(schema, value, path)
-  if (Array.isArray(value) && schema.items) return checkList(schema, value, path, place)
-  if (isObject(value) && schema.properties) return checkFields(schema, value, path, place)
+  if (Array.isArray(value) && schema.items) return checkList(schema, value, path, part)
+  if (isObject(value) && schema.properties) return checkFields(schema, value, path, part)
   return value
 }
 
-function checkAny(schema: Schema, several: readonly Schema[], value: unknown, path: string, place: Place): unknown {
-  const one = several.find((each) => fits(each, value, path, place)) ?? onlyOfItsKind(several, value)
-  if (one) return checked(one, value, path, place)
+function checkAny(schema: Schema, several: readonly Schema[], value: unknown, path: string, part: RequestPart): unknown {
+  const one = several.find((each) => fits(each, value, path, part)) ?? onlyOfItsKind(several, value)
+  if (one) return checked(one, value, path, part)
   throw wrong(schema, value, path)
 }
 
@@ -44,7 +44,7 @@ function onlyOfItsKind(several: readonly Schema[], value: unknown): Schema | und
   return kind.length === 1 ? kind[0] : undefined
 }
 
-function checkFields(schema: Schema, value: Record<string, unknown>, path: string, place: Place): Record<string, unknown> {
+function checkFields(schema: Schema, value: Record<string, unknown>, path: string, part: RequestPart): Record<string, unknown> {
   const fields = schema.properties as Record<string, Schema>
   const known = Object.keys(fields)
   const below = (name: string) => (path === '' ? name : `${path}.${name}`)
@@ -60,18 +60,18 @@ function checkFields(schema: Schema, value: Record<string, unknown>, path: strin
   }
   const pairs = known.flatMap((name) => {
     const field = fields[name] as Schema
-    if (Object.hasOwn(value, name)) return [[name, checked(field, value[name], below(name), place)]]
+    if (Object.hasOwn(value, name)) return [[name, checked(field, value[name], below(name), part)]]
     return field.default === undefined ? [] : [[name, field.default]]
   })
   return Object.fromEntries(pairs)
 }
 
-function checkList(schema: Schema, value: unknown[], path: string, place: Place): unknown[] {
+function checkList(schema: Schema, value: unknown[], path: string, part: RequestPart): unknown[] {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
   if (value.length < minItems || value.length > maxItems) {
     throw refused(path, `has ${value.length} entries; it must have ${minItems} to ${maxItems}`)
   }
-  return value.map((one, at) => checked(schema.items as Schema, one, `${path}[${at}]`, place))
+  return value.map((one, at) => checked(schema.items as Schema, one, `${path}[${at}]`, part))
 }
 
 /** Without a zone a time means something else on every server, so it is refused. */
@@ -105,9 +105,9 @@ function fromQuery(schema: Schema, value: unknown): unknown {
   return value
 }
 
-function fits(schema: Schema, value: unknown, path: string, place: Place): boolean {
+function fits(schema: Schema, value: unknown, path: string, part: RequestPart): boolean {
   try {
-    checked(schema, value, path, place)
+    checked(schema, value, path, part)
     return true
   } catch {
     return false

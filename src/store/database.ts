@@ -17,7 +17,7 @@ export interface DatabaseOptions {
   preparedStatements?: boolean | undefined
   /** How long a statement may take before its connection is given up: nothing here is meant to run long. */
   statementTimeoutMs?: number | undefined
-  /** What a connection is made with, in the place of connectionString and pool. */
+  /** What a connection is made with, in place of connectionString and pool. */
   like?: pg.ClientConfig | undefined
   /** For connections that only read: the server itself ends a statement after so long, and lets none of them write. */
   readWithinMs?: number | undefined

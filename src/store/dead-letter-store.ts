@@ -12,7 +12,7 @@ export interface EncodedDeadFilter {
   diedBefore: string | null
 }
 
-/** A place in the list of dead letters, to the microsecond. */
+/** A cursor into the list of dead letters, to the microsecond. */
 export interface DeadPlace {
   at: string
   id: string
@@ -29,7 +29,7 @@ export class DeadLetterStore {
     this.#database = database
   }
 
-  /** What a list shows of the next dead letters behind that place, newest first. */
+  /** What a list shows of the next dead letters behind that cursor, newest first. */
   async page(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): Promise<DeadLetterRow[]> {
     return this.#database.query(statement('deadLettersPage'), asked(filter, after, limit))
   }

@@ -27,7 +27,7 @@ export interface HeldAttemptRow {
 export interface NamedType {
   type: string
   /** Where it stands in the list that was sent. */
-  place: number
+  index: number
   lane?: string
   priority?: number
   max_attempts?: number

@@ -8,8 +8,8 @@ export type SqlFolder = 'schema' | 'functions' | 'queries'
  * themselves, so that a bundled program reads no file.
  */
 export function sqlFiles(folder: SqlFolder): ReadonlyMap<string, string> {
-  const place = new URL(`./${folder}/`, import.meta.url)
-  const names = readdirSync(place, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
+  const folderUrl = new URL(`./${folder}/`, import.meta.url)
+  const names = readdirSync(folderUrl, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
   const files = names.filter((name) => name.endsWith('.sql')).sort()
-  return new Map(files.map((name) => [name, readFileSync(new URL(name, place), 'utf8')]))
+  return new Map(files.map((name) => [name, readFileSync(new URL(name, folderUrl), 'utf8')]))
 }

@@ -184,13 +184,13 @@ export function tooSlow(ms: number, cause: unknown): HoldfastError {
   return new HoldfastError('question_too_slow', `there was no answer within ${ms} ms; ${narrower}`, { cause })
 }
 
-/** Names the job that has the key or, where that was never stored because it is of the same batch, the places of both. */
+/** Names the job that has the key or, where that was never stored because it is of the same batch, the indexes of both. */
 function uniqueConflict(detail: string, ids: readonly string[], cause: unknown): UniqueConflictError {
   const [standing = '', refused = ''] = detail.split(' ')
   const [first, second] = [ids.indexOf(standing), ids.indexOf(refused)]
   if (first >= 0) return new UniqueConflictError(undefined, `jobs[${first}] and jobs[${second}] have the same unique key`, cause)
-  const place = ids.length > 1 ? `jobs[${second}]: ` : ''
-  return new UniqueConflictError(standing, `${place}job ${standing} stands for this unique key`, cause)
+  const which = ids.length > 1 ? `jobs[${second}]: ` : ''
+  return new UniqueConflictError(standing, `${which}job ${standing} stands for this unique key`, cause)
 }
 
 /** What has to be sent to mean it. */

@@ -131,7 +131,7 @@ export class Store {
 
   /**
    * Stores jobs, all or none; on the caller's connection where one is given. Answers with the job that stands for each one not
-   * simply created, by its place from 0. `fresh`: no id can exist yet; `keysTaken`: takeKeys was called for these jobs.
+   * simply created, by its index from 0. `fresh`: no id can exist yet; `keysTaken`: takeKeys was called for these jobs.
    */
   async enqueue(jobs: readonly NewJob[], options: EnqueueOptions & { tx?: Queryable }): Promise<Map<number, Stands>> {
     const [only] = jobs
@@ -281,8 +281,8 @@ export class Store {
   }
 }
 
-function standing(rows: readonly ({ place: number } & Stands)[]): Map<number, Stands> {
-  return new Map(rows.map(({ place, id, what }) => [Number(place) - 1, { id, what }]))
+function standing(rows: readonly ({ ordinal: number } & Stands)[]): Map<number, Stands> {
+  return new Map(rows.map(({ ordinal, id, what }) => [Number(ordinal) - 1, { id, what }]))
 }
 
 /** `existing 0190…`: what happened, and to which job. */

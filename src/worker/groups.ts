@@ -1,22 +1,22 @@
 import type { TypeGroup } from '../claim/lanes.js'
 import type { AnyJobType } from '../job/type.js'
-import { hasOwnPlaces, type Places } from '../run/places.js'
+import { hasOwnSlots, type SlotPools } from '../run/slot-pools.js'
 
 /** What a worker claims together: the types that share its slots, and each type by itself that has slots of its own. */
-export function groupsOf(types: ReadonlyMap<number, AnyJobType>, places: Places): TypeGroup[] {
+export function groupsOf(types: ReadonlyMap<number, AnyJobType>, pools: SlotPools): TypeGroup[] {
   const all = [...types]
-  const shared = all.filter(([, type]) => !hasOwnPlaces(type)).map(([id]) => id)
-  const own = all.filter(([, type]) => hasOwnPlaces(type))
+  const shared = all.filter(([, type]) => !hasOwnSlots(type)).map(([id]) => id)
+  const own = all.filter(([, type]) => hasOwnSlots(type))
   const groups = own.map(
     ([id, { type }]): TypeGroup => ({
       types: [id],
-      atOnce: places.ownAtOnce(type),
-      room: () => places.ownRoom(type),
-      startable: () => places.ownFree(type),
+      atOnce: pools.ownAtOnce(type),
+      room: () => pools.ownRoom(type),
+      startable: () => pools.ownFree(type),
     }),
   )
   if (shared.length === 0) return groups
-  const [room, startable] = [() => places.sharedRoom, () => places.sharedFree]
-  groups.unshift({ types: shared, atOnce: places.sharedAtOnce, room, startable })
+  const [room, startable] = [() => pools.sharedRoom, () => pools.sharedFree]
+  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, room, startable })
   return groups
 }

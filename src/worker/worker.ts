@@ -9,7 +9,7 @@ import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
 import type { Privacy } from '../privacy/privacy.js'
-import { Places } from '../run/places.js'
+import { SlotPools } from '../run/slot-pools.js'
 import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
 import { LogWriter } from '../settle/log-writer.js'
@@ -50,7 +50,7 @@ export class Worker {
   readonly #pulse: Pulse
   readonly #report: Report
   readonly #meter = new Meter()
-  readonly #places: Places
+  readonly #pools: SlotPools
   readonly #logWriter: LogWriter
   readonly #settler: Settler
   readonly #leases: LeaseKeeper
@@ -87,7 +87,7 @@ export class Worker {
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     this.#logWriter = new LogWriter(store.log, (error) => this.#report.logFailed(error))
     const checkpoints = new Checkpoints(store.log, privacy)
-    this.#places = new Places(settings, [...handlers.values()], {
+    this.#pools = new SlotPools(settings, [...handlers.values()], {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => this.#report.overran(job, leaseLost),
       overrunning: (job) => this.#report.tell('job.overrunning', { job: job.id, type: job.type.type, attempt: job.attempt }),
@@ -104,14 +104,14 @@ export class Worker {
       room: () => this.#loop.roomAgain(),
     })
     const { leaseMs } = settings
-    const lanes = new Lanes(store, groupsOf(this.#types, this.#places), leaseMs, (ids) => this.#listener?.listenTo(ids))
+    const lanes = new Lanes(store, groupsOf(this.#types, this.#pools), leaseMs, (ids) => this.#listener?.listenTo(ids))
     const patienceMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs)) + settings.heartbeatMs
     this.#leases = new LeaseKeeper(
       { worker: id, intervalMs: settings.heartbeatMs, leaseMs, patienceMs, ...store.database.forThread },
       {
         beat: () => this.#beat(),
         lost: (leases) => this.#loseLeases(leases),
-        cancelled: (jobs) => this.#places.cancel(new Set(jobs)),
+        cancelled: (jobs) => this.#pools.cancel(new Set(jobs)),
         trouble: (message) => this.#report.trouble('heartbeats', message),
       },
     )
@@ -175,7 +175,7 @@ export class Worker {
 
   /** Whether this worker truly works. */
   health(): Health {
-    const { running, troubles, overrunning } = this.#places
+    const { running, troubles, overrunning } = this.#pools
     const swallowed = this.#listener?.swallowed ? [swallowedCalls] : []
     const warnings = [...this.#warnings, ...swallowed, ...this.#upkeep.failing.map(inWords)]
     const counts = {
@@ -201,15 +201,15 @@ export class Worker {
   }
 
   async #stop(): Promise<void> {
-    this.#log.info({ worker: this.id, running: this.#places.running, drainMs: this.#settings.drainMs }, 'worker stopping')
+    this.#log.info({ worker: this.id, running: this.#pools.running, drainMs: this.#settings.drainMs }, 'worker stopping')
     // A chore that the database leaves unanswered is not waited for: nothing depends on it.
     await Promise.all([this.#loop.stop(), Promise.race([this.#upkeep.stop(), sleep(writeRestWithinMs, { unref: true })])])
-    this.#places.handBackWaiting()
+    this.#pools.handBackWaiting()
     await this.#drained(this.#settings.drainMs)
-    this.#places.handBackRunning()
+    this.#pools.handBackRunning()
     // Isolated handlers have their grace time, and then their hosts are ended; inline ones are let go at once.
     await this.#drained(longestGraceMs)
-    await this.#places.stop()
+    await this.#pools.stop()
     const written = await this.#settler.finish(writeRestWithinMs)
     if (!written) this.#log.error({ worker: this.id }, 'the database is away; the leases of the unwritten results will run out')
     await Promise.all([this.#logWriter.stop(writeRestWithinMs), this.#leases.stop(), this.#listener?.stop()])
@@ -228,7 +228,7 @@ export class Worker {
 
   async #drained(withinMs: number): Promise<void> {
     const deadline = monotonicMs() + withinMs
-    while (this.#places.running > 0 && monotonicMs() < deadline && !this.#inAHurry) await sleep(20)
+    while (this.#pools.running > 0 && monotonicMs() < deadline && !this.#inAHurry) await sleep(20)
   }
 
   #room(lane: Lane): number {
@@ -236,7 +236,7 @@ export class Worker {
     if (this.#heldBack) return 0
     const room = lane.group.room()
     if (lane.slots === Number.POSITIVE_INFINITY) return room
-    return Math.min(room, Math.max(0, lane.slots - this.#places.heldOf(lane.reader.lane)))
+    return Math.min(room, Math.max(0, lane.slots - this.#pools.heldOf(lane.reader.lane)))
   }
 
   async #take(rows: readonly ClaimedRow[], lane: Lane): Promise<void> {
@@ -247,10 +247,10 @@ export class Worker {
       claimedJob(row, this.#types.get(row.type) as AnyJobType, lane.reader.lane, claimedAtMs, this.#privacy),
     )
     const retried = jobs.filter(mayBeSuspect)
-    if (retried.length === 0) return this.#places.add(jobs)
-    this.#places.add(jobs.filter((job) => !mayBeSuspect(job)))
+    if (retried.length === 0) return this.#pools.add(jobs)
+    this.#pools.add(jobs.filter((job) => !mayBeSuspect(job)))
     try {
-      this.#places.add(await withCrashes(this.#store, retried))
+      this.#pools.add(await withCrashes(this.#store, retried))
     } catch (error) {
       this.#report.trouble('claims', error)
       for (const job of retried) this.#settle(job, { kind: 'handed_back' }, null)
@@ -284,7 +284,7 @@ export class Worker {
   }
 
   #loseLeases(leases: readonly string[]): void {
-    const jobs = this.#places.loseLeases(new Set(leases))
+    const jobs = this.#pools.loseLeases(new Set(leases))
     this.#report.tell('lease.lost', { leases: leases.length, jobs })
   }
 

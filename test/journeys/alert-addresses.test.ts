@@ -2,7 +2,7 @@ import dns from 'node:dns'
 import { syncBuiltinESMExports } from 'node:module'
 import { Holdfast } from 'holdfast'
 import { describe, expect, test, vi } from 'vitest'
-import { call } from '../../src/alerts/call.js'
+import { call } from '../../src/alerts/post.js'
 import { startReceiver } from '../support/receiver.js'
 
 const who = { by: 'ada' }

@@ -20,26 +20,26 @@ export async function placeData(
 ): Promise<string> {
   const asked = resolve(dataDir)
   const made = await mkdir(asked, { recursive: true })
-  const place = realpathSync(asked)
-  if (!identity) return place
-  if (made) await lchown(place, identity.uid, identity.gid)
-  if (await canEnter(place, identity)) return place
-  const holds = await readdir(place)
+  const directory = realpathSync(asked)
+  if (!identity) return directory
+  if (made) await lchown(directory, identity.uid, identity.gid)
+  if (await canEnter(directory, identity)) return directory
+  const holds = await readdir(directory)
   // A directory fresh from mkdtemp is root's alone; it is as good as one we made.
-  if (holds.length === 0 && (await canEnter(dirname(place), identity))) {
-    await lchown(place, identity.uid, identity.gid)
-    return place
+  if (holds.length === 0 && (await canEnter(dirname(directory), identity))) {
+    await lchown(directory, identity.uid, identity.gid)
+    return directory
   }
-  const cluster = holds.find((name) => existsSync(join(place, name, 'PG_VERSION')))
+  const cluster = holds.find((name) => existsSync(join(directory, name, 'PG_VERSION')))
   if (cluster) {
     throw new HoldfastError(
       'database_unavailable',
-      `the database in ${join(place, cluster)} belongs to user ${identity.name}, who may no longer enter that directory: allow it (chmod o+x on each directory above), or move it.`,
+      `the database in ${join(directory, cluster)} belongs to user ${identity.name}, who may no longer enter that directory: allow it (chmod o+x on each directory above), or move it.`,
     )
   }
-  const elsewhere = join(await reachableBase(), nameFor('data', place))
+  const elsewhere = join(await reachableBase(), nameFor('data', directory))
   if (await mkdir(elsewhere, { recursive: true })) await lchown(elsewhere, identity.uid, identity.gid)
-  notice(`Postgres runs as user ${identity.name}, who cannot enter ${place}; the database is kept in ${elsewhere} instead`)
+  notice(`Postgres runs as user ${identity.name}, who cannot enter ${directory}; the database is kept in ${elsewhere} instead`)
   return elsewhere
 }
 
@@ -60,7 +60,7 @@ export async function isInitialised(clusterDir: string): Promise<boolean> {
 
 /**
  * Makes the cluster aside and puts it in place by one rename, so that there is a whole one or none, whoever dies when. Two who do
- * this at once need no lock: the second rename finds the place taken, and its work is thrown away.
+ * this at once need no lock: the second rename finds the name taken, and its work is thrown away.
  */
 export async function initialise(clusterDir: string, binaries: Binaries, identity: Identity | undefined): Promise<void> {
   await removeLeftovers(dirname(clusterDir))
@@ -100,10 +100,11 @@ function initdbFlags(major: number, data: string, password: string): string[] {
 }
 
 /** What starters left that died while they made a cluster; their process id is in the name. */
-async function removeLeftovers(place: string): Promise<void> {
-  for (const name of await readdir(place)) {
+async function removeLeftovers(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
     const pid = /^pg\d+\.init-(\d+)-/.exec(name)?.[1]
     // An initdb that outlived its starter may still write there; then the next start removes the rest.
-    if (pid && !isAlive(Number(pid))) await rm(join(place, name), { recursive: true, force: true, maxRetries: 5 }).catch(() => {})
+    if (pid && !isAlive(Number(pid)))
+      await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 }).catch(() => {})
   }
 }

@@ -45,9 +45,9 @@ export function nameFor(kind: string, path: string): string {
 export async function copyToReachablePlace(installRoot: string, version: string): Promise<string> {
   // The time is part of the name, so that an installation made anew at the same path is copied anew.
   const { mtimeMs } = await stat(join(installRoot, 'bin'))
-  const place = join(await reachableBase(), nameFor(`postgres-${version}`, `${installRoot} ${mtimeMs}`))
-  if (existsSync(place)) return place
-  const aside = `${place}.new-${randomUUID()}`
+  const directory = join(await reachableBase(), nameFor(`postgres-${version}`, `${installRoot} ${mtimeMs}`))
+  if (existsSync(directory)) return directory
+  const aside = `${directory}.new-${randomUUID()}`
   try {
     await mkdir(aside)
     await chmod(aside, 0o755)
@@ -55,12 +55,12 @@ export async function copyToReachablePlace(installRoot: string, version: string)
       if (existsSync(join(installRoot, part))) await copyTree(join(installRoot, part), join(aside, part))
     }
     await makeLibraryLinks(aside)
-    await rename(aside, place)
+    await rename(aside, directory)
   } catch (error) {
     await rm(aside, { recursive: true, force: true })
-    if (!existsSync(place)) throw error
+    if (!existsSync(directory)) throw error
   }
-  return place
+  return directory
 }
 
 async function copyTree(from: string, to: string): Promise<void> {

@@ -16,7 +16,7 @@ export interface PostgresOptions {
   binDir?: string
   /** Server settings such as `{ fsync: 'off' }`. A server that runs already keeps those it was started with. */
   settings?: Record<string, string>
-  /** Told when something is not as one would expect, such as data kept in another place. */
+  /** Told when something is not as one would expect, such as data kept in another directory. */
   onNotice?: (line: string) => void
 }
 
@@ -40,13 +40,13 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const found = await findBinaries(options.binDir)
   const name = `pg${found.major}`
   const asked = await chooseIdentity(join(resolve(options.dataDir), name))
-  const place = await placeData(options.dataDir, asked, notice)
-  const directory = join(place, name)
+  const dataHome = await placeData(options.dataDir, asked, notice)
+  const directory = join(dataHome, name)
   const identity = await chooseIdentity(directory)
   const binaries = identity ? await runnableBy(found, identity) : found
 
   if (!(await isInitialised(directory))) {
-    mentionOtherVersions(place, found.major, notice)
+    mentionOtherVersions(dataHome, found.major, notice)
     await initialise(directory, binaries, identity)
   }
   const password = await readPassword(directory)
@@ -88,10 +88,10 @@ async function proveItIsOurs(connectionString: string, directory: string, server
   }
 }
 
-function mentionOtherVersions(place: string, major: number, notice: (line: string) => void): void {
-  for (const name of readdirSync(place).filter((entry) => /^pg\d+$/.test(entry))) {
+function mentionOtherVersions(directory: string, major: number, notice: (line: string) => void): void {
+  for (const name of readdirSync(directory).filter((entry) => /^pg\d+$/.test(entry))) {
     notice(
-      `a new database is made for Postgres ${major}; the one of Postgres ${name.slice(2)} stays as it is in ${join(place, name)}`,
+      `a new database is made for Postgres ${major}; the one of Postgres ${name.slice(2)} stays as it is in ${join(directory, name)}`,
     )
   }
 }

@@ -64,11 +64,11 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
     },
     async (request, reply) => {
       const { jobs } = request.body
-      for (const [place, { type }] of jobs.entries()) refuseOtherTypes(request, [type], `jobs[${place}].type`)
+      for (const [index, { type }] of jobs.entries()) refuseOtherTypes(request, [type], `jobs[${index}].type`)
       spend(request, jobs.length - 1)
-      for (const [place, job] of jobs.entries()) {
+      for (const [index, job] of jobs.entries()) {
         await checkJob(holdfast, job).catch((error) => {
-          throw inOurWords(error, `jobs[${place}].`)
+          throw inOurWords(error, `jobs[${index}].`)
         })
       }
       const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => placeIn(jobs, error))
@@ -137,12 +137,12 @@ async function enqueueOwned(
   }
 }
 
-/** Where in a batch stands what an error is about, where it is about one job. The database names an unknown type, and not its place. */
+/** Where in a batch stands what an error is about, where it is about one job. The database names an unknown type, and not its index. */
 function placeIn(jobs: readonly JobBody[], error: unknown): string {
   if (!(error instanceof HoldfastError)) return ''
   const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === /"(.*?)"/s.exec(error.message)?.[1]) : -1
-  const place = unknown >= 0 ? unknown : error.place
-  return place === undefined ? '' : `jobs[${place}].`
+  const index = unknown >= 0 ? unknown : error.index
+  return index === undefined ? '' : `jobs[${index}].`
 }
 
 /**

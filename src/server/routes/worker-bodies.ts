@@ -19,22 +19,22 @@ const longestWaitMs = 30_000
 const longestDelayMs = 30 * 86_400_000
 
 /** A type as it is registered: by its name, or with what its definition names and nothing else. */
-export function defined(type: string | Definition, place: number): string | NamedType {
+export function defined(type: string | Definition, index: number): string | NamedType {
   if (typeof type === 'string') return type
-  const { timeoutMs, backoff } = checkedDefinition(type, place)
+  const { timeoutMs, backoff } = checkedDefinition(type, index)
   const { timeout, ...named } = type
   return {
-    ...{ ...named, place },
+    ...{ ...named, index },
     ...(timeout === undefined ? {} : { timeout_ms: timeoutMs }),
     ...(type.backoff === undefined ? {} : { backoff: backoff as object }),
   }
 }
 
-function checkedDefinition({ max_attempts: maxAttempts, ...rest }: Definition, place: number): AnyJobType {
+function checkedDefinition({ max_attempts: maxAttempts, ...rest }: Definition, index: number): AnyJobType {
   try {
     return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
   } catch (error) {
-    throw inOurWords(error, `types[${place}].`)
+    throw inOurWords(error, `types[${index}].`)
   }
 }
 
@@ -46,14 +46,14 @@ export function typesOf(worker: RemoteWorker, asked: readonly string[] | undefin
   return new Map(worker.types.filter(({ name }) => !asked || asked.includes(name)).map((type) => [type.id, type]))
 }
 
-export function readResult(given: Result, place: string): RemoteResult {
+export function readResult(given: Result, path: string): RemoteResult {
   const { job, lease, result, ran_ms: ranMs } = given
-  return { job: job.toLowerCase(), lease, outcome: outcomeOf(given, result, place), ...(ranMs === undefined ? {} : { ranMs }) }
+  return { job: job.toLowerCase(), lease, outcome: outcomeOf(given, result, path), ...(ranMs === undefined ? {} : { ranMs }) }
 }
 
-function outcomeOf(given: Result, result: Result['result'], place: string): Outcome {
+function outcomeOf(given: Result, result: Result['result'], path: string): Outcome {
   const only = (field: keyof Result, of: Result['result']) => {
-    if (given[field] !== undefined && result !== of) throw refused(`${place}.${field}`, `is only for a result that is ${of}`)
+    if (given[field] !== undefined && result !== of) throw refused(`${path}.${field}`, `is only for a result that is ${of}`)
   }
   for (const field of ['error', 'fatal', 'timed_out', 'retry_after'] as const) only(field, 'fail')
   for (const field of ['delay', 'stop'] as const) only(field, 'snooze')
@@ -63,16 +63,16 @@ function outcomeOf(given: Result, result: Result['result'], place: string): Outc
     case 'hand_back':
       return { kind: 'handed_back' }
     case 'snooze': {
-      if (given.delay === undefined) throw refused(`${place}.delay`, 'is missing; a snooze says for how long')
-      const delayMs = within(given.delay, `${place}.delay`, 0, longestDelayMs)
+      if (given.delay === undefined) throw refused(`${path}.delay`, 'is missing; a snooze says for how long')
+      const delayMs = within(given.delay, `${path}.delay`, 0, longestDelayMs)
       return { kind: 'snoozed', delayMs, ...(given.stop === undefined ? {} : { stop: given.stop }) }
     }
     case 'fail': {
-      if (given.error === undefined) throw refused(`${place}.error`, 'is missing; a failure has a message')
+      if (given.error === undefined) throw refused(`${path}.error`, 'is missing; a failure has a message')
       const failure = { name: 'Error', ...given.error }
       if (given.timed_out) return { kind: 'timed_out', failure }
       const { retry_after: after, fatal = false } = given
-      const asked = after === undefined ? {} : { retryAfterMs: within(after, `${place}.retry_after`, 0, longestDelayMs) }
+      const asked = after === undefined ? {} : { retryAfterMs: within(after, `${path}.retry_after`, 0, longestDelayMs) }
       return { kind: 'failed', failure, fatal, ...asked }
     }
   }

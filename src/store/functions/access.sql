@@ -86,7 +86,7 @@ create or replace function holdfast.key_facts(p_id integer) returns jsonb langua
 $$;
 
 -- Makes a key known by its hash, or a certificate by its subject. A service has at most two of either that live, so that one can
--- take the place of the other.
+-- replace the other.
 create or replace function holdfast.create_key(
   p_service text, p_hash bytea, p_subject text, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision,
   p_by text, p_why text

@@ -3,7 +3,7 @@
 -- Claims at most p_limit free jobs of one lane under one new lease, never one that somebody else is claiming.
 -- Order: priority first, but each lane's ageing step of waiting counts as one priority, so low priorities move too;
 -- inside one priority, first in first out.
--- p_after: per priority (0 to 9) the place in line up to which this worker has read before. Starting there instead of at
+-- p_after: per priority (0 to 9) the position in the queue up to which this worker has read before. Starting there instead of at
 -- the head is what keeps a claim fast while dead index entries pile up under somebody's long transaction; the price is
 -- that a job committed late is found only by the next claim from the head.
 -- p_types: only these types; null where the worker runs every type of the lane.

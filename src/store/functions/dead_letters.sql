@@ -189,7 +189,7 @@ begin
   return query select * from unnest(v_moved);
 end $$;
 
--- Dead letters that fit a filter, newest first, from a place on. Reads at most p_scan of them, so that a text that stands
+-- Dead letters that fit a filter, newest first, from a cursor on. Reads at most p_scan of them, so that a text that stands
 -- in none of a million errors costs many short looks and never a long one; a row that does not fit says how far it read.
 -- Planned for what is asked: which index is best depends on it.
 create or replace function holdfast.find_dead(

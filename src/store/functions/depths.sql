@@ -18,11 +18,11 @@ begin
     return extract(epoch from holdfast.now() - nullif(v_last.measured_at, '-infinity')) * 1000;
   end if;
   with living as materialized (
-    select s.type_id, s.priority, count(*) filter (where s.place = 'ready') as waiting,
-           count(*) filter (where s.place = 'later') as scheduled, count(*) filter (where s.place = 'running') as running,
-           min(s.ready_at) filter (where s.place = 'ready') as oldest_at
+    select s.type_id, s.priority, count(*) filter (where s.part = 'ready') as waiting,
+           count(*) filter (where s.part = 'later') as scheduled, count(*) filter (where s.part = 'running') as running,
+           min(s.ready_at) filter (where s.part = 'ready') as oldest_at
     from (
-      select type_id, priority, case when lease_id is null then 'ready' else 'running' end as place, ready_at from holdfast.queue
+      select type_id, priority, case when lease_id is null then 'ready' else 'running' end as part, ready_at from holdfast.queue
       union all
       select type_id, priority, 'ready', ready_at from holdfast.gated
       union all

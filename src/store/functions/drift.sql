@@ -70,14 +70,14 @@ language sql stable
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
   -- From one key to the next by the index: a key may have a million jobs.
-  with recursive waiting (type_id, key, place) as (
+  with recursive waiting (type_id, key, nth) as (
     (select g.type_id, g.concurrency_key, 1 from holdfast.gated as g where (g.type_id, g.concurrency_key) > (p_type, p_key)
      order by g.type_id, g.concurrency_key limit 1)
     union all
-    select n.type_id, n.concurrency_key, w.place + 1 from waiting as w cross join lateral (
+    select n.type_id, n.concurrency_key, w.nth + 1 from waiting as w cross join lateral (
       select g.type_id, g.concurrency_key from holdfast.gated as g where (g.type_id, g.concurrency_key) > (w.type_id, w.key)
       order by g.type_id, g.concurrency_key limit 1) as n
-    where w.place < p_limit
+    where w.nth < p_limit
   )
   select w.type_id, w.key from waiting as w
   union

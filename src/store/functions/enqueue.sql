@@ -55,7 +55,7 @@ end $$;
 -- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one.
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
--- Returns only what was not simply created: the place in the arrays (from 1), the id of the job that stands, and what
+-- Returns only what was not simply created: the ordinal in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
 -- A caller whose snapshot may be old does not know the lanes of today: its jobs that are due go through waiting, from where a worker
 -- puts them into the lane their type is in by then.
@@ -65,7 +65,7 @@ create or replace function holdfast.enqueue_jobs(
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
   p_traces text[] default null
-) returns table (place integer, job_id uuid, what text)
+) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 security definer set search_path = pg_catalog, pg_temp
@@ -99,20 +99,20 @@ begin
   end if;
 
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
-    for place, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
-      v_taken[place] := true;
+    for ordinal, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
+      v_taken[ordinal] := true;
       what := 'existing';
       return next;
     end loop;
   end if;
   if v_unique and not p_fresh then
     -- The second try of an enqueue must not meet its own job.
-    for place, job_id in
-      select a.place, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, place)
+    for ordinal, job_id in
+      select a.ordinal, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, ordinal)
       where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
     loop
-      perform holdfast.refuse_other_job(job_id, p_types[place], p_payloads[place]);
-      v_taken[place] := true;
+      perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal]);
+      v_taken[ordinal] := true;
       what := 'existing';
       return next;
     end loop;
@@ -125,14 +125,14 @@ begin
       select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
                                           p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
     loop
-      v_taken[v_met.place] := v_met.stored;
-      v_unique_keys[v_met.place] := v_met.key;
-      p_delays_ms[v_met.place] := coalesce(v_met.delay_ms, p_delays_ms[v_met.place]);
-      if p_traces[v_met.place] is not null and v_met.stored and v_met.what <> 'existing' then
-        update holdfast.bodies as b set traceparent = p_traces[v_met.place] where b.id = v_met.job_id;
+      v_taken[v_met.ordinal] := v_met.stored;
+      v_unique_keys[v_met.ordinal] := v_met.key;
+      p_delays_ms[v_met.ordinal] := coalesce(v_met.delay_ms, p_delays_ms[v_met.ordinal]);
+      if p_traces[v_met.ordinal] is not null and v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set traceparent = p_traces[v_met.ordinal] where b.id = v_met.job_id;
       end if;
       if v_met.what <> 'created' then
-        place := v_met.place;
+        ordinal := v_met.ordinal;
         job_id := v_met.job_id;
         what := v_met.what;
         return next;
@@ -141,14 +141,14 @@ begin
   end if;
 
   with asked as materialized (
-    select a.place, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
+    select a.ordinal, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
                 v_taken, p_approvals, p_traces, v_unique_keys)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               traceparent, unique_key, place)
+                               traceparent, unique_key, ordinal)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
@@ -168,7 +168,7 @@ begin
     ) as n
   ), queued as (
     insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from judged where goes_on and is_due and not gated order by judged.place
+    select v_now, id, type_id, lane_id, priority, 1 from judged where goes_on and is_due and not gated order by judged.ordinal
   ), gated as (
     insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
     select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
@@ -189,7 +189,7 @@ begin
   )
   -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two to eight seconds.
   select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '12 seconds')),
-         array_agg(judged.place) filter (where not is_new), count(*)
+         array_agg(judged.ordinal) filter (where not is_new), count(*)
   into v_lanes, v_known, v_asked from judged;
 
   -- Whatever the reason, a job that was not stored must not be acknowledged.
@@ -198,13 +198,13 @@ begin
     raise exception 'only % of % jobs could be stored', v_asked, cardinality(p_ids) using errcode = 'XX000';
   end if;
 
-  foreach place in array coalesce(v_known, '{}') loop
-    job_id := p_ids[place];
+  foreach ordinal in array coalesce(v_known, '{}') loop
+    job_id := p_ids[ordinal];
     what := 'existing';
-    perform holdfast.refuse_other_job(job_id, p_types[place], p_payloads[place]);
+    perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal]);
     -- Taken above or just before, for a job that turned out to exist without it.
     delete from holdfast.idempotency_keys as k using holdfast.types as t
-    where t.name = p_types[place] and k.type_id = t.id and k.key = p_keys[place] and k.job_id = p_ids[place];
+    where t.name = p_types[ordinal] and k.type_id = t.id and k.key = p_keys[ordinal] and k.job_id = p_ids[ordinal];
     return next;
   end loop;
 
@@ -261,10 +261,10 @@ begin
     select * into v_type from holdfast.types as t where t.name = p_types[1];
     v_lane_ids := array[v_type.lane_id];
   else
-    select array_agg(t.id order by a.place), array_agg(t.lane_id order by a.place),
-           array_agg(coalesce(a.priority, t.priority) order by a.place), array_agg(coalesce(a.max_attempts, t.max_attempts) order by a.place)
+    select array_agg(t.id order by a.ordinal), array_agg(t.lane_id order by a.ordinal),
+           array_agg(coalesce(a.priority, t.priority) order by a.ordinal), array_agg(coalesce(a.max_attempts, t.max_attempts) order by a.ordinal)
     into v_type_ids, v_lane_ids, p_priorities, p_max_attempts
-    from unnest(p_types, p_priorities, p_max_attempts) with ordinality as a (type, priority, max_attempts, place)
+    from unnest(p_types, p_priorities, p_max_attempts) with ordinality as a (type, priority, max_attempts, ordinal)
     left join holdfast.types as t on t.name = a.type;
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)

@@ -1,4 +1,4 @@
--- What becomes of a job that stands for a unique key: it is looked for, held still, or followed. A new body is given to it
+-- What becomes of a job that stands for a unique key: it is looked for, locked, or followed. A new body is given to it
 -- by renew_job, with what approval asks for.
 
 -- Where a job that has not ended stands, and its status. One statement, one snapshot: a job that is just moving from one

@@ -68,7 +68,7 @@ create or replace function holdfast.lock_startable(
 language plpgsql as $$
 declare
   v_line cursor for
-    select q.ctid as place, q.job_id, q.seq, q.pass from holdfast.queue as q
+    select q.ctid as row_at, q.job_id, q.seq, q.pass from holdfast.queue as q
     where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
       and (p_types is null or q.type_id = any (p_types))
     order by q.seq limit p_limit
@@ -80,7 +80,7 @@ begin
   while gated_left > 0 loop
     fetch v_line into v_row;
     exit when not found;
-    rows := rows || v_row.place;
+    rows := rows || v_row.row_at;
     jobs := jobs || v_row.job_id;
     last_seq := v_row.seq;
     gated_left := gated_left - (v_row.pass > 0)::integer;
@@ -117,12 +117,12 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
 begin
   with admitted as materialized (
-    select q.ctid as place from holdfast.queue as q
+    select q.ctid as row_at from holdfast.queue as q
     where q.job_id = any (array(select a.job_id from holdfast.admitted_not_running(p_type, p_key) as a))
       and q.lease_id is null and q.pass > 0
     for update skip locked
   ), pulled as (
-    delete from holdfast.queue as q where q.ctid = any (array(select a.place from admitted as a))
+    delete from holdfast.queue as q where q.ctid = any (array(select a.row_at from admitted as a))
     returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt, q.pass
   ), unprobed as (
     update holdfast.gates as g set breaker_probe_at = holdfast.now()

@@ -14,17 +14,17 @@ as $$
     select b.id from (select distinct id from unnest(p_jobs) as j (id) order by id) as j
     join holdfast.bodies as b on b.id = j.id for key share of b
   ), said as materialized (
-    select s.job_id, s.attempt, s.fraction, s.note, s.line, coalesce(s.level, 'info') as level, s.place, holdfast.now() - s.age * interval '1 millisecond' as at
+    select s.job_id, s.attempt, s.fraction, s.note, s.line, coalesce(s.level, 'info') as level, s.ordinal, holdfast.now() - s.age * interval '1 millisecond' as at
     from unnest(p_jobs, p_attempts, p_fractions, p_notes, p_lines, p_ages_ms, p_levels) with ordinality
-      as s (job_id, attempt, fraction, note, line, age, level, place)
+      as s (job_id, attempt, fraction, note, line, age, level, ordinal)
     where s.job_id = any (array(select k.id from kept as k))
   ), lines as (
     insert into holdfast.log_lines (job_id, attempt, at, level, line)
-    select s.job_id, s.attempt, s.at, s.level, s.line from said as s where s.line is not null order by s.place
+    select s.job_id, s.attempt, s.at, s.level, s.line from said as s where s.line is not null order by s.ordinal
   )
   insert into holdfast.progress as p (job_id, attempt, fraction, note, at)
   select distinct on (s.job_id) s.job_id, s.attempt, s.fraction, s.note, s.at
-  from said as s where s.fraction is not null order by s.job_id, s.attempt desc, s.place desc
+  from said as s where s.fraction is not null order by s.job_id, s.attempt desc, s.ordinal desc
   on conflict (job_id) do update set attempt = excluded.attempt, fraction = excluded.fraction, note = excluded.note, at = excluded.at
     where p.attempt <= excluded.attempt
 $$;

@@ -60,7 +60,7 @@ begin
   end if;
 end $$;
 
--- Gives a job that waits, and is held still, a new body; and a new time, where p_due says one. It keeps its place in line
+-- Gives a job that waits, and is locked by lock_waiting, a new body; and a new time, where p_due says one. It keeps its position in the queue
 -- as long as it stays due: a key that is replaced again and again must run some time. p_approval: what the newcomer asks for.
 -- Takes no gate's lock: a slot is given back by deleting its row, which can only make room, and whoever admits next sees it.
 -- With the lock a producer's open transaction would hold up every settle of the type.
@@ -128,8 +128,8 @@ begin
   perform holdfast.wake_lanes(array_remove(array[v_lane], null), p_wake_always);
 end $$;
 
--- Gives jobs that do not run another priority. In the queue a job keeps its place in line: among those of its new priority
--- it stands by its age. Workers that have read past that place find it with their next read from the head.
+-- Gives jobs that do not run another priority. In the queue a job keeps its position in the queue: among those of its new priority
+-- it stands by its age. Workers that have read past that position find it with their next read from the head.
 create or replace function holdfast.set_priority(p_jobs uuid[], p_priority smallint, p_by text, p_why text) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off

@@ -48,10 +48,10 @@ declare
   v_guards text[];
 begin
   for v_type, v_named, v_place in
-    select d.one ->> 'type', d.one - 'type', format('types[%s].', d.one ->> 'place')
-    from jsonb_array_elements(p_types) as d (one) order by 1, (d.one ->> 'place')::integer
+    select d.one ->> 'type', d.one - 'type', format('types[%s].', d.one ->> 'index')
+    from jsonb_array_elements(p_types) as d (one) order by 1, (d.one ->> 'index')::integer
   loop
-    v_named := v_named - 'place';
+    v_named := v_named - 'index';
     if v_named ? 'lane' then
       v_lane := holdfast.lane_named(v_named ->> 'lane');
     else

@@ -9,7 +9,7 @@ as $$
 $$;
 
 -- Ends the attempts of leases nobody renewed: at most p_limit leases, and no more than it takes to reach p_jobs jobs.
--- Each counts as an attempt with its reason; the job is free again at once and keeps its place in line, or dead where that
+-- Each counts as an attempt with its reason; the job is free again at once and keeps its position in the queue, or dead where that
 -- was its last attempt: as poison where its hosts crashed p_crashes times under it.
 -- A lease that is being renewed or rescued by somebody else is passed over, and a job that has just been settled is not
 -- touched: its row is gone. A job the database refuses to move must not keep the others from being rescued: then the

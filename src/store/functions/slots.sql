@@ -15,11 +15,11 @@ set lock_timeout = '5s'
 as $$
 begin
   with running as materialized (
-    select q.ctid as place from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+    select q.ctid as row_at from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
     join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
     where q.type_id = p_type and q.pass = 0 for update of q
   ), counted as (
-    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.place from running as r))
+    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.row_at from running as r))
     returning q.job_id, q.lease_id
   )
   insert into holdfast.admissions (job_id, type_id, concurrency_key, lease_id)

@@ -102,7 +102,7 @@ create or replace function holdfast.take_uniques(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[], p_approvals jsonb[],
   p_uniques text[], p_taken boolean[], p_wake_always boolean
-) returns table (place integer, job_id uuid, what text, stored boolean, delay_ms double precision, key text)
+) returns table (ordinal integer, job_id uuid, what text, stored boolean, delay_ms double precision, key text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
 as $$
@@ -113,7 +113,7 @@ declare
   v_taken holdfast.uniques;
 begin
   for v_job in
-    select a.place, a.id, a.type, a.payload, a.idempotency_key, a.concurrency_key, a.priority as asked_priority,
+    select a.ordinal, a.id, a.type, a.payload, a.idempotency_key, a.concurrency_key, a.priority as asked_priority,
            a.max_attempts as asked_max_attempts, a.delay_ms as asked_delay_ms, a.run_at as asked_run_at,
            coalesce(a.priority, t.priority) as priority, coalesce(a.max_attempts, t.max_attempts) as max_attempts,
            coalesce(a.run_at, v_now + a.delay_ms * v_ms) as due_at, t.id as type_id, t.lane_id,
@@ -122,16 +122,16 @@ begin
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
                 p_approvals, p_uniques, p_taken)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, idempotency_key, concurrency_key,
-                               approval, given, taken, place)
+                               approval, given, taken, ordinal)
     join holdfast.types as t on t.name = a.type
     cross join lateral holdfast.read_uniqueness(coalesce(a.given::jsonb, t.uniqueness), a.payload::jsonb) as u
     where not a.taken and u.policy is not null
-    order by t.id, u.key, a.place
+    order by t.id, u.key, a.ordinal
   loop
     if v_job.delay is not null and v_job.due_at is not null then
       raise exception 'delay or run_at and unique.delay exclude each other' using errcode = 'HF002';
     end if;
-    place := v_job.place;
+    ordinal := v_job.ordinal;
     job_id := v_job.id;
     what := 'created';
     stored := false;
@@ -209,7 +209,7 @@ end $$;
 -- Goes in key order. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.
 -- Row by row: only jobs with a key pay for it.
 create or replace function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[])
-returns table (place integer, job_id uuid) language plpgsql
+returns table (ordinal integer, job_id uuid) language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -217,13 +217,13 @@ declare
   v_job record;
 begin
   for v_job in
-    select a.place, a.id, a.key, t.id as type_id, holdfast.key_owner(t.shared_keys) as owner
-    from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, place)
+    select a.ordinal, a.id, a.key, t.id as type_id, holdfast.key_owner(t.shared_keys) as owner
+    from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, ordinal)
     join holdfast.types as t on t.name = a.type
     where a.key is not null
-    order by t.id, a.key collate "C", a.place
+    order by t.id, a.key collate "C", a.ordinal
   loop
-    place := v_job.place;
+    ordinal := v_job.ordinal;
     job_id := null;
     for v_try in 1..100 loop
       insert into holdfast.idempotency_keys (type_id, owner, key, job_id) values (v_job.type_id, v_job.owner, v_job.key, v_job.id)

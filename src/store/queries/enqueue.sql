@@ -2,7 +2,7 @@
 -- Stores jobs, all or none, in the transaction it runs in. Answers with the places (from 1) of those that were not simply
 -- created, and with what happened instead. The payloads are one text with a character between them that JSON cannot hold: most
 -- of them is quotes, each of which an array would want escaped, which costs the producer more than all the rest.
-select place, job_id::text as id, what
+select ordinal, job_id::text as id, what
 from holdfast.enqueue_jobs(holdfast.owned($1::uuid[], $15::text), $2::text[], string_to_array($3::text, chr(31)), $4::smallint[], $5::smallint[], $6::float8[], $7::timestamptz[],
        $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[], $16::text[])
 
@@ -14,4 +14,4 @@ select holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5
 -- name: takeKeys
 -- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
 -- whose key another job has.
-select place, job_id::text as id, 'existing' as what from holdfast.take_keys(holdfast.owned($1::uuid[], $4::text), $2::text[], $3::text[])
+select ordinal, job_id::text as id, 'existing' as what from holdfast.take_keys(holdfast.owned($1::uuid[], $4::text), $2::text[], $3::text[])

@@ -18,7 +18,7 @@ from holdfast.checkpoints as c join holdfast.bodies as b on b.id = c.job_id join
 where c.job_id > $1::text::uuid order by c.job_id limit $2::text::integer
 
 -- name: putEncrypted
--- Puts encrypted payloads in the place of what they were made from. One that has changed meanwhile is left as it is.
+-- Puts encrypted payloads in place of what they were made from. One that has changed meanwhile is left as it is.
 update holdfast.bodies as b set payload = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
 where b.id = n.id and b.payload::text = n.was
 returning b.id::text as id
@@ -34,7 +34,7 @@ returning c.job_id::text as id
 select t.id, t.url, t.secret, t.old_secret as old from holdfast.alert_targets as t order by t.id
 
 -- name: putTargetSecrets
--- Puts encrypted secrets in the place of what they were made from. Those that have changed meanwhile are left as they are.
+-- Puts encrypted secrets in place of what they were made from. Those that have changed meanwhile are left as they are.
 update holdfast.alert_targets as t set secret = $2::text, old_secret = $3::text
 where t.id = $1::text::integer and t.secret = $4::text and t.old_secret is not distinct from $5::text
 returning t.id

@@ -119,7 +119,7 @@ create table holdfast.bodies (
 
 create index bodies_by_owner on holdfast.bodies (owner, id) where owner is not null;
 
--- seq is the place in line, new at every admission. lease_id is null while the job is free to run.
+-- seq is the position in the queue, new at every admission. lease_id is null while the job is free to run.
 -- The fill factor leaves room for the one rewrite a claim makes, so that it stays on its page and touches no index.
 create sequence holdfast.queue_seq cache 1;
 

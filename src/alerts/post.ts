@@ -4,7 +4,7 @@ import { request as secure } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { FatalError } from '../errors.js'
 import { isPublic } from './addresses.js'
-import { bareHost, type Place } from './place.js'
+import { bareHost, type TargetUrl } from './target-url.js'
 
 const withinMs = 10_000
 const mostOfAnswer = 2_000
@@ -13,17 +13,17 @@ const mostOfAnswer = 2_000
  * Sends one request and waits until it is taken. The name is looked up once, every address it stands for is checked, and the
  * connection goes to the one that was checked: a name that changes its mind in between changes nothing. No redirect is followed.
  */
-export async function call(place: Place, body: string, headers: Record<string, string>, signal: AbortSignal): Promise<void> {
-  const address = await checkedAddress(place)
-  const { status, said } = await post(place.url, address, body, headers, signal)
+export async function call(target: TargetUrl, body: string, headers: Record<string, string>, signal: AbortSignal): Promise<void> {
+  const address = await checkedAddress(target)
+  const { status, said } = await post(target.url, address, body, headers, signal)
   if (status >= 200 && status < 300) return
-  const { origin } = place.url
+  const { origin } = target.url
   if (status >= 300 && status < 400) throw new FatalError(`${origin} answered ${status}; redirects are not followed`)
   if (status === 410) throw new FatalError(`${origin} answered 410: it wants no more of these`)
   throw new Error(`${origin} answered ${status}${said && `: ${said}`}`)
 }
 
-async function checkedAddress({ url, allowed }: Place): Promise<{ address: string; family: number }> {
+async function checkedAddress({ url, allowed }: TargetUrl): Promise<{ address: string; family: number }> {
   const host = bareHost(url)
   const family = isIP(host)
   const addresses = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }]

@@ -27,7 +27,7 @@ const cellsAtOnce = 1
  * Where a worker's jobs run. Inline types share the worker's slots; a type that is isolated, or says how many may run at
  * once, has slots of its own; suspects go into quarantine. None of them ever waits for another.
  */
-export class Places {
+export class SlotPools {
   readonly #shared: Slots
   readonly #own = new Map<string, Slots>()
   readonly #quarantine: Slots
@@ -41,7 +41,7 @@ export class Places {
     this.#settings = settings
     this.#events = events
     this.#shared = new Slots({ concurrency: settings.concurrency }, events)
-    for (const type of types.filter(hasOwnPlaces)) this.#own.set(type.type, this.#ownSlots(type))
+    for (const type of types.filter(hasOwnSlots)) this.#own.set(type.type, this.#ownSlots(type))
     this.#quarantine = new Slots(
       {
         concurrency: cellsAtOnce,
@@ -97,14 +97,14 @@ export class Places {
 
   add(jobs: readonly ClaimedJob[]): void {
     if (this.#own.size === 0 && jobs.every((job) => job.crashes === undefined)) return this.#shared.add(jobs)
-    const byPlace = new Map<Slots, ClaimedJob[]>()
+    const bySlots = new Map<Slots, ClaimedJob[]>()
     for (const job of jobs) {
-      const place = this.#placeOf(job)
-      const there = byPlace.get(place)
+      const slots = this.#slotsOf(job)
+      const there = bySlots.get(slots)
       if (there) there.push(job)
-      else byPlace.set(place, [job])
+      else bySlots.set(slots, [job])
     }
-    for (const [place, some] of byPlace) place.add(some)
+    for (const [slots, some] of bySlots) slots.add(some)
   }
 
   /** How many jobs of one lane are held here. */
@@ -138,7 +138,7 @@ export class Places {
     return [this.#shared, ...this.#own.values(), this.#quarantine]
   }
 
-  #placeOf(job: ClaimedJob): Slots {
+  #slotsOf(job: ClaimedJob): Slots {
     // Without a file there is no other process to run it in: it stays where it was, with its attempts as the only limit.
     if (this.#settings.module !== null && (job.crashes?.length ?? 0) >= this.#settings.quarantineAfter) {
       this.#events.quarantined(job)
@@ -190,6 +190,6 @@ export class Places {
   }
 }
 
-export function hasOwnPlaces(type: AnyJobType): boolean {
+export function hasOwnSlots(type: AnyJobType): boolean {
   return type.isolation.kind !== 'inline' || type.isolation.atOnce !== null
 }

@@ -5,13 +5,13 @@ import { isPublic } from './addresses.js'
 const longest = 2_000
 
 /** Where a call goes. `allowed`: its host is named in the configuration, so it may be at a private address and without TLS. */
-export interface Place {
+export interface TargetUrl {
   readonly url: URL
   readonly allowed: boolean
 }
 
 /** Reads the address of a target, or says what is wrong with it. What its name stands for is looked up when it is called. */
-export function readPlace(text: unknown, hosts: readonly string[]): Place {
+export function readTargetUrl(text: unknown, hosts: readonly string[]): TargetUrl {
   if (typeof text !== 'string' || text.length > longest || !URL.canParse(text)) {
     throw refused(`must be an address of at most ${longest} characters, such as https://hooks.example.com/holdfast`)
   }
