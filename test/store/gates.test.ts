@@ -148,7 +148,7 @@ test('a limit counts a job that runs and is writing its checkpoint at that momen
   await blockedOrDone(queue.client, limited)
   await saver.query('commit')
   await limited
-  expect(await count('held')).toBe(2)
+  expect(await count('admissions')).toBe(2)
   await queue.fill(2)
   await queue.client.query(`select * from holdfast.tick(100, '-infinity')`)
   expect((await queue.client.query(claim(2), [queue.lane, fromTheHead])).rows).toEqual([])
@@ -166,5 +166,5 @@ test('a limit and a settle that is under way wait for each other, and the job th
   await blockedOrDone(queue.client, limited)
   await settler.query('commit')
   await limited
-  expect(await count('held')).toBe(0)
+  expect(await count('admissions')).toBe(0)
 })

@@ -134,7 +134,7 @@ begin
   ), happened as (
     delete from holdfast.event_counts as h returning h.type_id, h.what, h.count
   ), moved as (
-    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late from tallied
+    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late from counted_attempts
     union all
     select type_id, 0, 0, 0, case what when 'dead' then count else 0 end, case what when 'cancelled' then count else 0 end,
            case what when 'replayed' then count else 0 end, case what when 'late' then count else 0 end
