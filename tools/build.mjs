@@ -1,14 +1,14 @@
 // Compiles src to dist. SQL and the version become part of the modules that read them in the sources, so that a bundle needs no file
-// beside it; the status page is copied.
+// beside it; the status page is copied. With --release it makes no source maps: they would lead to sources that a package does not have.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
-const compiled = spawnSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.json`], {
-  stdio: 'inherit',
-})
+const options = process.argv.includes('--release') ? ['--sourceMap', 'false'] : []
+const compiler = [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.json`, ...options]
+const compiled = spawnSync(process.execPath, compiler, { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 await inlineSql()
 inlineVersion()
