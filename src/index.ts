@@ -2,16 +2,9 @@
 
 export type { Access, KeyFields, KeyState, Role } from './access/access.js'
 export type { AuditLine, AuditQuestion } from './access/audit.js'
-export { type Permission, permissions } from './access/permissions.js'
-export type { Alert, AlertKind, AlertRule, Alerts, AlertTarget, RuleFields } from './alerts/alerts.js'
-export type {
-  DeadLetter,
-  DeadLetterPage,
-  DeadLetterStory,
-  ManyOptions,
-  MovedDeadLetters,
-} from './dead-letters/dead-letters.js'
-export type { DeadLetterFilter, DeathReason } from './dead-letters/filter.js'
+export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields } from './alerts/alerts.js'
+export type { AlertKind } from './api/alerts.js'
+export { type Permission, permissions } from './api/permissions.js'
 export type { Enqueued } from './enqueue/enqueue.js'
 export {
   type ErrorCode,
@@ -23,16 +16,13 @@ export {
   RetryableError,
   UniqueConflictError,
 } from './errors.js'
-export type { Actor } from './flow/actor.js'
-export type { Decided } from './flow/approval.js'
 export type { Explanation, Gate } from './flow/explain.js'
-export type { JobFilter, LiveStatus } from './flow/filter.js'
 export type { BreakerAction } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
-export type { Moved, MovedMany, NewTime } from './flow/moves.js'
 export type { DepthLimitState, GateState, KeySettings, LaneState } from './flow/states.js'
 export type { Attempt, Change, JobStory, LogLine, StoryApproval, StoryProgress } from './history/story.js'
 export { Holdfast, type HoldfastOptions } from './holdfast.js'
+export type { Actor } from './job/actor.js'
 export type { ApprovalOption } from './job/approval.js'
 export type { Duration } from './job/duration.js'
 export type { Failure } from './job/failure.js'
@@ -43,6 +33,17 @@ export { type JobLog, type RunContext, Snooze } from './job/run-context.js'
 export type { Status } from './job/state.js'
 export { type AnyJobType, defineType, type JobOptions, type JobRequest, type JobType, type TypeDefinition } from './job/type.js'
 export type { OnConflict, UniqueOption } from './job/unique.js'
+export type { Decided } from './operate/approval.js'
+export type { DeadLetterFilter, DeathReason } from './operate/dead-letter-filter.js'
+export type {
+  DeadLetter,
+  DeadLetterPage,
+  DeadLetterStory,
+  ManyOptions,
+  MovedDeadLetters,
+} from './operate/dead-letters.js'
+export type { JobFilter, LiveStatus } from './operate/job-filter.js'
+export type { Moved, MovedMany, NewTime } from './operate/moves.js'
 export type { EncryptionOptions } from './privacy/keyring.js'
 export type { PrivacyOptions } from './privacy/privacy.js'
 export type { CallerTransaction } from './store/transaction.js'

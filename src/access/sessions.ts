@@ -1,8 +1,8 @@
-import { type Actor, checkedActor } from '../flow/actor.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import type { SessionStore } from '../store/session-store.js'
 import { told } from '../store/sqlstate.js'
+import { type Caller, callerOf } from './caller.js'
 import { freshSession, hashOf } from './key.js'
-import { type Caller, callerOf } from './permissions.js'
 
 /** A working day: whoever comes back tomorrow shows the key again. */
 export const sessionMs = 12 * 3_600_000

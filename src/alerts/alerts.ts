@@ -1,5 +1,6 @@
+import { type AlertKind, alertKinds } from '../api/alerts.js'
 import { HoldfastError } from '../errors.js'
-import { type Actor, checkedActor } from '../flow/actor.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refuseUnknown } from '../job/limits.js'
 import { storableText, unstorable } from '../job/text.js'
@@ -9,18 +10,6 @@ import type { AlertStore, TroubleRow } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
 import { freshSecret } from './signature.js'
 import { readTargetUrl } from './target-url.js'
-
-export const alertKinds = [
-  'dead_letters',
-  'breaker',
-  'depth',
-  'oldest',
-  'enqueue_errors',
-  'missing_partitions',
-  'notify_queue',
-  'drift',
-] as const
-export type AlertKind = (typeof alertKinds)[number]
 
 export interface RuleFields {
   /** Needed where the rule is new. */

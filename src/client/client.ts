@@ -1,8 +1,8 @@
+import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
 import { sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { newJobId } from '../job/id.js'
 import type { JobOptions, JobRequest, JobType } from '../job/type.js'
-import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../server/schemas/jobs.js'
 import { jobBody } from './job-body.js'
 
 export interface ClientOptions {

@@ -1,3 +1,4 @@
+import type { JobBody } from '../api/jobs.js'
 import { HoldfastError } from '../errors.js'
 import type { ApprovalOption } from '../job/approval.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
@@ -5,7 +6,6 @@ import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
 import type { JobRequest } from '../job/type.js'
 import type { UniqueOption } from '../job/unique.js'
-import type { JobBody } from '../server/schemas/jobs.js'
 
 /** What the library calls an option, and what it is called over HTTP. */
 const names: Record<string, string> = {

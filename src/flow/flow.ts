@@ -1,10 +1,10 @@
 import { HoldfastError } from '../errors.js'
+import { type Actor, checkedActor, checkedActorOrNobody } from '../job/actor.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
 import { storableText } from '../job/text.js'
 import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
-import { type Actor, checkedActor, checkedActorOrNobody } from './actor.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
 import {

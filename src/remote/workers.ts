@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { HoldfastError } from '../errors.js'
+import type { RecordedActor } from '../job/actor.js'
 import { didYouMean } from '../job/nearest.js'
-import type { RecordedActor } from '../store/operator-store.js'
 import type { NamedType, RemoteWorkerRow } from '../store/remote-rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'

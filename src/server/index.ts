@@ -1,6 +1,6 @@
+export type { Problem } from '../api/problem.js'
+export type { StatusAnswer } from '../api/status.js'
 export { createServer, type ServerOptions } from './app.js'
-export type { Problem } from './problem.js'
 export type { Rule } from './rules.js'
 export { rules } from './rules.js'
-export type { StatusAnswer } from './status.js'
 export type { TlsOptions } from './tls.js'

@@ -1,9 +1,9 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { permissions } from '../access/permissions.js'
+import { problemAnswer } from '../api/common.js'
+import { permissions } from '../api/permissions.js'
+import type { Schema } from '../api/schema.js'
 import { version } from '../version.js'
 import { ruleFor } from './rules.js'
-import { problemAnswer } from './schemas/common.js'
-import type { Schema } from './schemas/schema.js'
 
 declare module 'fastify' {
   interface FastifySchema {

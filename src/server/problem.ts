@@ -1,25 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
+import type { Problem } from '../api/problem.js'
+import { errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { explained } from '../store/sqlstate.js'
 import type { Logger } from '../worker/logger.js'
 import { headersOver } from './security-headers.js'
-
-/** What a request that failed is answered with, as application/problem+json (RFC 9457). */
-export interface Problem {
-  type: string
-  /** From the table of errors: stable, for programs. */
-  code: ErrorCode
-  title: string
-  status: number
-  /** What was wrong this time, for a person. */
-  detail: string
-  /** The field of the request that was wrong, where there is one. */
-  field?: string
-  /** The job that has the unique key, where the caller may read it. */
-  job_id?: string
-}
 
 /** Answers every error and every unknown path with a problem. What nobody expected goes to the log and not to the caller. */
 export function answerProblems(app: FastifyInstance, log: Logger): void {

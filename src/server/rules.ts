@@ -1,4 +1,4 @@
-import type { Permission } from '../access/permissions.js'
+import type { Permission } from '../api/permissions.js'
 import { HoldfastError } from '../errors.js'
 
 /** What a request needs: nothing, any key that lives, or a key that allows this. */

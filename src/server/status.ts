@@ -1,43 +1,9 @@
+import { type Count, type ShownStatus, type StatusAnswer, shownStatuses } from '../api/status.js'
 import { monotonicMs } from '../clock.js'
 import type { CappedCount } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { version } from '../version.js'
 import type { Worker } from '../worker/worker.js'
-
-const shown = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled'] as const
-type Shown = (typeof shown)[number]
-
-/** `more`: counting stopped there, so it is a least number. */
-export interface Count {
-  count: number
-  more: boolean
-}
-
-export interface StatusAnswer {
-  version: string
-  /** Completed jobs are counted if they were enqueued within so many seconds. */
-  completed_within_s: number
-  counts: Record<Shown, Count>
-  types: ({ type: string } & Record<Shown, Count>)[]
-  jobs: {
-    id: string
-    type: string
-    status: string
-    attempt: number
-    max_attempts: number
-    created_at: Date
-    age_ms: number
-    error: string | null
-  }[]
-  worker: {
-    name: string
-    status: 'ok' | 'unhealthy' | 'stopping'
-    reason: string | null
-    running: number
-    unwritten: number
-    last_contact_ms: number
-  } | null
-}
 
 const counting = { atMost: 10_000, completedWithinMs: 600_000, completedAtMost: 1_000 }
 const newest = 25
@@ -81,12 +47,12 @@ export class StatusReader {
   }
 }
 
-function byStatus(rows: readonly CappedCount[]): Record<Shown, Count> {
-  const sum = (status: Shown): Count => {
+function byStatus(rows: readonly CappedCount[]): Record<ShownStatus, Count> {
+  const sum = (status: ShownStatus): Count => {
     const those = rows.filter((row) => row.status === status)
     return { count: those.reduce((total, row) => total + row.count, 0), more: those.some((row) => row.cut) }
   }
-  return Object.fromEntries(shown.map((status) => [status, sum(status)])) as Record<Shown, Count>
+  return Object.fromEntries(shownStatuses.map((status) => [status, sum(status)])) as Record<ShownStatus, Count>
 }
 
 function workerStatus(worker: Worker | undefined): StatusAnswer['worker'] {

@@ -1,9 +1,9 @@
+import type { Schema } from '../api/schema.js'
 import { HoldfastError } from '../errors.js'
 import { showValue } from '../job/failure.js'
 import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { unstorable } from '../job/text.js'
-import type { Schema } from './schemas/schema.js'
 
 type RequestPart = 'body' | 'query' | 'params' | 'answer'
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { allows } from '../access/permissions.js'
+import { allows } from '../access/caller.js'
 import { HoldfastError } from '../errors.js'
 import type { Callers, KnownCaller } from './callers.js'
 

@@ -1,6 +1,6 @@
+import type { RecordedActor } from '../job/actor.js'
 import type { AuditRow, FoundKeyRow, KeyRow } from './access-rows.js'
 import type { Database } from './database.js'
-import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 
 /** A key on its way into the database: only its hash goes there. A certificate has a subject in its place. */

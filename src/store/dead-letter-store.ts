@@ -1,5 +1,5 @@
+import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
-import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 import type { DeadLetterRow, DeadPlaceRow, MovedRow } from './rows.js'
 

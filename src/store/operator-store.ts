@@ -1,14 +1,8 @@
+import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 import type { Depth, DepthRow } from './rows.js'
 import type { Queryable } from './transaction.js'
-
-/** Who does something, why, and from where. Nobody named: the database's user did. */
-export interface RecordedActor {
-  by: string | null
-  why: string | null
-  from: string | null
-}
 
 /** How much may wait; null: as much as comes. */
 export interface DepthLimit {

@@ -1,6 +1,6 @@
+import type { RecordedActor } from '../job/actor.js'
 import type { FoundSessionRow } from './access-rows.js'
 import type { Database } from './database.js'
-import type { RecordedActor } from './operator-store.js'
 import { statement } from './queries.js'
 
 /** Sessions of people, known by hashes. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Schema } from '../../src/server/schemas/schema.js'
+import type { Schema } from '../../src/api/schema.js'
 import { check } from '../../src/server/validate.js'
 import type { Serving } from './serving.js'
 

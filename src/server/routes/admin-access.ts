@@ -1,9 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { KeyFields } from '../../access/access.js'
-import type { Holdfast } from '../../holdfast.js'
-import { actor } from '../auth.js'
-import type { Callers } from '../callers.js'
-import type { Reading } from '../reading.js'
 import {
   type AuditQuery,
   auditAnswer,
@@ -23,8 +19,12 @@ import {
   roleParams,
   rolesAnswer,
   rotateBody,
-} from '../schemas/admin.js'
-import { whyQuery } from '../schemas/jobs.js'
+} from '../../api/admin.js'
+import { whyQuery } from '../../api/jobs.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor } from '../auth.js'
+import type { Callers } from '../callers.js'
+import type { Reading } from '../reading.js'
 import { keyAnswer } from './admin-answers.js'
 import { inOurWords, theirs } from './job-request.js'
 

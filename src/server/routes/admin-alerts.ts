@@ -1,8 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AlertRule, RuleFields } from '../../alerts/alerts.js'
-import type { Holdfast } from '../../holdfast.js'
-import { actor } from '../auth.js'
-import { rotateBody } from '../schemas/admin.js'
+import { rotateBody } from '../../api/admin.js'
 import {
   alertsAnswer,
   newTargetAnswer,
@@ -15,9 +13,11 @@ import {
   targetParams,
   targetsAnswer,
   testAnswer,
-} from '../schemas/alerts.js'
-import { whyBody } from '../schemas/common.js'
-import { whyQuery } from '../schemas/jobs.js'
+} from '../../api/alerts.js'
+import { whyBody } from '../../api/common.js'
+import { whyQuery } from '../../api/jobs.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor } from '../auth.js'
 import { inOurWords, theirs } from './job-request.js'
 
 interface Why {

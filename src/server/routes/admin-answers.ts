@@ -1,6 +1,6 @@
 import type { KeyState } from '../../access/access.js'
+import type { GateAnswer, KeyAnswer, LaneAnswer } from '../../api/admin.js'
 import type { Done, GateState, LaneState } from '../../flow/states.js'
-import type { GateAnswer, KeyAnswer, LaneAnswer } from '../schemas/admin.js'
 import { moment } from './job-answers.js'
 
 /** What the library says about lanes, gates and keys, in the words of the API. */

@@ -1,12 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { DeadLetter, MovedDeadLetters } from '../../dead-letters/dead-letters.js'
-import type { DeadLetterFilter } from '../../dead-letters/filter.js'
-import { HoldfastError } from '../../errors.js'
-import type { Holdfast } from '../../holdfast.js'
-import { told } from '../../store/sqlstate.js'
-import { actor, refuseOwnTypes } from '../auth.js'
-import type { Reading } from '../reading.js'
-import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
+import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
 import {
   type DlqQuery,
   dlqQuery,
@@ -20,8 +13,15 @@ import {
   type ReplayManyBody,
   replayBody,
   replayManyBody,
-} from '../schemas/dlq.js'
-import type { Schema } from '../schemas/schema.js'
+} from '../../api/dlq.js'
+import type { Schema } from '../../api/schema.js'
+import { HoldfastError } from '../../errors.js'
+import type { Holdfast } from '../../holdfast.js'
+import type { DeadLetterFilter } from '../../operate/dead-letter-filter.js'
+import type { DeadLetter, MovedDeadLetters } from '../../operate/dead-letters.js'
+import { told } from '../../store/sqlstate.js'
+import { actor, refuseOwnTypes } from '../auth.js'
+import type { Reading } from '../reading.js'
 import { storyAnswer } from './job-answers.js'
 import { inOurWords } from './job-request.js'
 import { orConflict } from './one-job.js'

@@ -1,10 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { HoldfastError } from '../../errors.js'
-import type { DepthFields } from '../../flow/depth.js'
-import type { KeySettings } from '../../flow/states.js'
-import type { Holdfast } from '../../holdfast.js'
-import { actor } from '../auth.js'
-import { typeParams } from '../schemas/common.js'
+import { typeParams } from '../../api/common.js'
 import {
   type DepthBody,
   depthBody,
@@ -15,7 +10,12 @@ import {
   keyStatesAnswer,
   type WeightBody,
   weightBody,
-} from '../schemas/flow.js'
+} from '../../api/flow.js'
+import { HoldfastError } from '../../errors.js'
+import type { DepthFields } from '../../flow/depth.js'
+import type { KeySettings } from '../../flow/states.js'
+import type { Holdfast } from '../../holdfast.js'
+import { actor } from '../auth.js'
 import { doneAnswer } from './admin-answers.js'
 import { moment } from './job-answers.js'
 

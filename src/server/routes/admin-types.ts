@@ -1,7 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Holdfast } from '../../holdfast.js'
-import type { Limits } from '../../job/limits.js'
-import { actor } from '../auth.js'
 import {
   type BreakerBody,
   breakerBody,
@@ -9,8 +6,11 @@ import {
   gatesAnswer,
   type LimitsBody,
   limitsBody,
-} from '../schemas/admin.js'
-import { typeParams, whyBody } from '../schemas/common.js'
+} from '../../api/admin.js'
+import { typeParams, whyBody } from '../../api/common.js'
+import type { Holdfast } from '../../holdfast.js'
+import type { Limits } from '../../job/limits.js'
+import { actor } from '../auth.js'
 import { gateAnswer } from './admin-answers.js'
 import { inOurWords, theirs } from './job-request.js'
 

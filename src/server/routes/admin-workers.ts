@@ -1,8 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { LaneState } from '../../flow/states.js'
-import type { Holdfast } from '../../holdfast.js'
-import { explained } from '../../store/sqlstate.js'
-import { actor } from '../auth.js'
 import {
   type LaneBody,
   laneBody,
@@ -12,8 +8,12 @@ import {
   priorityBody,
   workerParams,
   workersAnswer,
-} from '../schemas/admin.js'
-import { jobParams, movedAnswer, whyBody } from '../schemas/common.js'
+} from '../../api/admin.js'
+import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
+import type { LaneState } from '../../flow/states.js'
+import type { Holdfast } from '../../holdfast.js'
+import { explained } from '../../store/sqlstate.js'
+import { actor } from '../auth.js'
 import { laneAnswer } from './admin-answers.js'
 import { inOurWords, theirs } from './job-request.js'
 import { orConflict } from './one-job.js'

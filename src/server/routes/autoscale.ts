@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import { number, numberOrNull } from '../../api/common.js'
+import { answer, type Of, object } from '../../api/schema.js'
 import { HoldfastError } from '../../errors.js'
 import { autoscale } from '../../flow/autoscale.js'
 import type { Holdfast } from '../../holdfast.js'
 import { toMilliseconds } from '../../job/duration.js'
-import { number, numberOrNull } from '../schemas/common.js'
-import { answer, type Of, object } from '../schemas/schema.js'
 
 const query = object({
   lane: { type: 'string', minLength: 1, maxLength: 63, description: 'the name of a lane' },

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { text } from '../../api/common.js'
+import { answer } from '../../api/schema.js'
 import { monotonicMs } from '../../clock.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { Worker } from '../../worker/worker.js'
-import { text } from '../schemas/common.js'
-import { answer } from '../schemas/schema.js'
 
 const status = answer({ status: text })
 const response = { 200: status, 503: status }

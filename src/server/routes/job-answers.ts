@@ -1,7 +1,7 @@
+import type { JobAnswer, JobSummaryAnswer } from '../../api/jobs.js'
 import type { Explanation } from '../../flow/explain.js'
 import type { JobStory, JobSummary } from '../../history/story.js'
 import type { Status } from '../../job/state.js'
-import type { JobAnswer, JobSummaryAnswer } from '../schemas/jobs.js'
 
 /** What the library says about jobs, in the words of the API. */
 export function summaryAnswer(job: JobSummary): JobSummaryAnswer {

@@ -1,7 +1,7 @@
+import type { JobBody } from '../../api/jobs.js'
 import { HoldfastError, UniqueConflictError } from '../../errors.js'
 import type { JobRequest } from '../../job/type.js'
 import { isTraceparent } from '../../tracing/traceparent.js'
-import type { JobBody } from '../schemas/jobs.js'
 
 /** What the API calls something, and what the library calls it. */
 const names = {

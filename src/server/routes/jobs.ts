@@ -1,5 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { onlyOwn } from '../../access/permissions.js'
+import { onlyOwn } from '../../access/caller.js'
+import {
+  batchAnswer,
+  batchRequest,
+  enqueuedAnswer,
+  type JobBody,
+  jobRequest as jobBody,
+  type ListQuery,
+  listAnswer,
+  listQuery,
+} from '../../api/jobs.js'
 import { wallMs } from '../../clock.js'
 import type { Enqueued } from '../../enqueue/enqueue.js'
 import { HoldfastError, UniqueConflictError } from '../../errors.js'
@@ -12,16 +22,6 @@ import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
 import { parseExactly } from '../body.js'
 import type { Reading } from '../reading.js'
-import {
-  batchAnswer,
-  batchRequest,
-  enqueuedAnswer,
-  type JobBody,
-  jobRequest as jobBody,
-  type ListQuery,
-  listAnswer,
-  listQuery,
-} from '../schemas/jobs.js'
 import { summaryAnswer } from './job-answers.js'
 import { inOurWords, jobRequest } from './job-request.js'
 

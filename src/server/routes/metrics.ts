@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { plainText } from '../../api/common.js'
 import type { Holdfast } from '../../holdfast.js'
 import { expose } from '../../metrics/exposition.js'
-import { plainText } from '../schemas/common.js'
 
 /** What Prometheus asks for. From kept counters: it costs the same whatever has been run. */
 export function metricsRoutes(app: FastifyInstance, { store }: Holdfast): void {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type SessionBody, sessionAnswer, sessionBody } from '../../api/session.js'
 import { HoldfastError } from '../../errors.js'
 import { actor, callerOf, spend } from '../auth.js'
 import type { Callers } from '../callers.js'
 import { refuseForeign } from '../credential.js'
-import { type SessionBody, sessionAnswer, sessionBody } from '../schemas/session.js'
 import { clearSession, setSession } from '../session-cookie.js'
 
 /** How people come in: a key is exchanged for a session once, and the page need not keep it. */

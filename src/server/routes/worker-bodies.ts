@@ -1,3 +1,4 @@
+import type { Definition, Report, Result } from '../../api/worker.js'
 import { HoldfastError } from '../../errors.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
 import { type LogEntry, logLine, progress } from '../../job/log-entry.js'
@@ -8,7 +9,6 @@ import { type AnyJobType, defineType } from '../../job/type.js'
 import type { RemoteReport, RemoteResult } from '../../remote/results.js'
 import type { RemoteWorker } from '../../remote/workers.js'
 import type { NamedType } from '../../store/remote-rows.js'
-import type { Definition, Report, Result } from '../schemas/worker.js'
 import { inOurWords } from './job-request.js'
 
 /** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the server. */

@@ -1,19 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { allows } from '../../access/permissions.js'
-import { checkedActor } from '../../flow/actor.js'
-import type { Holdfast } from '../../holdfast.js'
-import { decodePayload } from '../../job/payload.js'
-import type { Meter } from '../../metrics/meter.js'
-import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
-import { opened } from '../../remote/opened.js'
-import { RemoteResults, type Settled } from '../../remote/results.js'
-import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
-import { idleWorkersChore } from '../../upkeep/idle-workers.js'
-import { rescueChore } from '../../upkeep/rescue.js'
-import { Upkeep } from '../../upkeep/upkeep.js'
-import type { Logger } from '../../worker/logger.js'
-import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
-import type { Callers } from '../callers.js'
+import { allows } from '../../access/caller.js'
 import {
   type ClaimBody,
   claimAnswer,
@@ -29,7 +15,21 @@ import {
   settleBody,
   signOffAnswer,
   signOffBody,
-} from '../schemas/worker.js'
+} from '../../api/worker.js'
+import type { Holdfast } from '../../holdfast.js'
+import { checkedActor } from '../../job/actor.js'
+import { decodePayload } from '../../job/payload.js'
+import type { Meter } from '../../metrics/meter.js'
+import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
+import { opened } from '../../remote/opened.js'
+import { RemoteResults, type Settled } from '../../remote/results.js'
+import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
+import { idleWorkersChore } from '../../upkeep/idle-workers.js'
+import { rescueChore } from '../../upkeep/rescue.js'
+import { Upkeep } from '../../upkeep/upkeep.js'
+import type { Logger } from '../../worker/logger.js'
+import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
+import type { Callers } from '../callers.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
 import { defined, leaseOf, readReports, readResult, typesOf, waitOf } from './worker-bodies.js'
 

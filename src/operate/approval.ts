@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import type { MoveStore } from '../store/move-store.js'
 import { explained } from '../store/sqlstate.js'
-import { type Actor, checkedActor } from './actor.js'
 import { checkJobId, type Moved, movedOrUnknown } from './moves.js'
 
 /** What became of a verdict, with how many of the approvals that are needed there are now. */

@@ -1,9 +1,8 @@
 import { reserved } from '../enqueue/encrypt.js'
 import type { TypeRegistry } from '../enqueue/registry.js'
 import { HoldfastError } from '../errors.js'
-import { type Actor, checkedActor } from '../flow/actor.js'
-import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from '../flow/moves.js'
 import { type JobStory, readStory } from '../history/story.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
 import { wholeNumber } from '../job/type.js'
@@ -13,7 +12,8 @@ import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js
 import type { DeadLetterRow } from '../store/rows.js'
 import { explained, notConfirmed } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
-import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './filter.js'
+import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './dead-letter-filter.js'
+import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from './moves.js'
 
 /** A dead letter as a list shows it. */
 export interface DeadLetter {

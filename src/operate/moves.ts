@@ -1,14 +1,14 @@
 import { HoldfastError } from '../errors.js'
+import type { RecordedActor } from '../job/actor.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
 import { isStatus, type Status } from '../job/state.js'
 import { wholeNumber } from '../job/type.js'
-import type { RecordedActor } from '../store/operator-store.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
-import { type Actor, checkedActor } from './actor.js'
-import { encodeFilter, type JobFilter } from './filter.js'
+import { encodeFilter, type JobFilter } from './job-filter.js'
 
 /** What became of a job. `done` is false where nothing was changed; `because` says why. */
 export interface Moved {

@@ -1,6 +1,5 @@
 import { HoldfastError } from '../errors.js'
-import { unstorable } from '../job/text.js'
-import type { RecordedActor } from '../store/operator-store.js'
+import { unstorable } from './text.js'
 
 /** Who does it and why; kept where people see it. */
 export interface Actor {
@@ -8,6 +7,13 @@ export interface Actor {
   why?: string
   /** Where it comes from, such as the address of whoever asked; for the audit log. */
   from?: string
+}
+
+/** As it is stored. Nobody named: the database's user did it. */
+export interface RecordedActor {
+  by: string | null
+  why: string | null
+  from: string | null
 }
 
 const longest = 500

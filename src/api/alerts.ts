@@ -1,6 +1,18 @@
-import { alertKinds } from '../../alerts/alerts.js'
 import { duration, jobId, number, text, textOrNull, time, why, yesOrNo } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
+
+/** What a rule can be about. */
+export const alertKinds = [
+  'dead_letters',
+  'breaker',
+  'depth',
+  'oldest',
+  'enqueue_errors',
+  'missing_partitions',
+  'notify_queue',
+  'drift',
+] as const
+export type AlertKind = (typeof alertKinds)[number]
 
 const kind = { type: 'string', enum: alertKinds } as const
 const rule = answer({

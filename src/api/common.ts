@@ -1,4 +1,4 @@
-import { statuses } from '../../job/state.js'
+import { statuses } from '../job/state.js'
 import { answer, object } from './schema.js'
 
 export const statusNames = Object.keys(statuses) as (keyof typeof statuses)[]

@@ -1,5 +1,5 @@
-import { permissions } from '../../access/permissions.js'
 import { anything, done, duration, number, numberOrNull, text, textOrNull, time, timeOrNull, why, yesOrNo } from './common.js'
+import { permissions } from './permissions.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const

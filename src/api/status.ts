@@ -1,0 +1,36 @@
+/** The statuses that the status page counts. */
+export const shownStatuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled'] as const
+export type ShownStatus = (typeof shownStatuses)[number]
+
+/** `more`: counting stopped there, so it is a least number. */
+export interface Count {
+  count: number
+  more: boolean
+}
+
+/** What GET /status answers. */
+export interface StatusAnswer {
+  version: string
+  /** Completed jobs are counted if they were enqueued within so many seconds. */
+  completed_within_s: number
+  counts: Record<ShownStatus, Count>
+  types: ({ type: string } & Record<ShownStatus, Count>)[]
+  jobs: {
+    id: string
+    type: string
+    status: string
+    attempt: number
+    max_attempts: number
+    created_at: Date
+    age_ms: number
+    error: string | null
+  }[]
+  worker: {
+    name: string
+    status: 'ok' | 'unhealthy' | 'stopping'
+    reason: string | null
+    running: number
+    unwritten: number
+    last_contact_ms: number
+  } | null
+}
