@@ -190,7 +190,7 @@ function uniqueConflict(detail: string, ids: readonly string[], cause: unknown):
   const [first, second] = [ids.indexOf(standing), ids.indexOf(refused)]
   if (first >= 0) return new UniqueConflictError(undefined, `jobs[${first}] and jobs[${second}] have the same unique key`, cause)
   const which = ids.length > 1 ? `jobs[${second}]: ` : ''
-  return new UniqueConflictError(standing, `${which}job ${standing} stands for this unique key`, cause)
+  return new UniqueConflictError(standing, `${which}job ${standing} already has this unique key`, cause)
 }
 
 /** What has to be sent to mean it. */

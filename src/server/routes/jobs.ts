@@ -133,7 +133,7 @@ async function enqueueOwned(
     // Where a type shares its keys, the job that stands may be one the caller does not see.
     const own = onlyOwn(callerOf(request))
     if (own === undefined || (await holdfast.store.inspect.job(error.jobId))?.owner === own) throw error
-    throw new UniqueConflictError(undefined, 'another job stands for this unique key')
+    throw new UniqueConflictError(undefined, 'another job already has this unique key')
   }
 }
 

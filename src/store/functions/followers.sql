@@ -95,7 +95,7 @@ begin
       job_id := case when v_first_is = any (v_states) then v_first when v_next_is = any (v_states) then v_next
                      when p_taken.taken_at + p_unique.period > v_now then coalesce(v_next, v_first) end;
       if job_id is not null and p_unique.policy = 'reject' then
-        raise exception 'job % stands for this unique key', job_id using errcode = 'HF409', detail = concat_ws(' ', job_id, p_id);
+        raise exception 'job % already has this unique key', job_id using errcode = 'HF409', detail = concat_ws(' ', job_id, p_id);
       end if;
       what := 'existing';
       exit;
@@ -143,7 +143,7 @@ begin
       what := 'existing';
       exit;
     elsif v_look = 10 then
-      raise exception 'job %, which stands for this unique key, moved on ten times while it was looked at', v_target
+      raise exception 'job %, which has this unique key, changed ten times while it was read', v_target
         using errcode = '40001', hint = 'Try again.';
     end if;
   end loop;
