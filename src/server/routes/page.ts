@@ -4,16 +4,17 @@ import type { FastifyInstance } from 'fastify'
 
 const folder = new URL('../page/', import.meta.url)
 const files = {
-  '/': ['index.html', 'text/html; charset=utf-8'],
-  '/page/page.js': ['page.js', 'text/javascript; charset=utf-8'],
-  '/page/page.css': ['page.css', 'text/css; charset=utf-8'],
-  '/page/icon.svg': ['icon.svg', 'image/svg+xml'],
+  '/': [['index.html'], 'text/html; charset=utf-8'],
+  '/page/page.js': [['page.js'], 'text/javascript; charset=utf-8'],
+  // One answer of five files, in this order: later rules win.
+  '/page/page.css': [['base.css', 'panels.css', 'tables.css', 'forms.css', 'narrow.css'], 'text/css; charset=utf-8'],
+  '/page/icon.svg': [['icon.svg'], 'image/svg+xml'],
 } as const
 
 /** The status page's files. They hold no data, so they need no key; the page asks for one. */
 export function pageRoutes(app: FastifyInstance): void {
-  for (const [path, [name, type]] of Object.entries(files)) {
-    const content = readFileSync(new URL(name, folder))
+  for (const [path, [names, type]] of Object.entries(files)) {
+    const content = Buffer.concat(names.map((name) => readFileSync(new URL(name, folder))))
     const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
     app.get(path, async (request, reply) => {
       // Always asked for again, so that after an upgrade no old script meets a new server.
