@@ -8,6 +8,8 @@ export default defineConfig({
     // Tests in test/ use the package as its users do: the built files, by the names in package.json.
     alias: [
       { find: /^holdfast$/, replacement: `${dist}index.js` },
+      // No entry of the package: what our own tests see of the inside.
+      { find: /^holdfast\/inside$/, replacement: `${dist}inside.js` },
       { find: /^holdfast\/(worker|server|client|testing|dev)$/, replacement: `${dist}$1/index.js` },
     ],
   },

@@ -1,4 +1,5 @@
 // A small stage for one case: a database of its own, a ledger, a sink, producers and workers in this process.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { Holdfast, HoldfastError } from 'holdfast'
 import { makeScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
+import { insideOf } from '../dist/inside.js'
 import { readHistory, unfinished } from './check/state.mjs'
 import { fingerprint } from './evidence/fingerprint.mjs'
 import { now, openLedger } from './evidence/ledger.mjs'
@@ -72,7 +74,7 @@ export class Stage {
     const statementTimeout = url === this.url || this.patient ? '20s' : '1200ms'
     const holdfast = new this.holdfastClass({ connectionString: url, statementTimeout, ...options })
     this.onClose(() => holdfast.close())
-    this.wrap(holdfast)
+    this.wrap(holdfast, insideOf(holdfast))
     return holdfast
   }
 
@@ -180,7 +182,7 @@ export class Stage {
   /** Everything the witnesses say; the stage has come to rest. */
   async history() {
     const holdfast = new this.holdfastClass({ connectionString: this.url })
-    const counts = await holdfast.store.inspect.countByStatus()
+    const counts = await insideOf(holdfast).store.inspect.countByStatus()
     await holdfast.close()
     return readHistory(this.url, this.ledger.entries(), { promises: this.promises, counts, mayStay: ['chaos stage'] })
   }

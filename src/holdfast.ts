@@ -12,9 +12,10 @@ import { HoldfastError } from './errors.js'
 import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
+import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
-import { type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
+import { type AnyJobType, type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
 import { Approvals, type Decided } from './operate/approval.js'
 import { DeadLetters } from './operate/dead-letters.js'
 import type { JobFilter } from './operate/job-filter.js'
@@ -47,12 +48,12 @@ export interface HoldfastOptions extends PrivacyOptions {
   alertHosts?: readonly string[]
 }
 
+/** One that only reads is made on connections that are there already. */
+const itsStore = Symbol('its store')
+type WithStore = HoldfastOptions & { [itsStore]?: Store }
+
 /** The way into the queue. One per process; it opens connections when they are first needed. */
 export class Holdfast {
-  readonly store: Store
-  readonly types: TypeRegistry
-  /** What this process keeps from the database, and from people. */
-  readonly privacy: Privacy
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
   /** Jobs that ended dead: find, replay, discard. */
@@ -61,14 +62,14 @@ export class Holdfast {
   readonly access: Access
   /** Trouble, the rules that say what that is, and who is called about it. */
   readonly alerts: Alerts
-  readonly alertHosts: readonly string[]
-  readonly #options: HoldfastOptions
+  readonly #store: Store
+  readonly #types: TypeRegistry
+  readonly #privacy: Privacy
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
 
-  /** With a store that is there already, it uses that one. */
-  constructor(options: HoldfastOptions = {}, store?: Store) {
+  constructor(options: HoldfastOptions = {}) {
     const connectionString = options.connectionString ?? process.env.DATABASE_URL
     if (!connectionString && !options.pool) {
       throw new HoldfastError('invalid_configuration', 'no database: give connectionString or pool, or set DATABASE_URL', {
@@ -80,28 +81,47 @@ export class Holdfast {
     if (statementTimeoutMs < 100) {
       throw new HoldfastError('invalid_configuration', 'statementTimeout: must be at least 100 ms', { field: 'statementTimeout' })
     }
-    this.#options = options
     const schema = checkSchemaName(options.schema ?? process.env.HOLDFAST_SCHEMA ?? defaultSchema)
-    this.store = store ?? new Store({ connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs })
-    this.types = new TypeRegistry(this.store)
+    this.#store =
+      (options as WithStore)[itsStore] ??
+      new Store({ connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs })
+    this.#types = new TypeRegistry(this.#store)
     const encryption = options.encryption ?? encryptionFrom(process.env)
-    this.privacy = new Privacy({ ...(encryption && { encryption }), redact: options.redact ?? redactFrom(process.env) })
-    this.flow = new Flow(this.store.operate)
-    this.deadLetters = new DeadLetters(this.store, this.types, this.privacy)
-    this.access = new Access(this.store.access, this.store.sessions)
-    this.alertHosts = readHosts(options.alertHosts)
-    this.alerts = new Alerts(this.store.alerts, this.alertHosts, this.privacy)
-    const backpressure = new Backpressure(this.store.operate)
-    const payloadEncryption = new PayloadEncryption(this.store, this.types, this.privacy)
+    this.#privacy = new Privacy({ ...(encryption && { encryption }), redact: options.redact ?? redactFrom(process.env) })
+    this.flow = new Flow(this.#store.operate)
+    this.deadLetters = new DeadLetters(this.#store, this.#types, this.#privacy)
+    this.access = new Access(this.#store.access, this.#store.sessions)
+    const alertHosts = readHosts(options.alertHosts)
+    this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
+    const backpressure = new Backpressure(this.#store.operate)
+    const payloadEncryption = new PayloadEncryption(this.#store, this.#types, this.#privacy)
     this.#counter = {
-      store: this.store,
-      registry: this.types,
+      store: this.#store,
+      registry: this.#types,
       backpressure,
-      batcher: new Batcher(this.store),
+      batcher: new Batcher(this.#store),
       encryption: payloadEncryption,
     }
-    this.#moves = new Moves(this.store)
-    this.#approvals = new Approvals(this.store.move)
+    this.#moves = new Moves(this.#store)
+    this.#approvals = new Approvals(this.#store.move)
+    keepInside<Holdfast>(this, {
+      store: this.#store,
+      types: this.#types,
+      privacy: this.#privacy,
+      alertHosts,
+      forReading: ({ connections, within }) => {
+        const reader = this.#store.forReading(connections, toMilliseconds(within, 'within'))
+        return new Holdfast({ ...options, [itsStore]: reader } as WithStore)
+      },
+    })
+  }
+
+  /**
+   * Writes types into the database before their first job, so that SQL and other languages can enqueue them. A type that is there
+   * keeps its values; with `update` it takes those of its definition, as it does when a worker starts.
+   */
+  async registerTypes(types: readonly AnyJobType[], options: { update?: boolean } = {}): Promise<void> {
+    await (options.update === true ? this.#types.update(types) : this.#types.ensure(types))
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
@@ -124,7 +144,7 @@ export class Holdfast {
   /** One job with its status and all its attempts; undefined where no such job is kept. */
   async job(id: string): Promise<JobStory | undefined> {
     checkJobId(id)
-    return readStory(this.store.inspect, id, this.privacy)
+    return readStory(this.#store.inspect, id, this.#privacy)
   }
 
   /** What a job's handler logged: at most 1,000 lines after the one with that id, first to last. */
@@ -132,13 +152,13 @@ export class Holdfast {
     checkJobId(id)
     const { after = '0', limit = 1_000 } = options
     if (!/^\d{1,18}$/.test(after)) throw new HoldfastError('invalid_option', 'after must be the id of a line', { field: 'after' })
-    return readLog(this.store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
+    return readLog(this.#store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
   }
 
   /** Why a job is not running now: the gates that are shut, and what would open them. */
   async explain(id: string): Promise<Explanation | undefined> {
     checkJobId(id)
-    const facts = await this.store.inspect.explainFacts(id)
+    const facts = await this.#store.inspect.explainFacts(id)
     return facts && explain(facts)
   }
 
@@ -201,7 +221,7 @@ export class Holdfast {
 
   /** What operators did, the latest first. */
   async audit(question: AuditQuestion = {}): Promise<AuditLine[]> {
-    return readAudit(this.store.access, question)
+    return readAudit(this.#store.access, question)
   }
 
   /**
@@ -209,29 +229,20 @@ export class Holdfast {
    * and jobs that have ended alike. Goes through everything in small batches while workers run, and can be run again.
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<Reencrypted> {
-    return reencrypt(this.store, this.privacy, options)
+    return reencrypt(this.#store, this.#privacy, options)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */
   async migrate(): Promise<Migrated> {
-    return migrate(this.store.database)
-  }
-
-  /**
-   * The same queue to look at, over connections of its own: whoever reads takes none from those who enqueue and work, cannot
-   * write, and is cut off by the database itself after that time. To be closed like the first.
-   */
-  forReading(settings: { connections: number; within: Duration }): Holdfast {
-    const withinMs = toMilliseconds(settings.within, 'within')
-    return new Holdfast(this.#options, this.store.forReading(settings.connections, withinMs))
+    return migrate(this.#store.database)
   }
 
   /** Makes the database roles for producers, readers, workers, operators and servers, and gives each the rights it needs. */
   async grantRoles(): Promise<void> {
-    await grantRoles(this.store.database)
+    await grantRoles(this.#store.database)
   }
 
   async close(): Promise<void> {
-    await this.store.close()
+    await this.#store.close()
   }
 }

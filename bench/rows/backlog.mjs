@@ -1,5 +1,7 @@
 // Whether a claim gets slower when more jobs wait, half of them in the future.
+
 import { Holdfast } from '../../dist/index.js'
+import { insideOf } from '../../dist/inside.js'
 import { percentile } from '../figures.mjs'
 import { fillBacklog } from '../filling.mjs'
 import { openStage, within } from '../stage.mjs'
@@ -23,8 +25,8 @@ async function open(bench, { depths }) {
       places.push(place)
       await fillBacklog(stage.client, depth)
       place.holdfast = new Holdfast({ connectionString: stage.url, connections: 2 })
-      place.lane = (await place.holdfast.store.types(['bench']))[0].lane
-      place.worker = await place.holdfast.store.registerWorker({
+      place.lane = (await insideOf(place.holdfast).store.types(['bench']))[0].lane
+      place.worker = await insideOf(place.holdfast).store.registerWorker({
         name: 'bench',
         host: 'bench',
         pid: process.pid,
@@ -43,7 +45,7 @@ async function open(bench, { depths }) {
 
 /** Claims as a worker does, from where the last one ended; what was claimed is settled and as much enqueued, untimed. */
 async function claims(place, count) {
-  const { store } = place.holdfast
+  const { store } = insideOf(place.holdfast)
   const requests = Array.from({ length: eachClaim }, () => ({ type: 'bench', payload: {} }))
   const times = []
   for (let i = 0; i < count; i++) {

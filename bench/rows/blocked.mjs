@@ -1,6 +1,8 @@
 // Whether a claim gets slower when jobs of another type stand in front that may not run now.
+
 import { LaneReader } from '../../dist/claim/lane-reader.js'
 import { defineType, Holdfast } from '../../dist/index.js'
+import { insideOf } from '../../dist/inside.js'
 import { percentile } from '../figures.mjs'
 import { fillGated, fillQueue } from '../filling.mjs'
 import { openStage, within } from '../stage.mjs'
@@ -21,7 +23,7 @@ const ways = {
   async limited({ holdfast, stage, worker, reader }, jobs) {
     await holdfast.flow.limit('blocked', { maxRunning: 1 })
     await holdfast.enqueue('blocked', {})
-    await holdfast.store.tick(1_000, '1970-01-01T00:00:00Z')
+    await insideOf(holdfast).store.tick(1_000, '1970-01-01T00:00:00Z')
     const holder = await reader.claim(worker, { limit: 1, gated: 1 }, aDayMs)
     if (holder.length !== 1) throw new Error('the job that is to hold the limit was not admitted')
     await fillGated(stage.client, 'blocked', jobs)
@@ -58,8 +60,8 @@ async function open(bench, { jobs }) {
       const place = { stage }
       places[name] = place
       place.holdfast = new Holdfast({ connectionString: stage.url, connections: 2 })
-      const { store } = place.holdfast
-      await place.holdfast.types.ensure([defineType({ type: 'blocked' })])
+      const { store } = insideOf(place.holdfast)
+      await place.holdfast.registerTypes([defineType({ type: 'blocked' })])
       const [{ lane }] = await store.types(['bench'])
       place.worker = await store.registerWorker({ name: 'bench', host: 'bench', pid: process.pid, version: '0', types: [] })
       place.reader = new LaneReader(store, lane, null)
@@ -83,7 +85,7 @@ async function claims({ holdfast, worker, reader, movingUs }, count) {
   const times = []
   const looks = []
   for (let i = 0; i < count; i++) {
-    looks.push(await timed(() => holdfast.store.tick(1_000, '1970-01-01T00:00:00Z')))
+    looks.push(await timed(() => insideOf(holdfast).store.tick(1_000, '1970-01-01T00:00:00Z')))
     let rows
     times.push(
       await timed(async () => {
@@ -91,7 +93,7 @@ async function claims({ holdfast, worker, reader, movingUs }, count) {
       }),
     )
     if (rows.length !== eachClaim) throw new Error(`${rows.length} jobs were claimed instead of ${eachClaim}`)
-    await settleCompleted(holdfast.store, worker, rows)
+    await settleCompleted(insideOf(holdfast).store, worker, rows)
     await holdfast.enqueueMany(requests)
   }
   return {

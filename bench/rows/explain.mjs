@@ -40,7 +40,7 @@ async function open(bench, { jobs }) {
       const place = { stage: await openStage(bench, 'holdfast') }
       places[name] = place
       place.holdfast = new Holdfast({ connectionString: place.stage.url, connections: 1 })
-      await place.holdfast.types.ensure([defineType({ type: 'many' })])
+      await place.holdfast.registerTypes([defineType({ type: 'many' })])
       await block(place, jobs)
       place.id = (await place.holdfast.enqueue('many', {}, { concurrencyKey: 'last' })).id
     }

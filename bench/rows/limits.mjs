@@ -13,7 +13,7 @@ const emptying =
     onStage(bench, 'holdfast', async (stage) => {
       const holdfast = new Holdfast({ connectionString: stage.url })
       try {
-        await holdfast.types.ensure([defineType({ type: beside.type })])
+        await holdfast.registerTypes([defineType({ type: beside.type })])
         if (limits) await holdfast.flow.limit(beside.type, limits)
       } finally {
         await holdfast.close()

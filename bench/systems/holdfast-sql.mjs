@@ -1,5 +1,7 @@
 // Holdfast's own statements from two bare loops: what the database alone could do, and so what the worker around it costs.
+
 import { Holdfast } from '../../dist/index.js'
+import { insideOf } from '../../dist/inside.js'
 
 export { openProducer, prepare } from './holdfast.mjs'
 
@@ -7,13 +9,19 @@ const eachClaim = 500
 
 export async function startWorker(url, _options, handle) {
   const holdfast = new Holdfast({ connectionString: url, connections: 2 })
-  const [{ lane }] = await holdfast.store.types(['bench'])
+  const [{ lane }] = await insideOf(holdfast).store.types(['bench'])
   let settled = 0
   const loop = async () => {
-    const worker = await holdfast.store.registerWorker({ name: 'loop', host: 'bench', pid: process.pid, version: '0', types: [] })
+    const worker = await insideOf(holdfast).store.registerWorker({
+      name: 'loop',
+      host: 'bench',
+      pid: process.pid,
+      version: '0',
+      types: [],
+    })
     const after = Array(10).fill(0n)
     for (;;) {
-      const rows = await holdfast.store.claim({
+      const rows = await insideOf(holdfast).store.claim({
         worker,
         lane,
         types: null,
@@ -27,7 +35,7 @@ export async function startWorker(url, _options, handle) {
         if (BigInt(seq) > after[priority]) after[priority] = BigInt(seq)
         handle(JSON.parse(payload))
       }
-      await settleCompleted(holdfast.store, worker, rows)
+      await settleCompleted(insideOf(holdfast).store, worker, rows)
       settled += rows.length
     }
   }

@@ -9,7 +9,7 @@ const silent = { info() {}, warn() {}, error: console.error }
 export async function prepare(url) {
   const holdfast = new Holdfast({ connectionString: url })
   await holdfast.migrate()
-  await holdfast.types.ensure([defineType({ type: 'bench' })])
+  await holdfast.registerTypes([defineType({ type: 'bench' })])
   await holdfast.flow.limitDepth('queue', { soft: 100_000_000, hard: 200_000_000 })
   await holdfast.close()
 }

@@ -11,7 +11,7 @@ const defectsInCode = [
     name: 'acknowledged-before-commit',
     caughtBy: 'I1',
     story: cutBeforeCommit,
-    put: wrapping(({ store }) => {
+    put: wrapping((_, { store }) => {
       const enqueue = store.enqueue.bind(store)
       store.enqueue = async (...call) => {
         enqueue(...call).catch(() => {})
@@ -23,7 +23,7 @@ const defectsInCode = [
     name: 'new-ids-at-every-try',
     caughtBy: 'I9',
     story: cutAfterCommit,
-    put: wrapping(({ store }) => {
+    put: wrapping((_, { store }) => {
       const enqueue = store.enqueue.bind(store)
       const asked = new Set()
       store.enqueue = (jobs, options) => {
@@ -49,7 +49,7 @@ const defectsInCode = [
     name: 'due-by-the-application-clock',
     caughtBy: 'I15',
     story: dueLater,
-    put: wrapping(({ store }) => {
+    put: wrapping((_, { store }) => {
       const enqueue = store.enqueue.bind(store)
       store.enqueue = (jobs, options) => {
         for (const job of jobs) {

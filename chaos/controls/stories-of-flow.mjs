@@ -9,7 +9,7 @@ const limited = (specs, name) => specs.map((spec) => ({ ...spec, limits: [name] 
 
 async function limit(stage, limits, promises) {
   Object.assign(stage.promises, { undisturbed: true, ...promises })
-  await stage.producer().types.ensure([stage.work])
+  await stage.producer().registerTypes([stage.work])
   await stage.producer().flow.limit('work', limits)
 }
 
@@ -23,7 +23,7 @@ export async function twoAtOnce(stage) {
 /** Three jobs in a lane with one slot. */
 export async function narrowLane(stage) {
   Object.assign(stage.promises, { undisturbed: true, limits: { one: 1 } })
-  await stage.producer().types.ensure([stage.work])
+  await stage.producer().registerTypes([stage.work])
   const { flow } = stage.producer()
   await flow.setLane('default', { slots: 1 }, { by: 'ada' })
   await enqueue(stage, limited(Array(3).fill({ ms: 200 }), 'one'))

@@ -1,6 +1,8 @@
 // Small stories that a correct queue comes through without a violation, each told so that one kind of defect shows.
+
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { insideOf } from '../../dist/inside.js'
 import { now } from '../evidence/ledger.mjs'
 import { makeOldDay } from '../sweep/keeping.mjs'
 import { loseAll } from '../sweep/working.mjs'
@@ -64,7 +66,7 @@ export async function poison(stage) {
   const keeper = stage.producer()
   for (let round = 0; round < 3; round++) {
     await loseAll(stage)
-    await keeper.store.rescue({ leases: 10, jobs: 10 })
+    await insideOf(keeper).store.rescue({ leases: 10, jobs: 10 })
   }
 }
 
@@ -119,7 +121,7 @@ export async function sameKey(stage) {
 
 export async function oldDay(stage) {
   await makeOldDay(stage)
-  await stage.producer().store.partitions.dropOne({ completedMs: 7 * 86_400_000, deadMs: 30 * 86_400_000 })
+  await insideOf(stage.producer()).store.partitions.dropOne({ completedMs: 7 * 86_400_000, deadMs: 30 * 86_400_000 })
 }
 
 /** The connection of an enqueue ends: before the server has committed it, or after. */
@@ -127,7 +129,7 @@ const cutEnqueue = (fault) =>
   async function cut(stage) {
     const { proxy, url } = await throughProxy(stage)
     const producer = stage.producer(url, { statementTimeout: '5s' })
-    await producer.types.ensure([stage.work])
+    await producer.registerTypes([stage.work])
     proxy.arm(new Trap(callOf('enqueueJob'), { side: 'frontend', index: 4, fault }))
     await enqueue(stage, [{}], producer)
     // What was acknowledged too early needs a moment to fail.

@@ -1,8 +1,10 @@
 // A person on call who never rests, in a process of its own: changes lanes, limits and pauses, moves types between lanes, replays dead
 // letters, gives jobs other priorities and lets through those that wait for approval, all beside full load. Its one argument is
 // JSON: { url, ledger, seed, pauseMs, replays, holdfast }. No limit is ever raised above what load/types.mjs promises to the checker.
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
+import { insideOf } from '../../dist/inside.js'
 import { fingerprint } from '../evidence/fingerprint.mjs'
 import { openLedger } from '../evidence/ledger.mjs'
 import { pick, seeded } from '../seeded.mjs'
@@ -121,7 +123,7 @@ process.exit(0)
 
 /** Also those of a call whose answer was lost. */
 async function held() {
-  return holdfast.store.database.withClient(async (client) => {
+  return insideOf(holdfast).store.database.withClient(async (client) => {
     return (await client.query(`select id::text, status from holdfast.jobs where status = 'awaiting_approval'`)).rows
   })
 }

@@ -1,4 +1,5 @@
 // Operations of upkeep: days are made and dropped, the schema is brought up to date.
+import { insideOf } from '../../dist/inside.js'
 import { callOf, everything } from '../wire/trap.mjs'
 
 const day = 86_400_000
@@ -38,7 +39,7 @@ export const keeping = [
     name: 'drop-day',
     watch: () => callOf('dropOldestPartition'),
     prepare: makeOldDay,
-    perform: (stage, url) => again(() => stage.producer(url).store.partitions.dropOne(keep)),
+    perform: (stage, url) => again(() => insideOf(stage.producer(url)).store.partitions.dropOne(keep)),
     async verify(stage) {
       const left = await stage.sql(
         `select relname from pg_class where relname like 'bodies_2%' and relname < 'bodies_' || to_char(now() - interval '8 days', 'YYYYMMDD')`,
@@ -53,7 +54,7 @@ export const keeping = [
       await makeOldDay(stage)
       await stage.sql(`select holdfast.drop_oldest_partition('7 days', '30 days')`)
     },
-    perform: (stage, url) => again(() => stage.producer(url).store.partitions.sweep(keep, 1000)),
+    perform: (stage, url) => again(() => insideOf(stage.producer(url)).store.partitions.sweep(keep, 1000)),
   },
   {
     name: 'make-day',
@@ -66,7 +67,7 @@ export const keeping = [
       // They wait in the default partition until their day is made.
       await stage.enqueue((requests) => stage.producer().enqueueMany(requests), [{}, {}])
     },
-    perform: (stage, url) => again(() => stage.producer(url).store.partitions.make()),
+    perform: (stage, url) => again(() => insideOf(stage.producer(url)).store.partitions.make()),
     async verify(stage) {
       const missing = await stage.sql('select family from holdfast.missing_partitions()')
       return missing.length === 0 ? [] : [`I2: ${missing.length} days were not made`]

@@ -66,7 +66,7 @@ const steering = (name, act, { prepare, limits, specs = [{ ms: 100 }, { ms: 100 
   name,
   watch: everything,
   async prepare(stage) {
-    await stage.producer().types.ensure([stage.work])
+    await stage.producer().registerTypes([stage.work])
     await prepare?.(stage.producer().flow)
     if (limits) stage.promises.limits = limits
     await enqueue(

@@ -133,7 +133,7 @@ export const producing = [
     name: 'enqueue-by-sql',
     watch: everything,
     async prepare(stage) {
-      await stage.producer().types.ensure([stage.work])
+      await stage.producer().registerTypes([stage.work])
     },
     perform: (stage, url) =>
       stage.enqueue(

@@ -19,7 +19,7 @@ const limited = (name, statement, limits, promises) => ({
   name,
   watch: () => callOf(statement),
   async prepare(stage) {
-    await stage.producer().types.ensure([stage.work])
+    await stage.producer().registerTypes([stage.work])
     await stage.producer().flow.limit('work', limits)
     Object.assign(stage.promises, promises)
     const names = Object.keys(promises.limits ?? promises.rates)
@@ -129,7 +129,7 @@ export const working = [
   {
     name: 'listen',
     watch: () => statementBeginning('listen '),
-    prepare: (stage) => stage.producer().types.ensure([stage.work]),
+    prepare: (stage) => stage.producer().registerTypes([stage.work]),
     async perform(stage, url, _, sprung) {
       await stage.worker(url)
       await sprung
@@ -139,7 +139,7 @@ export const working = [
   {
     name: 'subscribe-idle',
     watch: () => callOf('subscribeIdle'),
-    prepare: (stage) => stage.producer().types.ensure([stage.work]),
+    prepare: (stage) => stage.producer().registerTypes([stage.work]),
     async perform(stage, url, _, sprung) {
       await stage.worker(url)
       await sprung

@@ -1,6 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Schema } from '../api/schema.js'
 import type { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import { Meter } from '../metrics/meter.js'
 import { defaultLogger, type Logger } from '../worker/logger.js'
 import type { Worker } from '../worker/worker.js'
@@ -78,7 +79,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   readBodiesExactly(app)
   checkRequests(app)
   authorize(app, callers, certificates)
-  keepCounting(app, holdfast.store, meter, log)
+  keepCounting(app, insideOf(holdfast).store, meter, log)
   describeRoutes(app)
   app.addHook('onClose', () => reading.close())
   pageRoutes(app)

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import type { Duration } from '../job/duration.js'
 import { callerOf } from './auth.js'
 
@@ -31,7 +32,7 @@ export class Reading {
 
   constructor(holdfast: Holdfast, { connections = 4, within = '2s', watches }: ReadingOptions = {}) {
     this.watches = watches
-    this.reader = holdfast.forReading({ connections, within })
+    this.reader = insideOf(holdfast).forReading({ connections, within })
   }
 
   async forCaller<Answer>(request: FastifyRequest, read: (reader: Holdfast) => Promise<Answer>): Promise<Answer> {

@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert'
 import { monotonicMs, sleep } from '../clock.js'
 import { type Attempt, type JobSummary, readStories } from '../history/story.js'
 import type { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
 import type { AnyJobType } from '../job/type.js'
 import { startWorker } from '../worker/start.js'
@@ -72,7 +73,7 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
   /** Resolves when nothing runs or could run now, with the next time at which something may. */
   async function untilNothingIsOpen(): Promise<string | null> {
     for (;;) {
-      const { open, nextDue } = await holdfast.store.inspect.openWork(names)
+      const { open, nextDue } = await insideOf(holdfast).store.inspect.openWork(names)
       if (!open) return nextDue
       if (monotonicMs() > deadline) throw await unfinished(holdfast, names, `after ${formatDuration(timeoutMs)}`, troubles)
       await sleep(lookEveryMs)
@@ -84,7 +85,7 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
     let nextDue = await untilNothingIsOpen()
     for (let moved = 0; throughTime && nextDue !== null; moved++) {
       if (moved === moves) throw await unfinished(holdfast, names, `after the clock was moved ${moves} times`, troubles)
-      await holdfast.store.moveClock({ to: nextDue })
+      await insideOf(holdfast).store.moveClock({ to: nextDue })
       nextDue = await untilNothingIsOpen()
     }
     left = await readLeft(holdfast, names)
@@ -97,7 +98,7 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
     throw new AssertionError({ message: `drain has left ${jobs} not ended:\n${listLeft(left)}`, stackStartFn: drain })
   }
   // What ended is told when it has been written, a moment later than the database shows it; a worker that stopped has told all.
-  return report(await readStories(holdfast.store.inspect, [...ids]), left)
+  return report(await readStories(insideOf(holdfast).store.inspect, [...ids]), left)
 }
 
 /** The jobs whose attempts ended, in that order, and what kept the worker from working. */

@@ -1,5 +1,6 @@
 import { describeJob, type JobStory } from '../history/story.js'
 import type { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import type { AnyJobType, JobType } from '../job/type.js'
 
 /** A job that has not come to an end: waiting, due, running, or failed and waiting for its next attempt. */
@@ -15,9 +16,10 @@ export type PayloadOf<Type> = Type extends JobType<infer Input, infer _Output> ?
 const most = 100_000
 
 export async function readEnqueued<Type extends AnyJobType | string>(
-  { store, privacy }: Holdfast,
+  holdfast: Holdfast,
   type?: Type,
 ): Promise<EnqueuedJob<PayloadOf<Type>>[]> {
+  const { store, privacy } = insideOf(holdfast)
   return (await store.inspect.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
     (row) => describeJob({ ...row, payload: privacy.decrypt(row.id, row.payload) }) as EnqueuedJob<PayloadOf<Type>>,
   )

@@ -1,5 +1,6 @@
 import { explain, type Gate } from '../flow/explain.js'
 import type { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import { listJobs } from './assert-enqueued.js'
 import { type EnqueuedJob, readEnqueued } from './enqueued.js'
 
@@ -15,7 +16,7 @@ export const mostLeft = 1_000
 export async function readLeft(holdfast: Holdfast, types: readonly string[]): Promise<LeftJob[]> {
   const jobs = (await readEnqueued(holdfast)).filter((job) => types.includes(job.type)).slice(0, mostLeft)
   if (jobs.length === 0) return []
-  const facts = await holdfast.store.inspect.explainFactsOf(jobs.map((job) => job.id))
+  const facts = await insideOf(holdfast).store.inspect.explainFactsOf(jobs.map((job) => job.id))
   return jobs.flatMap((job) => {
     const known = facts.get(job.id)
     // A worker is there, the one that drains, though the clock may have been moved past its last sign of life.

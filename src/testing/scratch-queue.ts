@@ -1,4 +1,5 @@
 import { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import type { AnyJobType } from '../job/type.js'
 import { type Expectation, expectEnqueued, expectNotEnqueued, type PartOf } from './assert-enqueued.js'
 import { type DrainOptions, type DrainReport, drain } from './drain.js'
@@ -47,7 +48,7 @@ export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<S
     throw error
   })
   const holdfast = new Holdfast({ connectionString: database.connectionString })
-  const { store } = holdfast
+  const { store } = insideOf(holdfast)
   let closed: Promise<void> | undefined
 
   async function closeOnce(): Promise<void> {

@@ -3,6 +3,7 @@ import { alertDelivery } from '../alerts/delivery.js'
 import { HoldfastError } from '../errors.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
+import { insideOf } from '../inside.js'
 import { formatDuration } from '../job/duration.js'
 import type { AnyJobType } from '../job/type.js'
 import { readDurability } from '../store/durability.js'
@@ -20,39 +21,30 @@ export async function startWorker(
   source: readonly AnyJobType[] | URL | string,
   options: WorkerOptions = {},
 ): Promise<Worker> {
+  const { store, privacy, types, alertHosts } = insideOf(holdfast)
   const read = readWorkerOptions(options)
-  refuseShortLease(read.leaseMs, holdfast.store.database.timeoutMs, options.unsafe ?? false)
+  refuseShortLease(read.leaseMs, store.database.timeoutMs, options.unsafe ?? false)
   const { handlers: given, module } = await collectHandlers(source, read)
-  const own = read.alerts ? [alertDelivery(holdfast.store.alerts, holdfast.alertHosts, holdfast.privacy)] : []
+  const own = read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }
   try {
     for (const [lane, fields] of lanesFromEnvironment(process.env)) {
       await holdfast.flow.setLane(lane, fields, { by: 'the environment', create: true, unsafe: options.unsafe ?? false })
     }
-    await holdfast.types.update([...handlers.values()])
-    const known = await holdfast.store.types([...handlers.keys()])
+    await types.update([...handlers.values()])
+    const known = await store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
-    const id = await holdfast.store.registerWorker({
+    const id = await store.registerWorker({
       name,
       host: hostname(),
       pid: process.pid,
       version,
       types: known.map((row) => row.id),
     })
-    const ahead = await holdfast.store.inspect.schemaAhead()
-    const warnings = [...durabilityWarnings(await readDurability(holdfast.store.database)), ...(ahead ? [ahead] : [])]
-    return new Worker(
-      holdfast.store,
-      holdfast.privacy,
-      id,
-      name,
-      handlers,
-      known,
-      settings,
-      options.logger ?? defaultLogger(),
-      warnings,
-    )
+    const ahead = await store.inspect.schemaAhead()
+    const warnings = [...durabilityWarnings(await readDurability(store.database)), ...(ahead ? [ahead] : [])]
+    return new Worker(store, privacy, id, name, handlers, known, settings, options.logger ?? defaultLogger(), warnings)
   } catch (error) {
     throw explained(error)
   }

@@ -15,7 +15,7 @@ beforeEach(async () => {
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
   sql = new pg.Client({ connectionString: scratch.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([email])
+  await holdfast.registerTypes([email])
 })
 afterEach(async () => {
   await sql.end()
@@ -132,7 +132,7 @@ describe('the audit log', () => {
 
   test('says nothing of what changed nothing, and nothing of a worker’s own definitions', async () => {
     const limited = defineType({ type: 'send_email', limits: { maxRunning: 2 }, run() {} })
-    await holdfast.types.update([limited])
+    await holdfast.registerTypes([limited], { update: true })
     const { id } = await later()
     await holdfast.cancel(id, who)
     await holdfast.cancel(id, who)

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -53,7 +54,7 @@ describe('a key', () => {
   test('ends when its time is over', async () => {
     const { key } = await holdfast.access.createKey({ ...billing, expires: '1h' }, who)
     expect(await holdfast.access.caller(key)).toBeDefined()
-    await holdfast.store.moveClock({ byMs: 3_600_001 })
+    await insideOf(holdfast).store.moveClock({ byMs: 3_600_001 })
     expect(await holdfast.access.caller(key)).toBeUndefined()
     expect(await holdfast.access.keys()).toMatchObject([{ live: false, revokedAt: null }])
   })
@@ -64,7 +65,7 @@ describe('a key', () => {
     expect(second).toMatchObject({ ...billing, types: ['invoice'], live: true })
     expect(await holdfast.access.caller(first.key)).toBeDefined()
     await expect(holdfast.access.createKey(billing, who)).rejects.toMatchObject({ code: 'conflict', message: /two keys already/ })
-    await holdfast.store.moveClock({ byMs: 3_600_001 })
+    await insideOf(holdfast).store.moveClock({ byMs: 3_600_001 })
     expect(await holdfast.access.caller(first.key)).toBeUndefined()
     expect(await holdfast.access.caller(second.key)).toMatchObject({ service: 'billing' })
     await expect(holdfast.access.rotateKey(first.id, who)).rejects.toMatchObject({ code: 'not_found' })

@@ -241,7 +241,7 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
     await page.context().close()
     page = await open({ viewport: { width: 375, height: 800 } })
     const long = defineType({ type: 'a_type_with_quite_a_long_name.that_somebody_gave_it', async run() {} })
-    await serving.holdfast.types.ensure([long])
+    await serving.holdfast.registerTypes([long])
     await serving.holdfast.enqueueMany([long.job({}), works.job({}), dies.job({})])
     await page.goto(`${serving.address}/#key=${adminKey}`)
     await shows('#jobs', 'dead')

@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 test('holdfast explain names every gate that is shut, the first one first, and what opens it', async () => {
-  await holdfast.types.ensure([email])
+  await holdfast.registerTypes([email])
   await holdfast.flow.pauseType('send_email', { by: 'ada', why: 'the mail server is down' })
   const { id } = await holdfast.enqueue(email, { to: 'grace@example.com' })
   expect(await explain(id)).toEqual({

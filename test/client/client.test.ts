@@ -15,7 +15,7 @@ let client: HoldfastClient
 let key: string
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([greet])
+  await serving.holdfast.registerTypes([greet])
   key = (await serving.holdfast.access.createKey({ service: 'billing', roles: ['producer'] }, who)).key
   client = new HoldfastClient({ url: serving.address, key })
 })

@@ -31,7 +31,7 @@ async function runs(code: readonly string[], names: Record<string, unknown>): Pr
 
 describe('docs/flow-control.md', () => {
   test('has examples that run as they stand, one after the other', async () => {
-    await holdfast.types.ensure([defineType({ type: 'send_email' })])
+    await holdfast.registerTypes([defineType({ type: 'send_email' })])
     const printed = await runs(blocks(page('flow-control.md'), 'js'), {})
     expect(printed).toEqual(['send_email was paused by ada (the mail server is down)', 'resuming send_email'])
   })
@@ -46,7 +46,7 @@ describe('docs/flow-control.md', () => {
 })
 
 test('docs/dead-letters.md has examples that run as they stand, one after the other', async () => {
-  await holdfast.types.ensure([defineType({ type: 'send_email' })])
+  await holdfast.registerTypes([defineType({ type: 'send_email' })])
   const client = new pg.Client({ connectionString: scratch.connectionString })
   await client.connect()
   await holdfast.enqueueMany(Array.from({ length: 15 }, () => ({ type: 'send_email', payload: { to: 'ada@exmaple.com' } })))
@@ -62,7 +62,7 @@ test('docs/dead-letters.md has examples that run as they stand, one after the ot
 test('docs/uniqueness.md has examples that run as they stand', async () => {
   const [first = '', second = ''] = blocks(page('uniqueness.md'), 'ts')
   // The definition stands second on the page.
-  await runs([`${second}; await holdfast.types.ensure([rebuildIndex]); ${first}`], { defineType })
+  await runs([`${second}; await holdfast.registerTypes([rebuildIndex]); ${first}`], { defineType })
   const client = new pg.Client({ connectionString: scratch.connectionString })
   await client.connect()
   for (const text of blocks(page('uniqueness.md'), 'sql')) {

@@ -26,7 +26,7 @@ let serving: Serving
 const keys: Record<string, string> = {}
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([sendEmail])
+  await serving.holdfast.registerTypes([sendEmail])
   const { access } = serving.holdfast
   for (const [service, role] of [
     ['billing', 'producer'],

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { whenInstalled } from '../support/programs.js'
 import { type Serving, serve } from '../support/serving.js'
@@ -17,11 +18,11 @@ let serving: Serving
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([defineType({ type: 'send_email' })])
+  await serving.holdfast.registerTypes([defineType({ type: 'send_email' })])
   // What never happened has no number.
   const refusals = [{ status: 429, count: 1 }]
   const duties = [{ duty: 'promote', runs: 1, failures: 0, seconds: 0.1 }]
-  await serving.holdfast.store.metrics.note({ id: randomUUID(), durations: [], late: [], refusals, duties })
+  await insideOf(serving.holdfast).store.metrics.note({ id: randomUUID(), durations: [], late: [], refusals, duties })
 })
 afterAll(() => serving.end())
 

@@ -47,7 +47,7 @@ describe('the README', () => {
 
   it('has SQL that runs as it stands', async () => {
     const holdfast = new Holdfast({ connectionString: scratch.connectionString })
-    await holdfast.types.ensure([defineType({ type: 'send_email' })])
+    await holdfast.registerTypes([defineType({ type: 'send_email' })])
     const statements = block('sql')
       .split(';')
       .map((text) => text.trim())

@@ -12,7 +12,7 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
   const serving = await serve()
   onTestFinished(() => serving.end())
   const { holdfast } = serving
-  await holdfast.types.ensure([defineType({ type: 'send_email' })])
+  await holdfast.registerTypes([defineType({ type: 'send_email' })])
   const { key } = await holdfast.access.createKey({ service: 'pdf', roles: ['worker'] }, { by: 'ada' })
   const known: Record<string, string> = {}
   const ask = async (method: string, path: string, body: unknown) => {

@@ -39,7 +39,7 @@ test('a claim that has waited for a lock longer than its worker waits for it cla
 
 test('a lease begins when its claim has its jobs, not when the claim began to wait', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work()])
+  await queue.holdfast.registerTypes([work()])
   await queue.holdfast.enqueue(work(), {})
   const [lane] = await queue.sql(`select id from holdfast.lanes where name = 'default'`)
   const [operator, claimer] = [await queue.connect(), await queue.connect()]
@@ -60,7 +60,7 @@ test('a lease begins when its claim has its jobs, not when the claim began to wa
 
 test('a claim that took longer than its caller waits is undone by the database itself', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work()])
+  await queue.holdfast.registerTypes([work()])
   await queue.holdfast.enqueue(work(), {})
   const [lane] = await queue.sql(`select id from holdfast.lanes where name = 'default'`)
   // As slow as a disk that hangs: no lock is waited for.

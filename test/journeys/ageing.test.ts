@@ -38,7 +38,7 @@ function startFlood(queue: Queue): { stop(): Promise<void> } {
 
 test('a flood of 9s at 120 % of capacity delays a 0 by nine ageing steps beyond what the flood delays itself, no more', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.setLane('default', { ageing: stepMs }, by)
   await startWorkers(queue, 2, { worker: { concurrency: slots / 2 } })
   const flood = startFlood(queue)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Holdfast, type HoldfastOptions } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
@@ -49,7 +50,7 @@ test('while a secret is replaced calls are signed with both, and after the grace
   const { secret: second } = await holdfast.alerts.rotateSecret(id, who, { grace: '1h' })
   const during = await callAs({}, id)
   expect([first, second].map(during.signedWith)).toEqual([true, true])
-  await holdfast.store.moveClock({ byMs: 3_600_001 })
+  await insideOf(holdfast).store.moveClock({ byMs: 3_600_001 })
   const after = await callAs({}, id)
   expect([first, second].map(after.signedWith)).toEqual([false, true])
   const { secret: third } = await holdfast.alerts.rotateSecret(id, who, { grace: 0 })

@@ -1,4 +1,5 @@
 import { defineType, FatalError, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -132,7 +133,7 @@ describe('an alert', () => {
 
   test('is about dead letters, open breakers, depth, age and refused enqueues, of one type or priority where the rule says so', async () => {
     const { alerts, holdfast, sql } = await setUp()
-    await holdfast.types.ensure([defineType({ type: 'nobody_runs' }), defineType({ type: 'other' })])
+    await holdfast.registerTypes([defineType({ type: 'nobody_runs' }), defineType({ type: 'other' })])
     await alerts.setRule('depth', { threshold: 4, hold: 0 }, who)
     await alerts.setRule('one-type', { kind: 'depth', type: 'nobody_runs', threshold: 2, hold: 0 }, who)
     await alerts.setRule('enqueue-errors', { threshold: 1, hold: 0 }, who)
@@ -145,10 +146,10 @@ describe('an alert', () => {
     const id = '018f0000-0000-7000-8000-000000000009'
     // Who is not let in at all is no producer in trouble.
     const refusals = [401, 403, 429].map((status) => ({ status, count: 2 }))
-    await holdfast.store.metrics.note({ id, durations: [], late: [], refusals, duties: [] })
+    await insideOf(holdfast).store.metrics.note({ id, durations: [], late: [], refusals, duties: [] })
     const counted = () => sql('select sum(waiting)::int as waiting from holdfast.depths')
     await eventually(async () => {
-      await holdfast.store.operate.measureDepths()
+      await insideOf(holdfast).store.operate.measureDepths()
       return (await counted())[0]?.waiting === 6
     })
     const found = (await alerts.look()).map(({ state, rule, subject }) => `${state} ${rule} ${subject}`.trim())
@@ -162,7 +163,7 @@ describe('an alert', () => {
     await holdfast.cancelMany({ all: true }, who)
     await holdfast.flow.breaker('other', 'close', who)
     await eventually(async () => {
-      await holdfast.store.operate.measureDepths()
+      await insideOf(holdfast).store.operate.measureDepths()
       return (await sql('select from holdfast.depths')).length === 0
     })
     expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`).sort()).toEqual([
@@ -179,7 +180,7 @@ describe('an alert', () => {
     await stopUpkeep()
     await alerts.setRule('missing-partitions', { hold: 0 }, who)
     expect(await alerts.look()).toEqual([])
-    await holdfast.store.moveClock({ byMs: 30 * 86_400_000 })
+    await insideOf(holdfast).store.moveClock({ byMs: 30 * 86_400_000 })
     const tables = ['bodies', 'dead_letters', 'history', 'log_lines']
     const found = (await alerts.look()).sort((a, b) => a.subject.localeCompare(b.subject))
     expect(found).toEqual(tables.map((subject) => ({ state: 'firing', rule: 'missing-partitions', subject, value: 2 })))
@@ -188,7 +189,7 @@ describe('an alert', () => {
       return tables.map((table) => measured.get(`holdfast_missing_partitions{table="${table}"}`))
     }
     expect(await missing()).toEqual([2, 2, 2, 2])
-    await holdfast.store.partitions.make()
+    await insideOf(holdfast).store.partitions.make()
     expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`)).toEqual(
       tables.map(() => 'resolved missing-partitions'),
     )
@@ -202,7 +203,7 @@ describe('an alert', () => {
     expect(await alerts.look()).toEqual([])
     expect(await repairs()).toBe(0)
     await sql(`insert into holdfast.lane_slots select gen_random_uuid(), id from holdfast.lanes where name = 'interactive'`)
-    expect(await holdfast.store.operate.repairDrift(0, 100)).toEqual([{ what: 'lane_slot_left', repaired: 1 }])
+    expect(await insideOf(holdfast).store.operate.repairDrift(0, 100)).toEqual([{ what: 'lane_slot_left', repaired: 1 }])
     expect(await sql('select from holdfast.lane_slots')).toEqual([])
     expect(await alerts.look()).toEqual([{ state: 'firing', rule: 'drift', subject: '', value: 1 }])
     expect(await repairs()).toBe(1)

@@ -19,7 +19,7 @@ beforeEach(async () => {
   sql = new pg.Client({ connectionString: queue.connectionString })
   await sql.connect()
   // Registered before, so that the statement that is cut is the one that stores the job.
-  await producer.types.ensure([pay])
+  await producer.registerTypes([pay])
 })
 afterEach(async () => {
   await producer.close()

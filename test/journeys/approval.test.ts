@@ -1,4 +1,5 @@
 import { type ApprovalOption, defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
@@ -23,7 +24,7 @@ beforeEach(async () => {
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
   sql = new pg.Client({ connectionString: scratch.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([plain, guarded])
+  await holdfast.registerTypes([plain, guarded])
   ran = []
   await start()
 })
@@ -199,7 +200,7 @@ describe('the deadline of an approval', () => {
     await holdfast.enqueueMany(jobs)
     await vi.waitFor(
       async () =>
-        expect(await holdfast.store.inspect.countByStatus()).toEqual([
+        expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([
           { type: 'plain', status: 'cancelled', count: 1_500 },
           { type: 'plain', status: 'completed', count: 1_500 },
         ]),
@@ -288,9 +289,9 @@ it('verdicts and changes are swept with their job, and not before', async () => 
   await becomes(id, 'completed')
   await Promise.all(workers.map((worker) => worker.stop()))
   const left = async () => {
-    await holdfast.store.partitions.make()
-    while ((await holdfast.store.partitions.dropOne(week)) !== null);
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.make()
+    while ((await insideOf(holdfast).store.partitions.dropOne(week)) !== null);
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     const { rows } = await sql.query(`select (select count(*)::int from holdfast.approvals) as approvals,
       (select count(*)::int from holdfast.approval_requests) as requests, (select count(*)::int from holdfast.moves) as moves`)
     return rows[0]

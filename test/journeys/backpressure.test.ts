@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -11,7 +12,7 @@ let holdfast: Holdfast
 beforeEach(async () => {
   scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  await holdfast.types.ensure([mail, report])
+  await holdfast.registerTypes([mail, report])
 })
 afterEach(async () => {
   await holdfast.close()
@@ -59,7 +60,7 @@ describe('backpressure', () => {
     await expect(holdfast.enqueueMany(Array.from({ length: 11 }, () => report.job(null)))).rejects.toMatchObject({
       code: 'too_much_waiting',
     })
-    expect(await holdfast.store.inspect.countByStatus()).toEqual([])
+    expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([])
     await holdfast.enqueueMany(Array.from({ length: 10 }, () => report.job(null)))
   })
 
@@ -77,7 +78,7 @@ describe('backpressure', () => {
   it('refuses the lower half of the priorities when the oldest job waits too long, and all when it waits twice as long', async () => {
     await holdfast.enqueue(mail, null)
     await holdfast.flow.limitDepth({ type: 'mail' }, { oldest: '1h' })
-    const sql = (text: string) => holdfast.store.database.withClient((client) => client.query(text))
+    const sql = (text: string) => insideOf(holdfast).store.database.withClient((client) => client.query(text))
     await sql(`update holdfast.queue set ready_at = ready_at - interval '90 minutes'`)
     await vi.waitFor(async () => expect((await fill(mail, 4, 1)).taken).toBe(0), { timeout: 20_000, interval: 100 })
     expect((await fill(mail, 5, 1)).taken).toBe(1)
@@ -154,7 +155,7 @@ describe('backpressure', () => {
       Array.from({ length: 50 }, () => mail.job(null)),
       { pace: 10 },
     )
-    const { rows } = await holdfast.store.database.withClient((client) =>
+    const { rows } = await insideOf(holdfast).store.database.withClient((client) =>
       client.query(`select floor(extract(epoch from coalesce(run_at, created_at) - created_at))::int as second, count(*)::int as due,
                            min(priority)::int as priority from holdfast.bodies group by 1 order by 1`),
     )

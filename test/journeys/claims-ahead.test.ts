@@ -1,4 +1,5 @@
 import { defineType, type Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeQueue, openQueue } from '../support/queue.js'
@@ -7,7 +8,7 @@ import { startHere } from '../support/worker-here.js'
 
 /** How many claims of a worker were under way at once, at most. */
 function watchClaims(holdfast: Holdfast): { most: number; now: number } {
-  const { store } = holdfast
+  const { store } = insideOf(holdfast)
   const claim = store.claim.bind(store)
   const seen = { most: 0, now: 0 }
   store.claim = async (ask) => {

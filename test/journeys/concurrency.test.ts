@@ -42,7 +42,7 @@ function idleMs(entries: readonly Execution[]): number[] {
 
 test('three processes under load, one of them killed, never run more than the limits of type and key allow, and run all', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', { maxRunning: 3, maxRunningPerKey: 1 })
   const [first] = await startWorkers(queue, 3)
   // The first key takes its time, so that its turn comes again while it is still at work.
@@ -60,7 +60,7 @@ test('three processes under load, one of them killed, never run more than the li
 
 test('a limit of one never overlaps across a kill, and the slot of the dead comes free with its lease', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', { maxRunning: 1 })
   await startWorkers(queue, 3)
   // The first attempt of the middle one kills its process.
@@ -81,7 +81,7 @@ test('a limit of one never overlaps across a kill, and the slot of the dead come
 
 test('a frozen holder keeps the slot until its lease is over; when it wakes, its fence is old and what it reports is not taken', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', { maxRunningPerKey: 1 })
   const workers = await startWorkers(queue, 2)
   const hold = queue.ledger.beside('go on')
@@ -112,7 +112,7 @@ test('a frozen holder keeps the slot until its lease is over; when it wakes, its
 
 test('a free slot with a job waiting for it idles for no more than moments', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', { maxRunning: 1 })
   await startWorkers(queue, 3)
   // Some wait from the start, and some come one by one when the fleet may just be becoming idle.
@@ -141,7 +141,7 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
 
 test('a limit set while jobs run counts them; lowered and raised, it holds from then on', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await startWorkers(queue, 2)
   const running = () => queue.ledger.starts().length - queue.ledger.finishes().length
   await queue.holdfast.enqueueMany(Array.from({ length: 6 }, () => work.job({ hold: queue.ledger.beside('first') })))

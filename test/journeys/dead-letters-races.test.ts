@@ -1,4 +1,5 @@
 import { Holdfast, type Moved } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -105,11 +106,11 @@ describe('at the same moment', () => {
     await replaying.connect()
     await replaying.query('begin')
     await replaying.query(`select * from holdfast.replay_dead(array[$1::uuid], null, 'ada', null)`, [id])
-    await expect(holdfast.store.partitions.dropOne(month)).rejects.toMatchObject({ code: '55P03' })
+    await expect(insideOf(holdfast).store.partitions.dropOne(month)).rejects.toMatchObject({ code: '55P03' })
     await replaying.query('commit')
     await replaying.end()
-    while ((await holdfast.store.partitions.dropOne(month)) !== null);
-    await holdfast.store.partitions.sweep(month, 1_000)
+    while ((await insideOf(holdfast).store.partitions.dropOne(month)) !== null);
+    await insideOf(holdfast).store.partitions.sweep(month, 1_000)
     expect(await holdfast.job(id)).toMatchObject({ status: 'pending', payload: { kept: true } })
   })
 

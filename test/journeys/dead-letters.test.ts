@@ -1,4 +1,5 @@
 import { defineType, FatalError, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -52,7 +53,7 @@ beforeEach(async () => {
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
   sql = new pg.Client({ connectionString: scratch.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([mail, other])
+  await holdfast.registerTypes([mail, other])
   repaired = false
   ran = []
 })
@@ -287,12 +288,16 @@ describe('many dead letters', () => {
     expect(await holdfast.deadLetters.replayMany(filter, by, { dryRun: true })).toMatchObject({ matched: 2_300, done: 0 })
     expect(await holdfast.deadLetters.replayMany(filter, by, { atMost: 3 })).toMatchObject({ matched: 3, done: 3 })
     expect(await holdfast.deadLetters.replayMany(filter, by)).toMatchObject({ matched: 2_297, done: 2_297, refused: {} })
-    expect(await holdfast.store.inspect.countByStatus()).toEqual([
+    expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([
       { type: 'mail', status: 'pending', count: 2_300 },
       { type: 'other', status: 'dead', count: 40 },
     ])
     expect(await holdfast.deadLetters.discardMany({ all: true }, by)).toMatchObject({ done: 40 })
-    expect(await holdfast.store.inspect.countByStatus()).toContainEqual({ type: 'other', status: 'discarded', count: 40 })
+    expect(await insideOf(holdfast).store.inspect.countByStatus()).toContainEqual({
+      type: 'other',
+      status: 'discarded',
+      count: 40,
+    })
   })
 
   it('go on after a failure half way: each chunk is whole, and none is moved twice', async () => {
@@ -308,7 +313,7 @@ describe('many dead letters', () => {
       `create trigger refuse before insert on holdfast.waiting for each row when (new.job_id = '${rows[0].job_id}') execute function refuse()`,
     )
     await expect(holdfast.deadLetters.replayMany({ all: true }, by)).rejects.toThrow('not this one')
-    expect(await holdfast.store.inspect.countByStatus()).toEqual([
+    expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([
       { type: 'mail', status: 'dead', count: 1_500 },
       { type: 'mail', status: 'pending', count: 1_000 },
     ])

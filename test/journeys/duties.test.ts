@@ -55,7 +55,7 @@ test('one deadline that cannot be applied is set aside by name, and everything e
 
 test('of a thousand due jobs the two that cannot be queued are found, and the others run at once', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([plain])
+  await queue.holdfast.registerTypes([plain])
   const jobs = await queue.holdfast.enqueueMany(Array(1_000).fill({ type: 'plain', payload: {}, delay: '1h' }))
   const bad = [jobs[3]?.id, jobs[700]?.id] as string[]
   await refuse(queue, 'queue', `new.job_id in ('${bad.join("', '")}')`)
@@ -75,7 +75,7 @@ test('a gate that fails is set aside and named, and the other gates let their jo
     typeof plain,
     typeof plain,
   ]
-  await queue.holdfast.types.update([broken, whole, plain])
+  await queue.holdfast.registerTypes([broken, whole, plain], { update: true })
   const [row] = await queue.sql(`select id from holdfast.types where name = 'broken'`)
   const mend = await refuse(queue, 'admissions', `new.type_id = ${row?.id}`)
   await queue.holdfast.enqueueMany([broken, whole, plain].flatMap(({ type }) => Array(10).fill({ type, payload: {} })))
@@ -92,7 +92,7 @@ test('a gate that fails is set aside and named, and the other gates let their jo
 
 test('where nothing can be promoted at all, jobs that are free run nevertheless, and the worker says what fails', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([plain])
+  await queue.holdfast.registerTypes([plain])
   await queue.sql('alter function holdfast.tick rename to tick_gone')
   await queue.holdfast.enqueueMany(Array(20).fill({ type: 'plain', payload: {} }))
   const worker = await startHere(queue, [plain], { lease: '4s', unhealthyAfter: '2s' })
@@ -111,7 +111,7 @@ test('where nothing can be promoted at all, jobs that are free run nevertheless,
 test('where the claims of one lane are refused, the other lanes run on, and the worker says what fails', async () => {
   const queue = await makeQueue()
   const damaged = defineType({ type: 'damaged', lane: 'maintenance', run() {} })
-  await queue.holdfast.types.ensure([plain, damaged])
+  await queue.holdfast.registerTypes([plain, damaged])
   const [{ id: lane }] = (await queue.sql(`select id from holdfast.lanes where name = 'maintenance'`)) as [{ id: number }]
   await queue.sql(`
     create function public.refuse() returns trigger language plpgsql as $$ begin raise 'this row is damaged'; end $$;

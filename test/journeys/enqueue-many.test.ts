@@ -17,7 +17,7 @@ beforeAll(async () => {
   holdfast = queue.holdfast
   sql = new pg.Client({ connectionString: queue.connectionString })
   await sql.connect()
-  await holdfast.types.update([note, other, only, narrow])
+  await holdfast.registerTypes([note, other, only, narrow], { update: true })
 })
 afterAll(async () => {
   await sql.end()

@@ -16,7 +16,7 @@ beforeAll(async () => {
   holdfast = queue.holdfast
   sql = new pg.Client({ connectionString: queue.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([note, other])
+  await holdfast.registerTypes([note, other])
   // Jobs are counted at most once a second, and the many of one test are gone before the next.
   await sql.query('delete from holdfast.depth_limits')
 })

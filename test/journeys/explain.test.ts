@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -13,7 +14,7 @@ let release: () => void
 beforeEach(async () => {
   scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  await holdfast.types.ensure([job])
+  await holdfast.registerTypes([job])
 })
 afterEach(async () => {
   release?.()
@@ -195,7 +196,7 @@ describe('explain names the gate', () => {
   it('in line: how many are ahead', async () => {
     const { id } = await holdfast.enqueue(job, null, { priority: 1 })
     await holdfast.enqueueMany(Array.from({ length: 7 }, () => job.job(null, { priority: 9 })))
-    await holdfast.store.registerWorker({ name: 'busy', host: 'h', pid: 1, version: '0', types: [1] })
+    await insideOf(holdfast).store.registerWorker({ name: 'busy', host: 'h', pid: 1, version: '0', types: [1] })
     expect(await firstGate(id)).toMatchObject({ gate: 'in_line', why: 'it is free to run and 7 jobs are ahead of it' })
   })
 

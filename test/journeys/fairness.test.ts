@@ -29,7 +29,7 @@ async function addJobs(client: pg.Client, count: number, key: (n: string) => str
 
 async function fairQueue(limits: object = {}): Promise<{ queue: Queue; client: pg.Client }> {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', { fair: true, ...limits })
   return { queue, client: await queue.connect() }
 }

@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -29,7 +30,7 @@ describe('gates', () => {
         done++
       },
     })
-    await holdfast.types.ensure([job])
+    await holdfast.registerTypes([job])
     await holdfast.flow.limit('limited', { maxRunning: 3 })
     const workers = await Promise.all([1, 2, 3].map(() => startWorker(holdfast, [job], { logger: quiet, concurrency: 10 })))
     await holdfast.enqueueMany(Array.from({ length: 300 }, () => job.job(null)))
@@ -46,7 +47,7 @@ describe('gates', () => {
         order.push(p as string)
       },
     })
-    await holdfast.types.ensure([job])
+    await holdfast.registerTypes([job])
     await holdfast.flow.limit('fair', { fair: true, maxRunning: 1 })
     await holdfast.enqueueMany(Array.from({ length: 500 }, () => job.job('hot', { concurrencyKey: 'hot' })))
     const worker = await startWorker(holdfast, [job], { logger: quiet, concurrency: 1 })
@@ -71,7 +72,7 @@ describe('gates', () => {
         if (broken) throw new Error('down')
       },
     })
-    await holdfast.types.ensure([job])
+    await holdfast.registerTypes([job])
     await holdfast.flow.limit('breaks', { breaker: { probe: '300ms' } })
     const worker = await startWorker(holdfast, [job], { logger: quiet, concurrency: 2 })
     await holdfast.enqueueMany(Array.from({ length: 50 }, () => job.job(null)))
@@ -84,7 +85,8 @@ describe('gates', () => {
     expect(runs).toBeLessThan(200)
     broken = false
     await vi.waitFor(
-      async () => expect((await holdfast.store.inspect.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }),
+      async () =>
+        expect((await insideOf(holdfast).store.inspect.countByStatus())[0]).toMatchObject({ status: 'completed', count: 50 }),
       {
         timeout: 20_000,
       },
@@ -96,7 +98,7 @@ describe('gates', () => {
     let done = 0
     const job = defineType({ type: 'pausable', run: () => void done++ })
     const other = defineType({ type: 'other', run: () => void done++ })
-    await holdfast.types.ensure([job, other])
+    await holdfast.registerTypes([job, other])
     await holdfast.enqueueMany(Array.from({ length: 100 }, () => job.job(null)))
     await holdfast.flow.pauseType('pausable', { by: 'ada', why: 'the mail server is down' })
     const worker = await startWorker(holdfast, [job, other], { logger: quiet })

@@ -25,7 +25,7 @@ async function setUp() {
   onTestFinished(() => scratch.drop())
   const holdfast = new Holdfast({ connectionString: scratch.connectionString })
   onTestFinished(() => holdfast.close())
-  await holdfast.types.ensure([work])
+  await holdfast.registerTypes([work])
   const sql = await connect(scratch.connectionString)
   // Somebody is idle, so that every enqueue would call.
   await sql.query('insert into holdfast.idle_workers select l.id, 1 from holdfast.lanes as l')

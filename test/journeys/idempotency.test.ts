@@ -16,7 +16,7 @@ beforeAll(async () => {
   holdfast = new Holdfast({ connectionString: queue.connectionString, connections: 50 })
   sql = new pg.Client({ connectionString: queue.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([charge, refund])
+  await holdfast.registerTypes([charge, refund])
 })
 afterAll(async () => {
   await sql.end()

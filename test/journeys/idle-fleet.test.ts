@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { expect, onTestFinished, test } from 'vitest'
 import { IdleSubscription } from '../../src/claim/idle-subscription.js'
 import { eventually } from '../support/facts.js'
@@ -18,7 +19,7 @@ async function lieDown() {
     database.sql('insert into holdfast.idle_workers select $1, 100 + n from generate_series(1, $2::integer) as n', [lane, count])
   /** How long a worker rests that has been lying for so long that only the poll can wake it. */
   const restOf = async () => {
-    const doze = new IdleSubscription(holdfast.store, me, () => lanes)
+    const doze = new IdleSubscription(insideOf(holdfast).store, me, () => lanes)
     expect(await doze.nextPollMs(pollMs)).toBe(0)
     await pause(4 * pollMs + 1)
     return doze.nextPollMs(pollMs)
@@ -45,7 +46,7 @@ test.each([
 
 test('idle workers are called for a job that is due before the next look of any of them, and not for a later one', async () => {
   const { database, holdfast } = await lieDown()
-  await holdfast.types.ensure([work()])
+  await holdfast.registerTypes([work()])
   const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
   await database.sql('insert into holdfast.idle_workers values ($1, $2)', [lane.id, me])
   const hears = await database.connect()

@@ -1,4 +1,5 @@
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
@@ -25,13 +26,13 @@ async function databaseIn(level: string): Promise<string> {
 /** Operators and claims at once: none is refused, and no more are claimed than the lane has slots. */
 async function manyAtOnce(holdfast: Holdfast): Promise<void> {
   onTestFinished(() => holdfast.close())
-  await holdfast.types.ensure([work])
+  await holdfast.registerTypes([work])
   await holdfast.flow.setLane('default', { slots: 5 }, by)
   await holdfast.enqueueMany(Array.from({ length: 50 }, () => work.job({})))
-  const [known] = await holdfast.store.types(['work'])
+  const [known] = await insideOf(holdfast).store.types(['work'])
   const { id: type, lane } = known as { id: number; lane: number }
   const ask = { worker: 1, lane, types: [type], limit: 2, gated: 2, leaseMs: 60_000, after: fromTheHead.map(BigInt) }
-  const claimed = await Promise.all(Array.from({ length: 10 }, () => holdfast.store.claim(ask)))
+  const claimed = await Promise.all(Array.from({ length: 10 }, () => insideOf(holdfast).store.claim(ask)))
   expect(claimed.flat()).toHaveLength(5)
   await Promise.all(
     Array.from({ length: 10 }, (_, n) =>
@@ -61,7 +62,7 @@ whenInstalled('pgbouncer', 'it does behind PgBouncer in transaction mode', async
 
 test('workers on such a database keep to the slots of a lane and run every job once', async () => {
   const queue = openQueue(await databaseIn('repeatable read'))
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.setLane('default', { slots: 2 }, by)
   await startWorkers(queue, 2)
   await queue.holdfast.enqueueMany(Array.from({ length: 30 }, () => work.job({ ms: 5 })))

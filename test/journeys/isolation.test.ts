@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker, type WorkerOptions } from 'holdfast/worker'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -97,7 +98,7 @@ describe('across the border', { timeout: 90_000 }, () => {
     const file = join(directory, 'lost')
     await holdfast.enqueue('report_process', { file, wait: 60_000 })
     await vi.waitFor(() => expect(linesOf(file)).toHaveLength(1), patient)
-    await holdfast.store.database.query({ name: 'steal', text: 'delete from holdfast.leases' }, [])
+    await insideOf(holdfast).store.database.query({ name: 'steal', text: 'delete from holdfast.leases' }, [])
     await vi.waitFor(() => expect(worker.health().running).toBe(0), patient)
     await worker.stop()
     expect(isAlive(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)

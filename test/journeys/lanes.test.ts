@@ -13,7 +13,7 @@ const types = [{ type: 'mail' }, { type: 'report', lane: 'bulk' }]
 async function twoLanes(fields: object = {}): Promise<Queue> {
   const queue = await makeQueue()
   await queue.holdfast.flow.setLane('bulk', fields, { ...by, create: true, unsafe: true })
-  await queue.holdfast.types.ensure([mail, report])
+  await queue.holdfast.registerTypes([mail, report])
   return queue
 }
 

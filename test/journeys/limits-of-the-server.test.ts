@@ -8,7 +8,7 @@ test('a result that a limit of the server keeps from being committed is kept and
   const queue = await makeQueue()
   const ran: string[] = []
   const type = work((_, { job }) => void ran.push(job.id))
-  await queue.holdfast.types.ensure([type])
+  await queue.holdfast.registerTypes([type])
   const jobs = await queue.holdfast.enqueueMany(Array(10).fill({ type: 'work', payload: {} }))
   const bad = jobs[4]?.id as string
   // At the commit and with the code of a full queue of NOTIFY.

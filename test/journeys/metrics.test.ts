@@ -1,3 +1,4 @@
+import { insideOf } from 'holdfast/inside'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { countersOf, readMeasured, scrape } from '../support/measured.js'
@@ -9,7 +10,7 @@ const types = [{ type: 'work', maxAttempts: 2, backoff: { base: '10ms', jitter: 
 const work = (payload: object, options: object = {}) => ({ type: 'work', payload, ...options })
 
 async function counters(queue: Queue, type = 'work') {
-  await queue.holdfast.store.operate.measureDepths()
+  await insideOf(queue.holdfast).store.operate.measureDepths()
   return countersOf(readMeasured(await scrape(queue.holdfast)), type)
 }
 
@@ -97,9 +98,9 @@ test('what several workers ran, failed, lost and were told to drop is counted ex
   expect(await counters(queue, 'deadly')).toMatchObject(deadly)
 
   await makeOld(queue)
-  await Promise.all([1, 2, 3, 4].map(() => holdfast.store.metrics.keepTotals()))
+  await Promise.all([1, 2, 3, 4].map(() => insideOf(holdfast).store.metrics.keepTotals()))
   await eventually(async () => {
-    await holdfast.store.metrics.keepTotals()
+    await insideOf(holdfast).store.metrics.keepTotals()
     return (await queue.sql('select from holdfast.attempt_counts union all select from holdfast.event_counts')).length === 0
   })
   expect(await counters(queue)).toEqual(counted)
@@ -108,7 +109,7 @@ test('what several workers ran, failed, lost and were told to drop is counted ex
 
 test('no counter ever goes back, whatever is being added up and whoever is killed meanwhile', async () => {
   const queue = await makeQueue()
-  const { metrics } = queue.holdfast.store
+  const { metrics } = insideOf(queue.holdfast).store
   let worker = await queue.worker({ concurrency: 10 }, { types })
   let before: Record<string, number> = {}
   const fallen: string[] = []

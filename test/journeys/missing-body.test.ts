@@ -16,7 +16,7 @@ let holdfast: Holdfast
 beforeEach(async () => {
   queue = await makeQueue()
   holdfast = queue.holdfast
-  await holdfast.types.ensure([work])
+  await holdfast.registerTypes([work])
   ran.length = 0
 })
 
@@ -117,7 +117,7 @@ it('a filter finds it too, so that it can be cancelled with the others', async (
 it('a worker in another language is not handed a job without its body, as if its payload were null', async () => {
   const serving = await serve()
   onTestFinished(() => serving.end())
-  await serving.holdfast.types.ensure([work])
+  await serving.holdfast.registerTypes([work])
   const ask = async (path: string, body: object) => (await serving.call('POST', `/worker/${path}`, body)).json()
   const { worker } = await ask('register', { name: 'remote', types: ['work'] })
   const { id } = await serving.holdfast.enqueue(work, 1)

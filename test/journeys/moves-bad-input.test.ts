@@ -10,7 +10,7 @@ let holdfast: Holdfast
 beforeAll(async () => {
   scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  await holdfast.types.ensure([defineType({ type: 'moved' })])
+  await holdfast.registerTypes([defineType({ type: 'moved' })])
 })
 afterAll(async () => {
   await holdfast.close()

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -17,7 +18,7 @@ beforeEach(async () => {
   sql = new pg.Client({ connectionString: scratch.connectionString })
   await sql.connect()
   oracle = await startOracle()
-  await holdfast.types.ensure([defineType({ type: 'watched', maxAttempts: 3 })])
+  await holdfast.registerTypes([defineType({ type: 'watched', maxAttempts: 3 })])
 })
 afterEach(async () => {
   await oracle.close()
@@ -103,7 +104,7 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
     await setLimit()
     // Nobody is there to claim it, so it stands admitted in the queue.
     const first = await enqueue({})
-    await holdfast.store.tick(100, '1970-01-01T00:00:00Z')
+    await insideOf(holdfast).store.tick(100, '1970-01-01T00:00:00Z')
     const second = await enqueue({})
     await holdfast.cancel(first, by)
     await startWorkers(1)

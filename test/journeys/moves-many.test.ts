@@ -1,4 +1,5 @@
 import { defineType, Holdfast, type JobFilter } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -19,7 +20,7 @@ beforeEach(async () => {
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
   sql = new pg.Client({ connectionString: scratch.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([job])
+  await holdfast.registerTypes([job])
   ran = 0
 })
 afterEach(async () => {
@@ -36,7 +37,7 @@ describe('a move by filter', () => {
     expect(await holdfast.cancelMany(many, by, { dryRun: true })).toEqual({ matched: 2_500, done: 0, refused: {} })
     expect(await holdfast.cancelMany(many, by)).toEqual({ matched: 2_500, done: 2_500, refused: {} })
     expect(await holdfast.cancelMany(many, by)).toEqual({ matched: 0, done: 0, refused: {} })
-    expect(await holdfast.store.inspect.countByStatus()).toEqual([
+    expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([
       { type: 'moved', status: 'cancelled', count: 2_500 },
       { type: 'moved', status: 'pending', count: 700 },
     ])
@@ -57,7 +58,7 @@ describe('a move by filter', () => {
     const answers = await Promise.all([holdfast.cancelMany({ type: 'moved' }, by), holdfast.cancelMany({ type: 'moved' }, by)])
     const cancelled = answers[0].done + answers[1].done
     await vi.waitFor(async () => {
-      const counts = await holdfast.store.inspect.countByStatus()
+      const counts = await insideOf(holdfast).store.inspect.countByStatus()
       expect(counts).toContainEqual({ type: 'moved', status: 'cancelled', count: cancelled })
       expect(counts.reduce((sum, { status, count }) => (/cancelled|completed/.test(status) ? sum + count : sum), 0)).toBe(3_000)
     }, patient)

@@ -1,4 +1,5 @@
 import { defineType, Holdfast, type RunContext } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
@@ -35,7 +36,7 @@ beforeEach(async () => {
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
   sql = new pg.Client({ connectionString: scratch.connectionString })
   await sql.connect()
-  await holdfast.types.ensure([job])
+  await holdfast.registerTypes([job])
   workers = []
   ran = []
   eachTakesMs = 0
@@ -249,7 +250,7 @@ describe('another time', () => {
       job.job({ name: 'first' }, { concurrencyKey: 'k' }),
       job.job({ name: 'second' }, { concurrencyKey: 'k' }),
     ])
-    await holdfast.store.tick(100, '1970-01-01T00:00:00Z')
+    await insideOf(holdfast).store.tick(100, '1970-01-01T00:00:00Z')
     expect((await sql.query('select job_id::text as id from holdfast.admissions')).rows).toEqual([{ id: first?.id }])
     await holdfast.reschedule(first?.id as string, { delay: '1h' }, by)
     await start()

@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -34,9 +35,9 @@ test.each([
     ).rows[0].name
   expect(await seen()).toBe('default')
   await holdfast.flow.moveType('moving', 'maintenance', who)
-  await holdfast.store.moveClock({ byMs: 2 * 3_600_000 })
+  await insideOf(holdfast).store.moveClock({ byMs: 2 * 3_600_000 })
   const forgotten = async () => {
-    await holdfast.store.operate.bringStrays(10)
+    await insideOf(holdfast).store.operate.bringStrays(10)
     const sql = `select left_lanes = '{}' as forgotten from holdfast.types where name = 'moving'`
     const other = new pg.Client({ connectionString: scratch.connectionString })
     await other.connect()

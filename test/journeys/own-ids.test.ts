@@ -43,7 +43,7 @@ describe("a producer's own id", () => {
     const id = idAt(Date.now(), 50)
     await holdfast.enqueue(imported, 'first', { id })
     const other = defineType({ type: 'other', unique: { key: 'any', onConflict: 'existing' } })
-    await holdfast.types.ensure([other])
+    await holdfast.registerTypes([other])
     const refused = { code: 'id_conflict', status: 409, field: 'id', retryable: false }
     await expect(holdfast.enqueue(imported, 'second', { id })).rejects.toMatchObject({
       ...refused,

@@ -12,7 +12,7 @@ const types = [{ type: 'mail' }, { type: 'other' }]
 
 async function twoTypes(): Promise<Queue> {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([mail, other])
+  await queue.holdfast.registerTypes([mail, other])
   return queue
 }
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   queue = await scratchQueue()
   sql = new pg.Client({ connectionString: queue.connectionString })
   await sql.connect()
-  await queue.holdfast.types.ensure([edge])
+  await queue.holdfast.registerTypes([edge])
 })
 afterAll(async () => {
   await sql.end()

@@ -90,7 +90,7 @@ whenInstalled(
     const database = await makeObservedDatabase()
     const url = await startPgBouncer(program, database.url, 2)
     const direct = new Holdfast({ connectionString: database.url })
-    await direct.types.ensure([work()])
+    await direct.registerTypes([work()])
     await direct.close()
     const holdfasts = Array.from({ length: 4 }, () => new Holdfast({ connectionString: url }))
     onTestFinished(async () => void (await Promise.all(holdfasts.map((one) => one.close()))))

@@ -52,7 +52,7 @@ test('handlers that hold every connection of the pool can still enqueue in their
   const holdfast = new Holdfast({ pool })
   const after = work(undefined, { type: 'after' })
   const other = new Holdfast({ connectionString: database.url })
-  await other.types.update([after])
+  await other.registerTypes([after], { update: true })
   await other.close()
   let holding = 0
   const type = work(async () => {

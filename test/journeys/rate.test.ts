@@ -24,7 +24,7 @@ async function watchStarts(queue: Queue): Promise<() => Promise<{ key: string; a
 
 async function limited(limits: object): Promise<Queue> {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([work])
+  await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', limits)
   return queue
 }

@@ -1,4 +1,5 @@
 import { defineType, FatalError, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -37,7 +38,7 @@ const job = defineType({
 async function moveTo(days: number): Promise<void> {
   await sql.query(`create or replace function holdfast.now() returns timestamptz language sql volatile parallel safe
                    as 'select pg_catalog.clock_timestamp() + interval ''${days} days'''`)
-  await holdfast.store.partitions.make()
+  await insideOf(holdfast).store.partitions.make()
 }
 
 async function runEverything(): Promise<void> {
@@ -55,7 +56,7 @@ async function countLive(): Promise<number> {
 async function dropWhatHadItsTime(): Promise<string[]> {
   const dropped: string[] = []
   for (;;) {
-    const day = await holdfast.store.partitions.dropOne(week)
+    const day = await insideOf(holdfast).store.partitions.dropOne(week)
     if (day === null) return dropped
     dropped.push(day)
   }
@@ -100,8 +101,8 @@ describe('retention', () => {
     })
     await moveTo(40)
     await dropWhatHadItsTime()
-    await holdfast.store.partitions.sweep(week, 1_000)
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     expect(await holdfast.job(id)).toBeUndefined()
     const left = await sql.query('select (select count(*) from holdfast.bodies) + (select count(*) from holdfast.history) as n')
     expect(left.rows[0].n).toBe('0')
@@ -111,14 +112,14 @@ describe('retention', () => {
     const { id } = await holdfast.enqueue(job, 'later', { delay: '40d' })
     await moveTo(20)
     expect((await dropWhatHadItsTime()).length).toBeGreaterThan(0)
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     expect(await holdfast.job(id)).toMatchObject({ status: 'scheduled', payload: 'later' })
     await moveTo(41)
     await runEverything()
     expect(await holdfast.job(id)).toMatchObject({ status: 'completed' })
     await moveTo(60)
     await dropWhatHadItsTime()
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     expect(await holdfast.job(id)).toBeUndefined()
   })
 
@@ -140,7 +141,7 @@ describe('retention', () => {
     await second.stop()
     await moveTo(10)
     await dropWhatHadItsTime()
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     expect((await holdfast.job(id))?.attempts.map((a) => a.outcome)).toEqual(['failed', 'completed'])
   })
 
@@ -150,11 +151,11 @@ describe('retention', () => {
     await runEverything()
     await moveTo(6)
     await dropWhatHadItsTime()
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     expect(await holdfast.enqueue(job, 'once', options)).toEqual({ id: first.id, status: 'existing' })
     await moveTo(9)
     await dropWhatHadItsTime()
-    await holdfast.store.partitions.sweep(week, 1_000)
+    await insideOf(holdfast).store.partitions.sweep(week, 1_000)
     expect((await holdfast.enqueue(job, 'once', options)).status).toBe('created')
   })
 
@@ -190,23 +191,23 @@ describe('retention', () => {
     const reader = new pg.Client({ connectionString: scratch.connectionString })
     await reader.connect()
     await reader.query('begin; select count(*) from holdfast.history; select count(*) from holdfast.dead_letters')
-    await expect(holdfast.store.partitions.dropOne(week)).rejects.toMatchObject({ code: '55P03' })
+    await expect(insideOf(holdfast).store.partitions.dropOne(week)).rejects.toMatchObject({ code: '55P03' })
     expect((await holdfast.enqueue(job, 'goes on')).status).toBe('created')
     await reader.query('rollback')
     await reader.end()
-    expect(await holdfast.store.partitions.dropOne(week)).toMatch(/_\d{8}$/)
+    expect(await insideOf(holdfast).store.partitions.dropOne(week)).toMatch(/_\d{8}$/)
   })
 
   it('catches jobs of days nobody made in the default partition, and moves them when the day is made', async () => {
     await sql.query(`create or replace function holdfast.now() returns timestamptz language sql volatile parallel safe
                      as 'select pg_catalog.clock_timestamp() + interval ''12 days'''`)
-    await holdfast.types.ensure([job])
+    await holdfast.registerTypes([job])
     const { rows } = await sql.query(`select id from holdfast.enqueue('kept', '{}')`)
     const { id } = rows[0]
     const where = async () =>
       (await sql.query('select tableoid::regclass::text as t from holdfast.bodies where id = $1', [id])).rows[0].t
     expect(await where()).toBe('holdfast.bodies_rest')
-    await holdfast.store.partitions.make()
+    await insideOf(holdfast).store.partitions.make()
     expect(await where()).toMatch(/bodies_\d{8}$/)
     await runEverything()
     expect(await holdfast.job(id)).toMatchObject({ status: 'completed' })

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../src/job/settlement.js'
 import { addOrphans } from '../support/expired-leases.js'
@@ -172,7 +173,7 @@ test('the database is frozen for three leases while handlers finish: every resul
 
 test('a settle that is tried again is taken for written only where its own lease was settled, with that result', async () => {
   const queue = await makeQueue()
-  const { store } = queue.holdfast
+  const { store } = insideOf(queue.holdfast)
   const { id } = await queue.holdfast.enqueue(work, { n: 1 })
   const lane = (await queue.sql('select lane_id from holdfast.types'))[0]?.lane_id
   const claim = async () => {

@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -14,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => queue.close())
 
 async function completed(type: string): Promise<number> {
-  const counts = await queue.holdfast.store.inspect.countByStatus()
+  const counts = await insideOf(queue.holdfast).store.inspect.countByStatus()
   return counts.find((row) => row.type === type && row.status === 'completed')?.count ?? 0
 }
 
@@ -65,7 +66,7 @@ describe.each([1, 2])('with %i connection(s) and 50 handlers at once', (connecti
 describe('a transaction on the only connection of a pool', () => {
   test('can enqueue a type that another process registered, though this one never saw it', async () => {
     const known = defineType({ type: 'known' })
-    await queue.holdfast.types.ensure([known])
+    await queue.holdfast.registerTypes([known])
     const pool = new pg.Pool({ connectionString: queue.connectionString, max: 1 })
     const holdfast = new Holdfast({ pool })
     const tx = await pool.connect()

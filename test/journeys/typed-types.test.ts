@@ -139,14 +139,14 @@ describe('a producer without handler code', () => {
 
   test('can enqueue by name what is registered, with the values of its type', async () => {
     const registered = defineType({ type: 'registered', lane: 'maintenance', priority: 2, maxAttempts: 9, run: see })
-    await queue.holdfast.types.ensure([registered])
+    await queue.holdfast.registerTypes([registered])
     const { id } = await queue.holdfast.enqueue('registered', { any: 'thing' })
     expect(await queue.holdfast.job(id)).toMatchObject({ lane: 'maintenance', priority: 2, maxAttempts: 9 })
   })
 
   test('is told the nearest name when the one it used is unknown, of hundreds', async () => {
     const many = Array.from({ length: 300 }, (_, n) => defineType({ type: `${'report_'.repeat(1 + (n % 7))}${n}` }))
-    await queue.holdfast.types.ensure([...many, defineType({ type: 'resize_image' })])
+    await queue.holdfast.registerTypes([...many, defineType({ type: 'resize_image' })])
     await expect(queue.holdfast.enqueue('resize_imgae', {})).rejects.toMatchObject({
       code: 'unknown_type',
       message: 'no job type named "resize_imgae" is registered (did you mean "resize_image"?)',

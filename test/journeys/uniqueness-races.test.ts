@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { defineType, type Enqueued, FatalError, Holdfast, type UniqueOption } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -68,7 +69,7 @@ describe('many producers at once', () => {
   )
 
   it('one waits for the open transaction of another, and takes the key when that rolls back', async () => {
-    await holdfast.types.ensure([sync])
+    await holdfast.registerTypes([sync])
     const client = await connect()
     await client.query('begin')
     const first = await holdfast.enqueue(sync, 1, { unique: { key: 'k' }, tx: client })
@@ -123,7 +124,7 @@ describe('a job that is replaced while workers look for work', () => {
   it('does not hold up the others before its gate while that transaction stays open', async () => {
     const ran: unknown[] = []
     const type = defineType({ type: 'sync', run: (payload) => void ran.push(payload) })
-    await holdfast.types.ensure([type])
+    await holdfast.registerTypes([type])
     await holdfast.flow.limit('sync', { fair: true })
     await holdfast.flow.pauseType('sync', { by: 'ada' })
     const unique = { key: 'k', onConflict: 'replace' } as const
@@ -227,7 +228,7 @@ describe('one more after the running one', () => {
   )
 
   it('is started by the next promotion where the one it waits for was being settled in the moment of its commit', async () => {
-    const promote = () => holdfast.store.tick(100, '1970-01-01T00:00:00Z')
+    const promote = () => insideOf(holdfast).store.tick(100, '1970-01-01T00:00:00Z')
     const following = async () => (await sql.query('select count(*)::int as n from holdfast.following')).rows[0].n
     const first = await holdfast.enqueue(sync, 'first', { unique: oneMore })
     await sql.query('update holdfast.queue set lease_id = 77')
@@ -292,7 +293,7 @@ describe('one more after the running one', () => {
         if (payload === 'first') await new Promise<void>((open) => doors.push(open))
       },
     })
-    await holdfast.types.ensure([type])
+    await holdfast.registerTypes([type])
     await holdfast.flow.limit('sync', { maxRunning: 1, fair: true })
     const worker = await startWorker(holdfast, [type], { logger: quiet })
     const first = await holdfast.enqueue(type, 'first', { unique: oneMore, concurrencyKey: 'tenant' })

@@ -14,7 +14,7 @@ let holdfast: Holdfast
 beforeEach(async () => {
   queue = await makeQueue()
   holdfast = queue.holdfast
-  await holdfast.types.ensure([sync])
+  await holdfast.registerTypes([sync])
 })
 
 const enqueue = (payload: unknown, options: JobOptions) => holdfast.enqueue(sync, payload, options)

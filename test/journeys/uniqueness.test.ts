@@ -1,4 +1,5 @@
 import { defineType, Holdfast, type Status, type UniqueOption } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -184,9 +185,9 @@ describe('when a key is taken', () => {
     await enqueue(1, { key: 'waits' }, { delay: '60d' })
     const sweepOn = async (day: number) => {
       await moveTo(`${day} days`)
-      await holdfast.store.partitions.make()
-      while ((await holdfast.store.partitions.dropOne(keep)) !== null);
-      await holdfast.store.partitions.sweep(keep, 100)
+      await insideOf(holdfast).store.partitions.make()
+      while ((await insideOf(holdfast).store.partitions.dropOne(keep)) !== null);
+      await insideOf(holdfast).store.partitions.sweep(keep, 100)
       return keys()
     }
     expect(await sweepOn(6)).toBe(3)
@@ -244,7 +245,7 @@ describe('what happens to the second', () => {
   })
 
   it('replace works before a gate too, and gives back the slot of a job that was let through', async () => {
-    await holdfast.types.ensure([sync])
+    await holdfast.registerTypes([sync])
     await holdfast.flow.limit('sync', { maxRunning: 1 })
     const replace = { key: 'k', onConflict: 'replace' } as const
     const { id } = await enqueue('first', replace)
@@ -377,7 +378,7 @@ describe('what happens to the second', () => {
     [`{"states": "pending"}`, /must be a list/],
     [`"yes"`, /must be false or an object/],
   ])('SQL is refused %s', async (unique, problem) => {
-    await holdfast.types.ensure([sync])
+    await holdfast.registerTypes([sync])
     const asked = sql.query(`select * from holdfast.enqueue('sync', '{"a": 1}', $1)`, [`{"unique": ${unique}}`])
     await expect(asked).rejects.toMatchObject({ message: expect.stringMatching(problem), code: 'HF002' })
     expect(await count()).toBe(0)

@@ -11,7 +11,7 @@ let holdfast: Holdfast
 beforeAll(async () => {
   scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
   holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  await holdfast.types.ensure([known])
+  await holdfast.registerTypes([known])
 })
 afterAll(async () => {
   await holdfast.close()

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeQueue } from '../support/queue.js'
@@ -15,8 +16,10 @@ let worker: string
 beforeAll(async () => {
   serving = await serve({}, { encryption })
   // Some other process has the definition; the server knows the name.
-  const elsewhere = new Holdfast({ connectionString: serving.holdfast.store.database.clientConfig.connectionString as string })
-  await elsewhere.types.update([charge])
+  const elsewhere = new Holdfast({
+    connectionString: insideOf(serving.holdfast).store.database.clientConfig.connectionString as string,
+  })
+  await elsewhere.registerTypes([charge], { update: true })
   await elsewhere.close()
   worker = (await ask('register', { name: 'w', types: ['charge'] })).worker
 })
@@ -61,7 +64,7 @@ describe('over HTTP, where the server has the keys', () => {
   test('a server without keys says so and stores nothing', async () => {
     const without = await serve()
     onTestFinished(() => without.end())
-    await without.holdfast.types.update([charge])
+    await without.holdfast.registerTypes([charge], { update: true })
     const refused = await without.post({ type: 'charge', payload: { card: secret } })
     expect([refused.status, (await refused.json()).code]).toEqual([503, 'encryption_keys_missing'])
     expect((await without.sql.query('select from holdfast.bodies')).rowCount).toBe(0)

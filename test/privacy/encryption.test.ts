@@ -53,7 +53,7 @@ describe('a type that is encrypted', () => {
   test('is not taken unencrypted by anybody: the SDK without keys, SQL, or a replay', async () => {
     const queue = await makeQueue()
     const type = defineType({ type: 'charge', encrypt: true })
-    await queue.holdfast.types.ensure([type])
+    await queue.holdfast.registerTypes([type])
     const refused = { code: 'encryption_keys_missing', field: 'encryption' }
     await expect(queue.holdfast.enqueue(type, { card: secret })).rejects.toMatchObject(refused)
     await expect(queue.holdfast.enqueue('charge', { card: secret })).rejects.toMatchObject(refused)
@@ -73,7 +73,7 @@ describe('a type that is encrypted', () => {
 
   test('is encrypted in the transaction of the caller as well, and for every type with all', async () => {
     const queue = as(await makeQueue(), { encryption: { keys, current: '2026-11', all: true } })
-    await queue.holdfast.types.ensure([defineType({ type: 'plain' })])
+    await queue.holdfast.registerTypes([defineType({ type: 'plain' })])
     const client = await queue.connect()
     await client.query('begin')
     await queue.holdfast.enqueue('plain', { card: secret }, { tx: client })

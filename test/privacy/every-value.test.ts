@@ -61,7 +61,7 @@ test(`no value at any redacted path leaves the process in any way (seed ${seed})
   const receiver = await startReceiver()
   const serving = await serve({ logger }, { alertHosts: [receiver.host] })
   const { holdfast } = serving
-  await holdfast.types.update([remote])
+  await holdfast.registerTypes([remote], { update: true })
   await holdfast.alerts.addTarget({ url: receiver.url }, { by: 'ada' })
   const made = madePayloads(12)
   const worker = await startWorker(holdfast, [leaky], { logger, drain: 0, alerts: true })

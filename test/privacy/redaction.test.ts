@@ -53,7 +53,7 @@ beforeAll(async () => {
   const encryption = { keys: { one: randomBytes(32).toString('base64') }, current: 'one' }
   serving = await serve({ logger }, { redact: ['password'], encryption })
   const { holdfast } = serving
-  await holdfast.types.update([remote, later])
+  await holdfast.registerTypes([remote, later], { update: true })
   for (const type of [leaky, sealed, remote, later]) {
     jobs[type.type] = (await holdfast.enqueue(type, payload)).id
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
@@ -19,7 +20,7 @@ const note = defineType({ type: 'note', run: (payload) => void ran.push(payload)
 let serving: Serving
 beforeAll(async () => {
   serving = await serve({}, { encryption: { ...keys, strict: true } })
-  await serving.holdfast.types.update([charge, note])
+  await serving.holdfast.registerTypes([charge, note], { update: true })
 })
 afterAll(() => serving.end())
 
@@ -78,7 +79,7 @@ test('strict re-encryption does not make a plain payload look genuine; without s
   const { unreadable } = await serving.holdfast.reencrypt()
   expect(Object.keys(unreadable)).toContainEqual(expect.stringContaining(`the payload ${refused}`))
   expect(await serving.holdfast.job(forged)).toMatchObject({ payload: { $refused: 'stored in plain' } })
-  const { connectionString } = serving.holdfast.store.database.clientConfig
+  const { connectionString } = insideOf(serving.holdfast).store.database.clientConfig
   const lenient = new Holdfast({ connectionString: connectionString as string, encryption: keys })
   onTestFinished(() => lenient.close())
   expect((await lenient.job(forged))?.payload).toEqual({ to: 'mallory' })
@@ -93,7 +94,7 @@ test('the environment switches it on, and a word that is no switch is refused in
   })
   process.env.HOLDFAST_ENCRYPTION_KEYS = `one:${keys.keys.one}`
   process.env.HOLDFAST_ENCRYPTION_STRICT = '1'
-  const { connectionString } = serving.holdfast.store.database.clientConfig
+  const { connectionString } = insideOf(serving.holdfast).store.database.clientConfig
   const make = () => new Holdfast({ connectionString: connectionString as string })
   const strict = make()
   onTestFinished(() => strict.close())

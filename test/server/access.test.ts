@@ -1,4 +1,5 @@
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { createServer } from 'holdfast/server'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -143,7 +144,7 @@ describe('GET /readyz', () => {
   })
 
   test('asks the database no more than twice a second, however often it is asked', async () => {
-    const asked = vi.spyOn(serving.holdfast.store.inspect, 'checkSchema')
+    const asked = vi.spyOn(insideOf(serving.holdfast).store.inspect, 'checkSchema')
     const answers = await Promise.all(Array.from({ length: 200 }, () => ready(serving)))
     expect(answers.every(([status]) => status === 200)).toBe(true)
     expect(asked.mock.calls.length).toBeLessThan(20)

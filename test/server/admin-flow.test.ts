@@ -13,7 +13,7 @@ let operator: string
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([greet, nested])
+  await serving.holdfast.registerTypes([greet, nested], { update: true })
   call = await contractOf(serving)
   operator = (await serving.holdfast.access.createKey({ service: 'on-call', roles: ['operator'] }, { by: 'ada' })).key
 })

@@ -1,4 +1,5 @@
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Contract, contractOf } from '../support/contract.js'
@@ -15,7 +16,7 @@ let operator: string
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([greet, nested])
+  await serving.holdfast.registerTypes([greet, nested])
   call = await contractOf(serving)
   operator = (await serving.holdfast.access.createKey({ service: 'on-call', roles: ['operator'] }, { by: 'ada' })).key
 })
@@ -54,7 +55,7 @@ test('GET /admin/workers/status shows workers that live, lanes and how much wait
   const worker = await startWorker(serving.holdfast, [defineType({ type: 'greet', run() {} })], { logger: quiet, name: 'w-1' })
   await serving.holdfast.enqueue(greet, {}, { delay: '1h' })
   await eventually(async () => {
-    await serving.holdfast.store.operate.measureDepths()
+    await insideOf(serving.holdfast).store.operate.measureDepths()
     const { body } = await call('GET', '/admin/workers/status', undefined, operator)
     expect(body.workers).toMatchObject([{ name: 'w-1', types: ['greet'], jobs: 0 }])
     expect(body.depths).toMatchObject([{ type: 'greet', lane: 'default', scheduled: 1 }])

@@ -10,7 +10,7 @@ let call: Contract
 
 beforeAll(async () => {
   serving = await serve({}, { alertHosts: ['alerts.internal'] })
-  await serving.holdfast.types.ensure([defineType({ type: 'send_email' })])
+  await serving.holdfast.registerTypes([defineType({ type: 'send_email' })])
   call = await contractOf(serving)
 })
 afterAll(() => serving.end())

@@ -15,7 +15,7 @@ const quick = defineType({ type: 'quick', lane: 'interactive', run() {} })
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([slow, quick])
+  await serving.holdfast.registerTypes([slow, quick], { update: true })
   await serving.holdfast.flow.setLane('interactive', { slots: null, workerSlots: null }, { by: 'ada' })
   call = await contractOf(serving)
 })

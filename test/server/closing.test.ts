@@ -11,7 +11,7 @@ let serving: Serving
 let job: string
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([defineType({ type: 'slow' })])
+  await serving.holdfast.registerTypes([defineType({ type: 'slow' })])
   job = await slow()
 })
 afterAll(() => serving.end())

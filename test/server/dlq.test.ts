@@ -15,7 +15,7 @@ beforeAll(async () => {
   const types = ['mail', 'bill', 'many', ...sensitive].map((type) =>
     defineType({ type, limits: { breaker: false }, sensitive: sensitive.includes(type) }),
   )
-  await serving.holdfast.types.update(types)
+  await serving.holdfast.registerTypes(types, { update: true })
   call = await contractOf(serving)
   operator = (await serving.holdfast.access.createKey({ service: 'on-call', roles: ['operator'] }, { by: 'ada' })).key
   worker = (await call('POST', '/worker/register', { name: 'w', types: types.map(({ type }) => type) })).body.worker

@@ -8,7 +8,7 @@ const who = { by: 'ada' }
 let serving: Serving
 beforeAll(async () => {
   serving = await serve({ reading: { watches: 3 } })
-  await serving.holdfast.types.ensure([defineType({ type: 'greet' })])
+  await serving.holdfast.registerTypes([defineType({ type: 'greet' })])
 })
 afterAll(() => serving.end())
 

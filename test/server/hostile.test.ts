@@ -13,7 +13,7 @@ let worker: string
 beforeAll(async () => {
   const logger = { info() {}, warn() {}, error: (fields: object) => void logged.push(fields) }
   serving = await serve({ logger })
-  await serving.holdfast.types.ensure([defineType({ type: 'greet' })])
+  await serving.holdfast.registerTypes([defineType({ type: 'greet' })])
   job = (await serving.holdfast.enqueue('greet', {}, { delay: '1h' })).id
   const registered = await serving.call('POST', '/worker/register', { name: 'w', types: ['greet'] })
   worker = ((await registered.json()) as { worker: string }).worker

@@ -1,4 +1,5 @@
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Contract, contractOf } from '../support/contract.js'
@@ -18,7 +19,7 @@ let colleague: string
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([greet, other])
+  await serving.holdfast.registerTypes([greet, other])
   call = await contractOf(serving)
   const key = async (service: string, role: string) =>
     (await serving.holdfast.access.createKey({ service, roles: [role] }, who)).key
@@ -64,7 +65,7 @@ describe('POST /jobs', () => {
     expect(again).toMatchObject({ status: 409, body: { code: 'unique_conflict' } })
     await serving.holdfast.flow.limitDepth({ type: 'other' }, { hard: 1 }, who)
     await serving.holdfast.enqueue(other, {})
-    await serving.holdfast.store.operate.measureDepths()
+    await insideOf(serving.holdfast).store.operate.measureDepths()
     for (const refused of [
       await call('POST', '/jobs/batch', { jobs: [1, 2, 3].map((n) => ({ type: 'other', payload: n })) }, billing),
       await call('POST', '/jobs', { type: 'other', payload: {}, priority: 9 }, billing),

@@ -14,7 +14,7 @@ const greet = defineType({
 let serving: Serving
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([greet])
+  await serving.holdfast.registerTypes([greet], { update: true })
 })
 afterAll(() => serving.end())
 

@@ -1,3 +1,4 @@
+import { insideOf } from 'holdfast/inside'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Contract, contractOf } from '../support/contract.js'
 import { eventually } from '../support/facts.js'
@@ -61,7 +62,7 @@ describe('a rotation', () => {
       Promise.all([first, second].map(async ({ key }) => (await ask('GET', '/session', undefined, key)).status))
     expect(await statuses()).toEqual([200, 200])
     expect((await ask('POST', `/admin/keys/${second.id}/rotate`, {})).body).toMatchObject({ status: 409, code: 'conflict' })
-    await other.holdfast.store.moveClock({ byMs: 3_600_001 })
+    await insideOf(other.holdfast).store.moveClock({ byMs: 3_600_001 })
     await eventually(async () => (await statuses()).join() === '401,200')
     expect((await ask('POST', `/admin/keys/${second.id}/rotate`, {})).status).toBe(201)
   })
@@ -71,7 +72,8 @@ describe('when a key was used last', () => {
   test('is shown to the minute, of each key by itself, and goes on with time', async () => {
     const other = await serve()
     onTestFinished(() => other.end())
-    const { access, store } = other.holdfast
+    const { access } = other.holdfast
+    const { store } = insideOf(other.holdfast)
     const key = await access.createKey({ service: 'mailer', roles: ['viewer'] }, { by: 'ada' })
     await access.createKey({ service: 'mailer', roles: ['viewer'] }, { by: 'ada' })
     const used = async (): Promise<(string | null)[]> => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
@@ -14,7 +15,7 @@ const remote = defineType({ type: 'remote', limits: { breaker: false } })
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([report, remote])
+  await serving.holdfast.registerTypes([report, remote], { update: true })
   // No definition has such a name; what stands in the table can have any.
   const strange = `insert into holdfast.types (name, lane_id) select $1, id from holdfast.lanes where name = 'default'`
   await serving.sql.query(strange, ['a "strange"\\one\nin two lines'])
@@ -23,7 +24,7 @@ afterAll(() => serving.end())
 
 const text = async () => (await serving.ask('/metrics')).text()
 const measured = async (): Promise<Measured> => {
-  await serving.holdfast.store.operate.measureDepths()
+  await insideOf(serving.holdfast).store.operate.measureDepths()
   return readMeasured(await text())
 }
 
@@ -135,7 +136,7 @@ describe('what workers behind HTTP run', () => {
 })
 
 test('a note that is sent again counts once', async () => {
-  const { metrics } = serving.holdfast.store
+  const { metrics } = insideOf(serving.holdfast).store
   const note = {
     id: '018f0000-0000-7000-8000-000000000001',
     durations: [{ type: 'make_report', bucket: 3, count: 5, seconds: 0.2 }],

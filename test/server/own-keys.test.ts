@@ -19,7 +19,7 @@ let colleague: string
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([greet, common])
+  await serving.holdfast.registerTypes([greet, common])
   call = await contractOf(serving)
   const key = async (service: string, ...roles: string[]) =>
     (await serving.holdfast.access.createKey({ service, roles: [...roles] }, who)).key
@@ -75,7 +75,7 @@ describe('a key of one service', () => {
 
   test('stays its own when the job is replayed', async () => {
     const mortal = defineType({ type: 'mortal', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
-    await serving.holdfast.types.ensure([mortal])
+    await serving.holdfast.registerTypes([mortal])
     const unique = { key: 'm', on_conflict: 'existing' }
     const { id } = (await post({ type: 'mortal', unique, delay: undefined }, billing)).body
     const worker = await startWorker(serving.holdfast, [mortal], { logger: quiet })
@@ -154,7 +154,7 @@ describe('four eyes', () => {
 
   test('whoever replayed it with another payload does not approve it, over HTTP or with the library', async () => {
     const dies = defineType({ type: 'dies', approval: true, maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
-    await serving.holdfast.types.ensure([dies])
+    await serving.holdfast.registerTypes([dies])
     const { id } = await serving.holdfast.enqueue(dies, 1)
     await serving.holdfast.approve(id, { by: 'eve' })
     const worker = await startWorker(serving.holdfast, [dies], { logger: quiet })

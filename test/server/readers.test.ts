@@ -7,7 +7,7 @@ const who = { by: 'ada' }
 let serving: Serving
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.ensure([defineType({ type: 'greet' })])
+  await serving.holdfast.registerTypes([defineType({ type: 'greet' })])
 })
 afterAll(() => serving.end())
 

@@ -1,3 +1,4 @@
+import { insideOf } from 'holdfast/inside'
 import { createServer } from 'holdfast/server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
@@ -132,9 +133,9 @@ describe('a session', () => {
       return answered
     }
     expect(await statuses()).toEqual([200, 200])
-    await other.holdfast.store.moveClock({ byMs: 3_600_001 })
+    await insideOf(other.holdfast).store.moveClock({ byMs: 3_600_001 })
     expect(await statuses()).toEqual([401, 200])
-    await other.holdfast.store.moveClock({ byMs: 12 * 3_600_000 })
+    await insideOf(other.holdfast).store.moveClock({ byMs: 12 * 3_600_000 })
     expect(await statuses()).toEqual([401, 401])
     // What has ended is cleared away by the next that begins.
     expect((await other.call('POST', '/session', { key: adminKey }, null)).status).toBe(201)

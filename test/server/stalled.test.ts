@@ -1,4 +1,5 @@
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
@@ -39,7 +40,9 @@ test('a worker whose heart beats and that has not looked for jobs for a minute i
 })
 
 test('heartbeats say when a worker last looked, and go on while it cannot', async () => {
-  const holdfast = new Holdfast({ connectionString: serving.holdfast.store.database.clientConfig.connectionString as string })
+  const holdfast = new Holdfast({
+    connectionString: insideOf(serving.holdfast).store.database.clientConfig.connectionString as string,
+  })
   const worker = await startWorker(holdfast, [work()], { logger: quiet, lease: '2s', unsafe: true })
   const shown = async () => (await workers()).find(({ id }) => id === worker.id) as Shown
   try {
@@ -64,7 +67,7 @@ test('heartbeats say when a worker last looked, and go on while it cannot', asyn
 
 test('a lease shorter than a statement may take is refused when the worker starts', async () => {
   const holdfast = new Holdfast({
-    connectionString: serving.holdfast.store.database.clientConfig.connectionString as string,
+    connectionString: insideOf(serving.holdfast).store.database.clientConfig.connectionString as string,
     statementTimeout: '2m',
   })
   await expect(startWorker(holdfast, [work()], { logger: quiet })).rejects.toMatchObject({

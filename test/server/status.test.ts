@@ -33,7 +33,7 @@ test('every status is counted, by type and in all, and the newest jobs come firs
   const { holdfast } = serving
   const worker = await startWorker(holdfast, [mixed, long], { logger: quiet, name: 'w', drain: 0 })
   await serving.comeBack({ worker })
-  await holdfast.types.update([defineType({ type: 'idle' })])
+  await holdfast.registerTypes([defineType({ type: 'idle' })], { update: true })
   await holdfast.enqueueMany(['well', 'well', 'fails', 'dies'].map((payload) => mixed.job(payload)))
   await holdfast.enqueue(mixed, 'later', { delay: '1h' })
   await holdfast.enqueue('idle', {})
@@ -69,7 +69,7 @@ test('every status is counted, by type and in all, and the newest jobs come firs
 
 test('counts stop where counting would cost too much, and say so', async () => {
   const { holdfast } = serving
-  await holdfast.types.update([mixed])
+  await holdfast.registerTypes([mixed], { update: true })
   await holdfast.enqueueMany(Array.from({ length: 10_050 }, () => mixed.job('well')))
   await holdfast.enqueueMany([mixed.job('well', { delay: '1h' })])
   const { counts } = await status()
@@ -79,7 +79,7 @@ test('counts stop where counting would cost too much, and say so', async () => {
 
 test('history is read by index only, however much of it there is', async () => {
   const { holdfast, sql } = serving
-  await holdfast.types.update([mixed])
+  await holdfast.registerTypes([mixed], { update: true })
   // 20,000 jobs of the last ten minutes, all completed, and as many from the days before.
   await sql.query(`select holdfast.make_partition(family, (holdfast.now() at time zone 'UTC')::date - n)
     from generate_series(1, 3) as n, unnest('{bodies,history,dead_letters}'::text[]) as family`)
@@ -109,7 +109,7 @@ test('history is read by index only, however much of it there is', async () => {
 
 test('a hundred pages that ask at once are one question to the database', async () => {
   const { sql } = serving
-  await serving.holdfast.types.update([mixed])
+  await serving.holdfast.registerTypes([mixed], { update: true })
   await sql.query('create table asked (at timestamptz)')
   // The function that every such question calls leaves a trace.
   await sql.query(`create or replace function holdfast.now() returns timestamptz language plpgsql volatile as

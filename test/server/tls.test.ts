@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { type RequestOptions, request } from 'node:https'
 import { connect } from 'node:tls'
+import { insideOf } from 'holdfast/inside'
 import { createServer } from 'holdfast/server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Authority, type Pair } from '../support/certificates.js'
@@ -187,7 +188,7 @@ describeWhenInstalled('openssl', 'a server with TLS', (openssl) => {
     )
     const status = async () => (await ask('/session', billing, { port: new URL(other.address).port })).status
     expect(await status()).toBe(200)
-    await other.holdfast.store.moveClock({ byMs: 3_600_001 })
+    await insideOf(other.holdfast).store.moveClock({ byMs: 3_600_001 })
     await eventually(async () => (await status()) === 401)
   })
 

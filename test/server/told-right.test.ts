@@ -11,7 +11,7 @@ const plain = defineType({ type: 'plain' })
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([plain])
+  await serving.holdfast.registerTypes([plain], { update: true })
   await serving.holdfast.flow.setLane('maintenance', { lease: '2m' }, who)
 })
 afterAll(() => serving.end())
@@ -75,7 +75,7 @@ describe('a message', () => {
       },
     } as const
     const strict = defineType({ type: 'strict', payload: schema as StandardSchemaV1 })
-    await serving.holdfast.types.update([strict])
+    await serving.holdfast.registerTypes([strict], { update: true })
     const problem = await call('/jobs/batch', { jobs: [good, { type: 'strict', payload: { maxAttempts: 1 } }] })
     expect(problem).toMatchObject({
       http: 422,

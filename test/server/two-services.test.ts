@@ -35,7 +35,12 @@ beforeAll(async () => {
     if (dies) throw new FatalError('for good')
   }
   const ledger = defineType({ type: 'ledger', run })
-  await holdfast.types.ensure([ledger, defineType({ type: 'greet' }), defineType({ type: 'mail' }), defineType({ type: 'idle' })])
+  await holdfast.registerTypes([
+    ledger,
+    defineType({ type: 'greet' }),
+    defineType({ type: 'mail' }),
+    defineType({ type: 'idle' }),
+  ])
   const producer = await makeKey('accounts', 'producer', ['ledger', 'mail'])
   const enqueue = async (body: object): Promise<string> => (await post('/jobs', body, producer.key)).id
   const marker = 'of-accounts-alone'

@@ -13,7 +13,7 @@ const yours = defineType({ type: 'yours' })
 beforeAll(async () => {
   serving = await serve()
   const alert = defineType({ type: 'holdfast:alert', lane: 'system' })
-  await serving.holdfast.types.update([mine, yours, alert])
+  await serving.holdfast.registerTypes([mine, yours, alert], { update: true })
 })
 afterAll(() => serving.end())
 

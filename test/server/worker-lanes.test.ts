@@ -11,7 +11,7 @@ const second = defineType({ type: 'second', lane: 'maintenance' })
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([first, second])
+  await serving.holdfast.registerTypes([first, second], { update: true })
 })
 afterAll(() => serving.end())
 

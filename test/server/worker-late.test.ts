@@ -17,7 +17,7 @@ const error = { message: 'no' }
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([type])
+  await serving.holdfast.registerTypes([type], { update: true })
 })
 afterAll(() => serving.end())
 beforeEach(async () => {
@@ -91,7 +91,7 @@ describe('a result that comes late is answered by its job and its lease', () => 
   })
 
   test('a worker of other types is not told how a job ended', async () => {
-    await serving.holdfast.types.update([defineType({ type: 'elsewhere' })])
+    await serving.holdfast.registerTypes([defineType({ type: 'elsewhere' })], { update: true })
     const job = await enqueued()
     await settle(job, 'complete')
     const answer = await settle(job, 'complete', {}, await registered(['elsewhere']))

@@ -14,7 +14,7 @@ const pay = defineType({
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([pay, defineType({ type: 'greet' })])
+  await serving.holdfast.registerTypes([pay, defineType({ type: 'greet' })], { update: true })
   await serving.holdfast.access.setRole('keeper', ['jobs:work', 'types:manage'], who)
   for (const [service, role] of Object.entries({ plain: 'worker', keeper: 'keeper' })) {
     keys[service] = (await serving.holdfast.access.createKey({ service, roles: [role] }, who)).key

@@ -11,7 +11,7 @@ const type = defineType({ type: 'remote', maxAttempts: 2, backoff: { base: '1h',
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([type])
+  await serving.holdfast.registerTypes([type], { update: true })
 })
 afterAll(() => serving.end())
 beforeEach(async () => {

@@ -95,7 +95,7 @@ describe.each(Object.entries(wrongs))('%s', (_, [wrong, what]) => {
 
 test('a job that waits for another which has ended is started', async () => {
   const unique = defineType({ type: 'unique', unique: { onConflict: 'one_more' } })
-  await holdfast.types.ensure([unique])
+  await holdfast.registerTypes([unique])
   await holdfast.enqueue(unique, {})
   await claimed(1)
   await holdfast.enqueue(unique, {})

@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
@@ -25,7 +26,7 @@ const count = async (table: string) => Number((await queue.client.query(`select 
 
 test('jobs that went through a limit without keys leave no note of their arrival behind', async () => {
   const limited = defineType({ type: 'limited', run: async () => {} })
-  await holdfast.types.ensure([limited])
+  await holdfast.registerTypes([limited])
   await holdfast.flow.limit('limited', { maxRunning: 1 })
   for (let i = 0; i < 30; i++) await holdfast.enqueue(limited, {})
   expect(await count('dirty_keys')).toBeGreaterThan(0)
@@ -41,7 +42,7 @@ test('jobs that went through a limit without keys leave no note of their arrival
 
 test('a key that is stopped while a claim is under way keeps back even the jobs that claim had locked', async () => {
   const limited = defineType({ type: 'limited', run: async () => {} })
-  await holdfast.types.ensure([limited])
+  await holdfast.registerTypes([limited])
   await holdfast.flow.limit('limited', { fair: true })
   await holdfast.enqueueMany(Array.from({ length: 50 }, () => limited.job({}, { concurrencyKey: 'a' })))
   await queue.client.query('select holdfast.admit_waiting()')
@@ -65,7 +66,7 @@ test('a key that is stopped while a claim is under way keeps back even the jobs 
 
 test('a claim leaves the admitted jobs that it cannot start to the next one, and free jobs between them keep their place', async () => {
   const [limited, free] = [defineType({ type: 'limited' }), defineType({ type: 'free' })]
-  await holdfast.types.ensure([limited, free])
+  await holdfast.registerTypes([limited, free])
   await holdfast.flow.limit('limited', { fair: true })
   const ids: string[] = []
   for (const type of [limited, limited, free, limited, free, limited, limited]) {
@@ -87,7 +88,7 @@ test('a claim leaves the admitted jobs that it cannot start to the next one, and
 
 test('jobs of a claim whose answer was lost go back before their gate, so that no more start than a rate allows', async () => {
   const rated = defineType({ type: 'rated' })
-  await holdfast.types.ensure([rated])
+  await holdfast.registerTypes([rated])
   await holdfast.flow.limit('rated', { rate: { count: 2, per: '10s' } })
   for (let i = 0; i < 4; i++) await holdfast.enqueue(rated, {})
   const worker = await queue.client.query(
@@ -109,7 +110,7 @@ test('jobs of a claim whose answer was lost go back before their gate, so that n
   // Nobody heard of it, and until that is noticed the next two may start.
   await moveClock(queue.client, '11 seconds')
   await promote()
-  expect(await holdfast.store.releaseUnacknowledged(id, [])).toBe(2)
+  expect(await insideOf(holdfast).store.releaseUnacknowledged(id, [])).toBe(2)
   expect(await claimed()).toHaveLength(2)
   await promote()
   expect(await claimed()).toHaveLength(0)

@@ -1,4 +1,5 @@
 import { defineType, FatalError, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
@@ -97,7 +98,7 @@ describe('the view holdfast.jobs', () => {
 
     await stage('scheduled', { attempt: 1, ...waits })
     await moveClock(sql, '1 hour')
-    await holdfast.store.tick(10, '1970-01-01T00:00:00Z')
+    await insideOf(holdfast).store.tick(10, '1970-01-01T00:00:00Z')
     await stage('pending', { attempt: 1, ...waits })
 
     const { id: worker_id } = await start()
@@ -108,7 +109,7 @@ describe('the view holdfast.jobs', () => {
 
     await worker?.stop()
     await moveClock(sql, '3 hours')
-    await holdfast.store.tick(10, '1970-01-01T00:00:00Z')
+    await insideOf(holdfast).store.tick(10, '1970-01-01T00:00:00Z')
     await stage('pending', { attempt: 2, ...waits })
     const { id: second } = await start()
     await stage('processing', { attempt: 2, ...runs, worker_id: second })
@@ -209,7 +210,7 @@ describe('the database and job/state.ts agree', () => {
     await sql.query(`select * from holdfast.claim_jobs(1, (select lane_id from holdfast.types), null, 1, 0, $1)`, [
       Array(10).fill(0),
     ])
-    expect(await holdfast.store.rescue({ leases: 1, jobs: 1_000 })).toHaveLength(1)
+    expect(await insideOf(holdfast).store.rescue({ leases: 1, jobs: 1_000 })).toHaveLength(1)
     const { to } = moves.find(({ by }) => by === 'rescue') as { to: Status }
     expect(await rowOf(id)).toMatchObject({ status: to, attempt: 2 })
   })

@@ -12,7 +12,7 @@ let holdfast: Holdfast
 beforeEach(async () => {
   queue = await makeBareQueue()
   holdfast = new Holdfast({ connectionString: queue.url, connections: 2 })
-  await holdfast.types.ensure([keyed])
+  await holdfast.registerTypes([keyed])
 })
 
 afterEach(async () => {

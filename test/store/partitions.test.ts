@@ -1,4 +1,5 @@
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -15,7 +16,7 @@ beforeEach(async () => {
   sql = new pg.Client({ connectionString: queue.connectionString })
   other = new pg.Client({ connectionString: queue.connectionString })
   await Promise.all([sql.connect(), other.connect()])
-  await queue.holdfast.types.ensure([daily])
+  await queue.holdfast.registerTypes([daily])
 })
 afterEach(async () => {
   await Promise.all([sql.end(), other.end()])
@@ -48,7 +49,7 @@ describe('a day whose partition is just being made', () => {
   test('takes the result of a job that is settled at that very moment: it is written and the job ran once', async () => {
     const { id } = await queue.holdfast.enqueue(daily, 1)
     await queue.clock.advance('30d')
-    await queue.holdfast.store.partitions.make()
+    await insideOf(queue.holdfast).store.partitions.make()
     await queue.clock.advance('30d')
     await beginMakingToday('history')
     const drained = queue.drain([daily])
@@ -102,7 +103,10 @@ describe('making days', () => {
       return count
     })
     let failures = 0
-    for (; failures < 20 && (await missing()) !== 0; failures++) await queue.holdfast.store.partitions.make().catch(() => {})
+    for (; failures < 20 && (await missing()) !== 0; failures++)
+      await insideOf(queue.holdfast)
+        .store.partitions.make()
+        .catch(() => {})
     enough = true
     const counts = await Promise.all(enqueuing).finally(() => Promise.all(producers.map((client) => client.end())))
     expect(await missing()).toBe(0)
@@ -114,7 +118,7 @@ describe('making days', () => {
   test('goes on with the other days and tables where one of them cannot be made', async () => {
     await other.query('begin; select count(*) from holdfast.bodies')
     await queue.clock.advance('30d')
-    await expect(queue.holdfast.store.partitions.make()).rejects.toThrow(
+    await expect(insideOf(queue.holdfast).store.partitions.make()).rejects.toThrow(
       /the partition of bodies for \d{4}-\d\d-\d\d cannot be made/,
     )
     const { rows } = await sql.query('select distinct family from holdfast.missing_partitions()')
@@ -161,7 +165,7 @@ describe('making days', () => {
     await sql.query(`alter function holdfast.make_partition set lock_timeout = '60s'`)
     await queue.clock.advance('30d')
     await other.query('begin; select count(*) from holdfast.dead_letters')
-    const made = queue.holdfast.store.partitions.make()
+    const made = insideOf(queue.holdfast).store.partitions.make()
     await untilSomebodyWaits()
     await other.query('select count(*) from holdfast.bodies; select count(*) from holdfast.history')
     await other.query('commit')
@@ -174,17 +178,17 @@ describe('making days', () => {
   test('gives up within moments where somebody reads for hours, so that nobody waits behind it', async () => {
     await other.query('begin; select count(*) from holdfast.bodies')
     await queue.clock.advance('30d')
-    await expect(queue.holdfast.store.partitions.make()).rejects.toMatchObject({ code: '55P03' })
+    await expect(insideOf(queue.holdfast).store.partitions.make()).rejects.toMatchObject({ code: '55P03' })
     expect((await queue.holdfast.enqueue(daily, 'goes on')).status).toBe('created')
     await other.query('rollback')
-    await queue.holdfast.store.partitions.make()
+    await insideOf(queue.holdfast).store.partitions.make()
     expect(await missing()).toBe(0)
   })
 
   test('by eight at once makes each of them once', async () => {
     await queue.clock.advance('30d')
-    await Promise.all(Array.from({ length: 8 }, () => queue.holdfast.store.partitions.make()))
-    await queue.holdfast.store.partitions.make()
+    await Promise.all(Array.from({ length: 8 }, () => insideOf(queue.holdfast).store.partitions.make()))
+    await insideOf(queue.holdfast).store.partitions.make()
     expect(await missing()).toBe(0)
   })
 })

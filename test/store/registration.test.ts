@@ -1,4 +1,5 @@
 import { defineType } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -25,19 +26,19 @@ const used = async (sequence: string) => (await sql.query(`select last_value::in
 
 test('a start with types and lanes that are known uses no id and writes nothing', async () => {
   const types = [one, two]
-  await queue.holdfast.types.update(types)
+  await queue.holdfast.registerTypes(types, { update: true })
   const rows = async () => (await sql.query('select ctid, xmin, xmax, id, name from holdfast.types order by name')).rows
   const before = { rows: await rows(), types: await used('types_id_seq'), lanes: await used('lanes_id_seq') }
   for (let n = 0; n < 3; n++) {
-    await queue.holdfast.types.update(types)
-    await queue.holdfast.store.registerTypes(types, { update: false })
-    await queue.holdfast.store.operate.setLane('default', '{}', { by: 'ada', why: null, from: null } as never, true)
+    await queue.holdfast.registerTypes(types, { update: true })
+    await insideOf(queue.holdfast).store.registerTypes(types, { update: false })
+    await insideOf(queue.holdfast).store.operate.setLane('default', '{}', { by: 'ada', why: null, from: null } as never, true)
   }
   expect({ rows: await rows(), types: await used('types_id_seq'), lanes: await used('lanes_id_seq') }).toEqual(before)
 })
 
 test('when the ids are used up known types start, change and run, and only a new one is refused, by name', async () => {
-  await queue.holdfast.types.update([one])
+  await queue.holdfast.registerTypes([one], { update: true })
   await sql.query(`select setval('holdfast.types_id_seq', 2147483647)`)
   const changed = defineType({ type: 'one', priority: 8, run() {} })
   const worker = await startWorker(queue.holdfast, [changed], { logger: quiet })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { defineType, FatalError, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -25,7 +26,7 @@ beforeAll(async () => {
   await owner.grantRoles()
   // A second time, as after every migration.
   await owner.grantRoles()
-  await owner.types.update([works, dies])
+  await owner.registerTypes([works, dies], { update: true })
 })
 afterEach(() => sql.query('reset role'))
 afterAll(async () => {
@@ -118,18 +119,18 @@ test('a worker works, changes its types and does its upkeep with the days, and r
   await eventually(async () => (await owner.job(id))?.status === 'completed' && (await owner.job(dead.id))?.status === 'dead')
   // Again and again, because a worker whose locks are held leaves it for its next turn, minutes later.
   await eventually(async () => {
-    await holdfast.store.partitions.make()
+    await insideOf(holdfast).store.partitions.make()
     return (await sql.query('select from holdfast.missing_partitions()')).rowCount === 0
   })
   const old = `select from pg_class where relnamespace = 'holdfast'::regnamespace and relname = 'log_lines_' || to_char(now(), 'YYYYMMDD')`
   await eventually(async () => {
-    await holdfast.store.partitions.dropOne({ completedMs: 86_400_000, deadMs: 86_400_000 })
+    await insideOf(holdfast).store.partitions.dropOne({ completedMs: 86_400_000, deadMs: 86_400_000 })
     return (await sql.query(old)).rowCount === 0
   })
-  await holdfast.store.partitions.sweep({ completedMs: 86_400_000, deadMs: 86_400_000 }, 100)
-  await holdfast.store.metrics.keepTotals()
+  await insideOf(holdfast).store.partitions.sweep({ completedMs: 86_400_000, deadMs: 86_400_000 }, 100)
+  await insideOf(holdfast).store.metrics.keepTotals()
   await holdfast.alerts.look()
-  await holdfast.store.operate.bringStrays(10)
+  await insideOf(holdfast).store.operate.bringStrays(10)
   expect(worker.health()).toMatchObject({ status: 'ok' })
   expect(worker.health().warnings?.filter((warning) => warning.includes('permission')) ?? []).toEqual([])
   for (const statement of [

@@ -23,7 +23,7 @@ beforeAll(async () => {
   queue = await scratchQueue()
   sql = new pg.Client({ connectionString: queue.connectionString })
   await sql.connect()
-  await queue.holdfast.types.ensure([sendEmail])
+  await queue.holdfast.registerTypes([sendEmail])
 })
 afterAll(async () => {
   await sql.end()

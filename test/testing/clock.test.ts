@@ -1,4 +1,5 @@
 import { defineType, Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -40,7 +41,7 @@ describe('the clock of a scratch queue', () => {
   test('stands where it was put for sessions in any time zone', async () => {
     await queue.clock.set(new Date('2031-03-01T12:00:00Z'))
     const elsewhere = new Holdfast({ connectionString: `${queue.connectionString}?options=-c%20TimeZone%3DAmerica/New_York` })
-    const there = (await elsewhere.store.inspect.now()).getTime()
+    const there = (await insideOf(elsewhere).store.inspect.now()).getTime()
     await elsewhere.close()
     expect(Math.abs((await queue.clock.now()).getTime() - there)).toBeLessThan(60_000)
   })

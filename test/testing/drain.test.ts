@@ -1,4 +1,5 @@
 import { defineType, FatalError } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { type DrainReport, type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
@@ -164,7 +165,7 @@ describe('draining a queue', () => {
     })
 
     test('leaves what only a person can let go, and says so in an error when all are to end', async () => {
-      await queue.holdfast.types.ensure([other])
+      await queue.holdfast.registerTypes([other])
       await queue.holdfast.flow.pauseType('other', { by: 'ada', why: 'a look at it' })
       await queue.holdfast.enqueue(other, { number: 7 })
       const { left } = await queue.drain([other], { throughTime: true })
@@ -199,7 +200,7 @@ describe('draining a queue', () => {
         runs += 1
         await queue.clock.advance('14d')
         // What any other worker would do within seconds.
-        expect(await queue.holdfast.store.rescue({ leases: 10, jobs: 1_000 })).toEqual([])
+        expect(await insideOf(queue.holdfast).store.rescue({ leases: 10, jobs: 1_000 })).toEqual([])
       },
     })
     const { id } = await queue.holdfast.enqueue(traveller, null)

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { insideOf } from 'holdfast/inside'
 import { scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -79,7 +80,7 @@ describe('a scratch queue', () => {
       approval: undefined,
       unique: undefined,
     }
-    await one.holdfast.store.registerTypes([type], { update: true })
+    await insideOf(one.holdfast).store.registerTypes([type], { update: true })
     await one.holdfast.enqueue('a', 1)
     await one.clock.advance('1d')
     expect(await two.enqueued()).toEqual([])

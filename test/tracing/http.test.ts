@@ -10,7 +10,9 @@ let worker: string
 
 beforeAll(async () => {
   serving = await serve()
-  await serving.holdfast.types.update([defineType({ type: 'bill', maxAttempts: 3, backoff: { base: 0, jitter: 0 } })])
+  await serving.holdfast.registerTypes([defineType({ type: 'bill', maxAttempts: 3, backoff: { base: 0, jitter: 0 } })], {
+    update: true,
+  })
   worker = (await (await serving.call('POST', '/worker/register', { name: 'w', types: ['bill'] })).json()).worker
 })
 afterAll(() => serving.end())

@@ -85,7 +85,7 @@ describe('a job that is enqueued under a span', () => {
   test('keeps the trace it was given by name, beside others in one call', async () => {
     const queue = await makeQueue()
     const traced = startTracing()
-    await queue.holdfast.types.ensure([defineType({ type: 'bill' })])
+    await queue.holdfast.registerTypes([defineType({ type: 'bill' })])
     const theirs = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await queue.holdfast.enqueueMany([
       { type: 'bill', payload: 1, traceparent: theirs },
@@ -102,7 +102,7 @@ describe('a job that is enqueued under a span', () => {
 
   test('gives its trace to the job it replaces, and the job behind the running one has its own', async () => {
     const queue = await makeQueue()
-    await queue.holdfast.types.ensure([defineType({ type: 'sync' })])
+    await queue.holdfast.registerTypes([defineType({ type: 'sync' })])
     const name = (n: number) => `00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333${n}-01`
     const enqueue = (n: number, onConflict: 'replace' | 'one_more') =>
       queue.holdfast.enqueue('sync', n, { traceparent: name(n), unique: { key: 'one', onConflict } })
@@ -140,7 +140,7 @@ test('what fails is told: an enqueue the database refuses, and how long everythi
 
 test('without OpenTelemetry nothing of it is stored, and its package is not even loaded', async () => {
   const queue = await makeQueue()
-  await queue.holdfast.types.ensure([defineType({ type: 'bill' })])
+  await queue.holdfast.registerTypes([defineType({ type: 'bill' })])
   const program = `
     import { createRequire } from 'node:module'
     import { Holdfast, defineType } from 'holdfast'

@@ -1,3 +1,4 @@
+import { insideOf } from '../../inside.js'
 import { type Migrated, migrationScript, rolesScript } from '../../store/migrate.js'
 import { checkSchemaName, defaultSchema } from '../../store/schema-name.js'
 import { withDatabase } from '../connect.js'
@@ -14,7 +15,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const schema = checkSchemaName(process.env.HOLDFAST_SCHEMA ?? defaultSchema)
   if (options.sql) return print((options.roles ? rolesScript(schema) : migrationScript(schema)).trimEnd())
   const { migrated, ahead } = await withDatabase(options.databaseUrl, 'to migrate', async (holdfast) => {
-    const done = { migrated: await holdfast.migrate(), ahead: await holdfast.store.inspect.schemaAhead() }
+    const done = { migrated: await holdfast.migrate(), ahead: await insideOf(holdfast).store.inspect.schemaAhead() }
     if (options.roles) await holdfast.grantRoles()
     return done
   })

@@ -17,6 +17,7 @@ import {
 import type { Schema } from '../../api/schema.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import type { DeadLetterFilter } from '../../operate/dead-letter-filter.js'
 import type { DeadLetter, MovedDeadLetters } from '../../operate/dead-letters.js'
 import { told } from '../../store/sqlstate.js'
@@ -76,7 +77,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
     async (request) => {
       const { why, ...options } = request.body
       if (Object.hasOwn(options, 'payload')) {
-        const job = await told(holdfast.store.inspect.job(request.params.id))
+        const job = await told(insideOf(holdfast).store.inspect.job(request.params.id))
         refuseOwnTypes(job ? [job.type] : [])
       }
       return orConflict(await deadLetters.replay(request.params.id, actor(request, why), options))

@@ -9,6 +9,7 @@ import {
 } from '../../api/admin.js'
 import { typeParams, whyBody } from '../../api/common.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import type { Limits } from '../../job/limits.js'
 import { actor } from '../auth.js'
 import { gateAnswer } from './admin-answers.js'
@@ -32,7 +33,7 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     '/admin/job-types',
     { schema: { summary: 'Every job type, its lane and its gate', response: { 200: gatesAnswer } } },
     async (_request, reply) => {
-      const [types, gates] = await Promise.all([holdfast.store.types(null), flow.gates()])
+      const [types, gates] = await Promise.all([insideOf(holdfast).store.types(null), flow.gates()])
       const gateOf = new Map(gates.map((gate) => [gate.type, gateAnswer(gate)]))
       return reply.header('cache-control', 'no-store').send({
         types: types

@@ -12,6 +12,7 @@ import {
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
 import type { LaneState } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import { explained } from '../../store/sqlstate.js'
 import { actor } from '../auth.js'
 import { laneAnswer } from './admin-answers.js'
@@ -53,7 +54,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
     { schema: { summary: 'Workers that live, lanes, and how much waits', response: { 200: workersAnswer } } },
     async (_request, reply) => {
       try {
-        const { inspect } = holdfast.store
+        const { inspect } = insideOf(holdfast).store
         const [workers, lanes, depths] = await Promise.all([inspect.liveWorkers(), holdfast.flow.lanes(), inspect.depths()])
         return reply.headers(noStore).send({
           workers: workers.map(({ started, seen, silent, looked, leased, ...worker }) => ({

@@ -4,6 +4,7 @@ import { answer, type Of, object } from '../../api/schema.js'
 import { HoldfastError } from '../../errors.js'
 import { autoscale } from '../../flow/autoscale.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import { toMilliseconds } from '../../job/duration.js'
 
 const query = object({
@@ -39,7 +40,8 @@ const wanted = answer({
 const targetMs = { least: 1_000, most: 86_400_000 }
 
 /** What an autoscaler asks: how many workers would do. The shape is for KEDA's metrics-api scaler, `valueLocation: workers`. */
-export function autoscaleRoutes(app: FastifyInstance, { store }: Holdfast): void {
+export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  const { store } = insideOf(holdfast)
   app.get<{ Querystring: Of<typeof query> }>(
     '/autoscale',
     {

@@ -6,6 +6,7 @@ import { jobAnswer, waitQuery } from '../../api/jobs.js'
 import { sleep } from '../../clock.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import { toMilliseconds } from '../../job/duration.js'
 import type { WatchedRow } from '../../store/rows.js'
 import { callerOf } from '../auth.js'
@@ -37,7 +38,7 @@ export function followJobRoutes(
   callers: Callers,
   closing: AbortSignal,
 ): void {
-  const watch = new JobWatch(holdfast.store.inspect, watches)
+  const watch = new JobWatch(insideOf(holdfast).store.inspect, watches)
   // A server that closes waits for its answers; these would never end.
   setMaxListeners(0, closing)
 
@@ -173,7 +174,7 @@ class Follower {
 
   async #sayGoodbye(status: string): Promise<void> {
     await sleep(lastWordsMs, { unref: true })
-    const [row] = await this.#holdfast.store.inspect.watched([this.#id])
+    const [row] = await insideOf(this.#holdfast).store.inspect.watched([this.#id])
     if (row) await this.#sendLines(row.line)
     this.#stream.end({ status })
   }

@@ -3,6 +3,7 @@ import { text } from '../../api/common.js'
 import { answer } from '../../api/schema.js'
 import { monotonicMs } from '../../clock.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import type { Worker } from '../../worker/worker.js'
 
 const status = answer({ status: text })
@@ -11,7 +12,7 @@ const freshForMs = 500
 
 /** The first is open to everybody and the second to every key, so they say whether and not why: the reason names hosts and ports. */
 export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
-  const { inspect } = holdfast.store
+  const { inspect } = insideOf(holdfast).store
   const alive = remembered(() => inspect.ping())
   const upToDate = remembered(() => inspect.checkSchema())
   let closing = false

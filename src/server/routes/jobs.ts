@@ -15,6 +15,7 @@ import type { Enqueued } from '../../enqueue/enqueue.js'
 import { HoldfastError, UniqueConflictError } from '../../errors.js'
 import { shownJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
 import { isJobId, timeOfJobId } from '../../job/id.js'
 import { decodePayload, encodePayload } from '../../job/payload.js'
@@ -100,7 +101,8 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       try {
         const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
         const bounds = { limit, look, bytes: mostRead }
-        const { found, next } = await reading.forCaller(request, async ({ store, privacy }) => {
+        const { found, next } = await reading.forCaller(request, async (reader) => {
+          const { store, privacy } = insideOf(reader)
           if (filter.payload !== null) {
             const types = await store.types(type === null ? null : [type])
             privacy.refuseToSearch(decodePayload(filter.payload), types)
@@ -109,7 +111,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
           const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
           return { found: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next }
         })
-        const jobs = found.map((row) => summaryAnswer(shownJob(row, holdfast.privacy)))
+        const jobs = found.map((row) => summaryAnswer(shownJob(row, insideOf(holdfast).privacy)))
         return reply.header('cache-control', 'no-store').send({ jobs, next })
       } catch (error) {
         throw explained(error)
@@ -132,7 +134,7 @@ async function enqueueOwned(
     if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw inOurWords(error, placeOf(error))
     // Where a type shares its keys, the job that stands may be one the caller does not see.
     const own = onlyOwn(callerOf(request))
-    if (own === undefined || (await holdfast.store.inspect.job(error.jobId))?.owner === own) throw error
+    if (own === undefined || (await insideOf(holdfast).store.inspect.job(error.jobId))?.owner === own) throw error
     throw new UniqueConflictError(undefined, 'another job already has this unique key')
   }
 }
@@ -149,7 +151,7 @@ function placeIn(jobs: readonly JobBody[], error: unknown): string {
  * The payload against the schema of its type, where this process has the definition; elsewhere the worker refuses it. An id must be of these
  * days: jobs are kept by the day their id names, and one from far away would be gone before its time, or never go.
  */
-async function checkJob({ types }: Holdfast, { type, payload, id }: JobBody): Promise<void> {
+async function checkJob(holdfast: Holdfast, { type, payload, id }: JobBody): Promise<void> {
   if (id !== undefined && isJobId(id)) {
     const madeAt = timeOfJobId(id)
     if (madeAt < wallMs() - idsFromMs.past || madeAt > wallMs() + idsFromMs.future) {
@@ -157,7 +159,7 @@ async function checkJob({ types }: Holdfast, { type, payload, id }: JobBody): Pr
       throw new HoldfastError('invalid_option', problem, { field: 'id' })
     }
   }
-  const definition = types.definitionOf(type)
+  const definition = insideOf(holdfast).types.definitionOf(type)
   if (definition) await checkAgainstSchema(definition, payload)
 }
 

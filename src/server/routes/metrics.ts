@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { plainText } from '../../api/common.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import { expose } from '../../metrics/exposition.js'
 
 /** What Prometheus asks for. From kept counters: it costs the same whatever has been run. */
-export function metricsRoutes(app: FastifyInstance, { store }: Holdfast): void {
+export function metricsRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  const { store } = insideOf(holdfast)
   app.get(
     '/metrics',
     { schema: { summary: 'Everything that is measured, for Prometheus', response: { 200: plainText } } },

@@ -17,6 +17,7 @@ import {
   signOffBody,
 } from '../../api/worker.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
 import { checkedActor } from '../../job/actor.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
@@ -38,7 +39,7 @@ const bodyLimit = 2 * 1024 * 1024
 
 /** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
 export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, log: Logger, meter: Meter): void {
-  const { store, privacy } = holdfast
+  const { store, privacy } = insideOf(holdfast)
   const workers = new RemoteWorkers(store)
   const claims = new RemoteClaims(store)
   const results = new RemoteResults(store, meter, privacy)
