@@ -142,7 +142,7 @@ describe('the audit log', () => {
 
   test('names the database’s user where nobody was named, also from SQL', async () => {
     await holdfast.flow.limit('send_email', { maxRunning: 4 })
-    await sql.query("select holdfast.pause_type('send_email', 'grace', 'from psql')")
+    await sql.query("select holdfast.pause_type('send_email', holdfast.actor('grace', 'from psql'))")
     const user = (await sql.query('select session_user as name')).rows[0].name
     expect(await holdfast.audit()).toMatchObject([
       { action: 'pause_type', actor: 'grace', origin: null, why: 'from psql' },
@@ -152,7 +152,7 @@ describe('the audit log', () => {
 
   test('is written in the transaction of the action: what is rolled back was never done', async () => {
     await sql.query('begin')
-    await sql.query("select holdfast.pause_type('send_email', 'grace', null)")
+    await sql.query("select holdfast.pause_type('send_email', holdfast.actor('grace'))")
     await sql.query('rollback')
     expect(await holdfast.audit()).toEqual([])
     // And the other way round: where the line cannot be written, the action does not happen.

@@ -105,7 +105,7 @@ describe('at the same moment', () => {
     const replaying = new pg.Client({ connectionString: scratch.connectionString })
     await replaying.connect()
     await replaying.query('begin')
-    await replaying.query(`select * from holdfast.replay_dead(array[$1::uuid], null, 'ada', null)`, [id])
+    await replaying.query(`select * from holdfast.replay_dead(array[$1::uuid], null, holdfast.actor('ada'))`, [id])
     await expect(insideOf(holdfast).store.partitions.dropOne(month)).rejects.toMatchObject({ code: '55P03' })
     await replaying.query('commit')
     await replaying.end()

@@ -66,7 +66,7 @@ describe('a type that is encrypted', () => {
       insert into holdfast.dead_letters select job_id, holdfast.now(), type_id, priority, attempt, 'exhausted', '{}' from gone`)
     const replay = queue.holdfast.deadLetters.replay(id, { by: 'ada' }, { payload: { card: secret } })
     await expect(replay).rejects.toMatchObject(refused)
-    await expect(queue.sql(`select holdfast.replay_dead(array[$1::uuid], '{}', 'ada', null)`, [id])).rejects.toThrow(
+    await expect(queue.sql(`select holdfast.replay_dead(array[$1::uuid], '{}', holdfast.actor('ada'))`, [id])).rejects.toThrow(
       'are stored encrypted',
     )
   })

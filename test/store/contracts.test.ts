@@ -22,7 +22,7 @@ afterEach(async () => {
   await scratch.drop()
 })
 
-const revokeKey = 'holdfast.revoke_key(p_id integer, p_actor text, p_why text)'
+const revokeKey = 'holdfast.revoke_key(p_id integer, p_actor holdfast.actor)'
 
 it('programs of every older release are answered as they were: each statement can be prepared, with the same columns', async () => {
   const broken: Record<string, string[]> = {}

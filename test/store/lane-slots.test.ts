@@ -76,7 +76,7 @@ test('a job that is cancelled at the moment its lane gets a limit keeps its slot
   const [first] = await claimed(2)
   const canceller = await queue.connect()
   await canceller.query('begin')
-  await canceller.query(`select holdfast.cancel_jobs(array[$1::uuid], 'ada', null)`, [first])
+  await canceller.query(`select holdfast.cancel_jobs(array[$1::uuid], holdfast.actor('ada'))`, [first])
   const limited = limitLane(2)
   await blockedOrDone(queue.client, limited)
   await canceller.query('commit')

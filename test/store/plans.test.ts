@@ -73,7 +73,7 @@ async function idsOfTypes(client: pg.Client): Promise<number[]> {
 
 async function fillEverything(): Promise<void> {
   // Here everything fails, and goes on being claimed.
-  await queue.client.query(`select holdfast.operate_breaker('bare', 'hold_closed', 'the test', null)`)
+  await queue.client.query(`select holdfast.operate_breaker('bare', 'hold_closed', holdfast.actor('the test'))`)
   await queue.fill(many)
   await queue.client.query(
     `

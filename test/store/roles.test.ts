@@ -83,12 +83,12 @@ describe('a producer', () => {
     'select * from holdfast.api_keys',
     'select * from holdfast.audit_log',
     `insert into holdfast.audit_log default values`,
-    `select holdfast.audit('x', 'y', null, null, 'z', null)`,
+    `select holdfast.audit('x', 'y', null, null, null)`,
     'delete from holdfast.queue',
     `update holdfast.types set approval = null`,
     `select holdfast.make_partition('bodies', '2051-01-01')`,
     `select holdfast.drop_oldest_partition('0', '0')`,
-    `select holdfast.set_type_lane('works', 'system', 'me', 'mine')`,
+    `select holdfast.set_type_lane('works', 'system', holdfast.actor('me', 'mine'))`,
     'create table holdfast.mine ()',
   ])('may not: %s', async (statement) => {
     const { client } = await loginAs('producer')

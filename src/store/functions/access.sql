@@ -9,26 +9,15 @@ end $$;
 create or replace trigger audit_log_is_append_only before update or delete or truncate on holdfast.audit_log
   for each statement execute function holdfast.refuse_change();
 
--- Remembers for this transaction where its caller came from, and returns who that is. It stands as an argument of the
--- function that acts, so it has happened before that one begins, in the same statement.
-create or replace function holdfast.acting(p_by text, p_origin text) returns text language plpgsql volatile as $$
-begin
-  perform set_config('holdfast.origin', coalesce(p_origin, ''), true);
-  return coalesce(p_by, session_user);
-end $$;
+-- Makes an actor of who does something, why, and where they came from (an address, or "cli"). Whoever is not named is the database
+-- user of the session.
+create or replace function holdfast.actor(p_name text, p_why text default null, p_origin text default null) returns holdfast.actor
+language sql stable
+as $$ select (coalesce(p_name, session_user), p_why, p_origin)::holdfast.actor $$;
 
--- Remembers for this transaction whose jobs are being stored, and returns their ids. See bodies.owner.
-create or replace function holdfast.owned(p_jobs uuid[], p_owner text) returns uuid[] language plpgsql volatile as $$
-begin
-  if coalesce(p_owner, '') <> coalesce(current_setting('holdfast.owner', true), '') then
-    perform set_config('holdfast.owner', coalesce(p_owner, ''), true);
-  end if;
-  return p_jobs;
-end $$;
-
--- One line of the log, in the transaction of what it tells of. Of before and after only what differs is kept; where both are
--- given and nothing does, nothing was done and nothing is written.
-create or replace function holdfast.audit(p_action text, p_target text, p_before jsonb, p_after jsonb, p_by text, p_why text) returns void
+-- Writes one line of the log about what p_actor did, in the transaction of what it tells of. Of before and after only what differs
+-- is kept; where both are given and nothing differs, nothing was done and nothing is written.
+create or replace function holdfast.audit(p_action text, p_target text, p_before jsonb, p_after jsonb, p_actor holdfast.actor) returns void
 language plpgsql as $$
 declare
   v_changed text[];
@@ -42,13 +31,12 @@ begin
     p_after := (select jsonb_object_agg(k, p_after -> k) from unnest(v_changed) as k);
   end if;
   insert into holdfast.audit_log (at, actor, origin, action, target, before, after, why)
-  values (holdfast.now(), coalesce(p_by, session_user), nullif(current_setting('holdfast.origin', true), ''), p_action, p_target,
-          p_before, p_after, p_why);
+  values (holdfast.now(), coalesce(p_actor.name, session_user), p_actor.origin, p_action, p_target, p_before, p_after, p_actor.why);
 end $$;
 
 -- The line for a move of jobs; those that were not moved are not in it. Many jobs are one line with their ids: what changed
 -- about each stands in its history or in moves.
-create or replace function holdfast.audit_moves(p_move text, p_moved holdfast.moved[], p_after jsonb, p_by text, p_why text) returns void
+create or replace function holdfast.audit_moves(p_move text, p_moved holdfast.moved[], p_after jsonb, p_actor holdfast.actor) returns void
 language plpgsql as $$
 declare
   v_done holdfast.moved[] := array(select m from unnest(p_moved) as m where m.done);
@@ -61,10 +49,10 @@ begin
       v_before := v_before || coalesce((select m.before - 'payload' from holdfast.moves as m where m.job_id = v_done[1].job_id order by m.at desc limit 1), '{}');
     end if;
     perform holdfast.audit(p_move || '_job', v_done[1].job_id::text, v_before,
-      jsonb_build_object('status', v_done[1].status) || coalesce(p_after, '{}'), p_by, p_why);
+      jsonb_build_object('status', v_done[1].status) || coalesce(p_after, '{}'), p_actor);
   elsif cardinality(v_done) > 1 then
     perform holdfast.audit(p_move || '_jobs', format('%s jobs', cardinality(v_done)), null,
-      coalesce(p_after, '{}') || jsonb_build_object('jobs', (select jsonb_agg(m.job_id) from unnest(v_done) as m)), p_by, p_why);
+      coalesce(p_after, '{}') || jsonb_build_object('jobs', (select jsonb_agg(m.job_id) from unnest(v_done) as m)), p_actor);
   end if;
 end $$;
 
@@ -89,7 +77,7 @@ $$;
 -- replace the other.
 create or replace function holdfast.create_key(
   p_service text, p_hash bytea, p_subject text, p_prefix text, p_roles text[], p_types text[], p_rate_limit integer, p_expires_ms double precision,
-  p_by text, p_why text
+  p_actor holdfast.actor
 ) returns integer language plpgsql as $$
 declare
   v_unknown text := (select min(r) from unnest(p_roles) as r where r not in (select name from holdfast.roles));
@@ -111,14 +99,14 @@ begin
     raise exception '% has two % already', p_service, case when p_hash is null then 'certificates' else 'keys' end using errcode = 'HF006', hint = 'Revoke one of them first.';
   end if;
   insert into holdfast.api_keys (service, hash, subject, prefix, roles, types, rate_limit, expires_at, created_by)
-  values (p_service, p_hash, p_subject, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_by)
+  values (p_service, p_hash, p_subject, p_prefix, p_roles, p_types, p_rate_limit, holdfast.now() + p_expires_ms * interval '1 millisecond', p_actor.name)
   returning id into v_id;
-  perform holdfast.audit(case when p_hash is null then 'trust_certificate' else 'create_key' end, v_id::text, null, holdfast.key_facts(v_id), p_by, p_why);
+  perform holdfast.audit(case when p_hash is null then 'trust_certificate' else 'create_key' end, v_id::text, null, holdfast.key_facts(v_id), p_actor);
   return v_id;
 end $$;
 
 -- Ends a key. False: there is no such key. Revoking twice keeps the first time.
-create or replace function holdfast.revoke_key(p_id integer, p_by text, p_why text) returns boolean language plpgsql as $$
+create or replace function holdfast.revoke_key(p_id integer, p_actor holdfast.actor) returns boolean language plpgsql as $$
 declare
   v_before jsonb;
 begin
@@ -126,13 +114,13 @@ begin
   v_before := holdfast.key_facts(p_id);
   update holdfast.api_keys set revoked_at = holdfast.now() where id = p_id and revoked_at is null;
   if v_before is not null then
-    perform holdfast.audit('revoke_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+    perform holdfast.audit('revoke_key', p_id::text, v_before, holdfast.key_facts(p_id), p_actor);
   end if;
   return v_before is not null;
 end $$;
 
 -- A second key like the first, which goes on for a while. Null: there is no such key, or it lives no more.
-create or replace function holdfast.rotate_key(p_id integer, p_hash bytea, p_prefix text, p_grace_ms double precision, p_by text, p_why text)
+create or replace function holdfast.rotate_key(p_id integer, p_hash bytea, p_prefix text, p_grace_ms double precision, p_actor holdfast.actor)
 returns integer language plpgsql as $$
 declare
   v_old holdfast.api_keys;
@@ -150,14 +138,14 @@ begin
   end if;
   v_before := holdfast.key_facts(p_id);
   v_id := holdfast.create_key(v_old.service, p_hash, null, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
-    extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_by, p_why);
+    extract(epoch from v_old.expires_at - v_old.created_at) * 1000, p_actor);
   update holdfast.api_keys set expires_at = least(expires_at, holdfast.now() + p_grace_ms * interval '1 millisecond') where id = p_id;
-  perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_by, p_why);
+  perform holdfast.audit('rotate_key', p_id::text, v_before, holdfast.key_facts(p_id), p_actor);
   return v_id;
 end $$;
 
 -- Makes a role or changes one. Those that came with the installation stay as they are.
-create or replace function holdfast.set_role(p_name text, p_permissions text[], p_by text, p_why text) returns void language plpgsql as $$
+create or replace function holdfast.set_role(p_name text, p_permissions text[], p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_before jsonb;
 begin
@@ -167,11 +155,11 @@ begin
   end if;
   insert into holdfast.roles (name, permissions) values (p_name, p_permissions)
   on conflict (name) do update set permissions = excluded.permissions;
-  perform holdfast.audit('set_role', p_name, v_before, (select to_jsonb(r) from holdfast.roles as r where r.name = p_name), p_by, p_why);
+  perform holdfast.audit('set_role', p_name, v_before, (select to_jsonb(r) from holdfast.roles as r where r.name = p_name), p_actor);
 end $$;
 
 -- Removes a role nobody has any more. False: there is no such role.
-create or replace function holdfast.drop_role(p_name text, p_by text, p_why text) returns boolean language plpgsql as $$
+create or replace function holdfast.drop_role(p_name text, p_actor holdfast.actor) returns boolean language plpgsql as $$
 declare
   v_before jsonb;
 begin
@@ -181,13 +169,13 @@ begin
   end if;
   delete from holdfast.roles where name = p_name;
   if v_before is not null then
-    perform holdfast.audit('drop_role', p_name, v_before, null, p_by, p_why);
+    perform holdfast.audit('drop_role', p_name, v_before, null, p_actor);
   end if;
   return v_before is not null;
 end $$;
 
 -- How much may wait in the queue, a lane or a type before enqueue is refused. All null takes the limit away.
-create or replace function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_by text, p_why text)
+create or replace function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_actor holdfast.actor)
 returns void language plpgsql as $$
 declare
   v_before jsonb := (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name);
@@ -202,5 +190,5 @@ begin
   values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond')
   on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest;
   perform holdfast.audit('limit_depth', concat_ws(' ', p_scope, nullif(p_name, '')), v_before,
-    (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_by, p_why);
+    (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_actor);
 end $$;

@@ -118,7 +118,7 @@ begin
 end $$;
 
 -- Makes a rule or changes the named fields of one.
-create or replace function holdfast.set_alert_rule(p_name text, p_fields jsonb, p_by text, p_why text) returns void language plpgsql as $$
+create or replace function holdfast.set_alert_rule(p_name text, p_fields jsonb, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_before jsonb;
 begin
@@ -136,17 +136,17 @@ begin
     hold = coalesce((p_fields ->> 'hold_ms')::double precision * interval '1 millisecond', r.hold),
     enabled = coalesce((p_fields ->> 'enabled')::boolean, r.enabled)
   where r.name = p_name;
-  perform holdfast.audit('set_alert_rule', p_name, v_before, (select to_jsonb(r) from holdfast.alert_rules as r where r.name = p_name), p_by, p_why);
+  perform holdfast.audit('set_alert_rule', p_name, v_before, (select to_jsonb(r) from holdfast.alert_rules as r where r.name = p_name), p_actor);
 end $$;
 
 -- Removes a rule, with the trouble it found. False: there is no such rule.
-create or replace function holdfast.drop_alert_rule(p_name text, p_by text, p_why text) returns boolean language plpgsql as $$
+create or replace function holdfast.drop_alert_rule(p_name text, p_actor holdfast.actor) returns boolean language plpgsql as $$
 declare
   v_before jsonb;
 begin
   delete from holdfast.alert_rules as r where r.name = p_name returning to_jsonb(r) into v_before;
   if v_before is not null then
-    perform holdfast.audit('drop_alert_rule', p_name, v_before, null, p_by, p_why);
+    perform holdfast.audit('drop_alert_rule', p_name, v_before, null, p_actor);
   end if;
   return v_before is not null;
 end $$;
@@ -157,7 +157,7 @@ create or replace function holdfast.target_facts(p_target holdfast.alert_targets
 $$;
 
 -- Makes a target, and the type of the calls where there is none yet.
-create or replace function holdfast.add_alert_target(p_url text, p_secret text, p_rules text[], p_by text, p_why text) returns integer
+create or replace function holdfast.add_alert_target(p_url text, p_secret text, p_rules text[], p_actor holdfast.actor) returns integer
 language plpgsql as $$
 declare
   v_unknown text := (select min(n) from unnest(p_rules) as n where n not in (select r.name from holdfast.alert_rules as r));
@@ -171,14 +171,14 @@ begin
   select 'holdfast:alert', l.id, l.id, 9, 10, 30000, '{"base": 10000, "factor": 3, "cap": 3600000, "jitter": 5000}'
   from holdfast.lanes as l
   where l.name = 'system' and not exists (select from holdfast.types as t where t.name = 'holdfast:alert') on conflict do nothing;
-  insert into holdfast.alert_targets (url, secret, rules, created_by) values (p_url, p_secret, p_rules, p_by) returning * into v_target;
-  perform holdfast.audit('add_alert_target', v_target.id::text, null, holdfast.target_facts(v_target), p_by, p_why);
+  insert into holdfast.alert_targets (url, secret, rules, created_by) values (p_url, p_secret, p_rules, p_actor.name) returning * into v_target;
+  perform holdfast.audit('add_alert_target', v_target.id::text, null, holdfast.target_facts(v_target), p_actor);
   return v_target.id;
 end $$;
 
 -- Gives a target another secret. The one it had signs as well for p_grace_ms; one that it had before that does no more. False: there is
 -- no such target.
-create or replace function holdfast.rotate_alert_secret(p_id integer, p_secret text, p_grace_ms double precision, p_by text, p_why text)
+create or replace function holdfast.rotate_alert_secret(p_id integer, p_secret text, p_grace_ms double precision, p_actor holdfast.actor)
 returns boolean language plpgsql as $$
 declare
   v_target holdfast.alert_targets;
@@ -189,25 +189,25 @@ begin
   where t.id = p_id returning * into v_target;
   if v_target.id is not null then
     perform holdfast.audit('rotate_alert_secret', p_id::text, null,
-      holdfast.target_facts(v_target) || jsonb_build_object('old_until', v_target.old_until), p_by, p_why);
+      holdfast.target_facts(v_target) || jsonb_build_object('old_until', v_target.old_until), p_actor);
   end if;
   return v_target.id is not null;
 end $$;
 
 -- Removes a target. Calls to it that wait end without being made. False: there is no such target.
-create or replace function holdfast.drop_alert_target(p_id integer, p_by text, p_why text) returns boolean language plpgsql as $$
+create or replace function holdfast.drop_alert_target(p_id integer, p_actor holdfast.actor) returns boolean language plpgsql as $$
 declare
   v_target holdfast.alert_targets;
 begin
   delete from holdfast.alert_targets as t where t.id = p_id returning * into v_target;
   if v_target.id is not null then
-    perform holdfast.audit('drop_alert_target', p_id::text, holdfast.target_facts(v_target), null, p_by, p_why);
+    perform holdfast.audit('drop_alert_target', p_id::text, holdfast.target_facts(v_target), null, p_actor);
   end if;
   return v_target.id is not null;
 end $$;
 
 -- Calls a target as if there were trouble. Returns the job; null: there is no such target.
-create or replace function holdfast.test_alert_target(p_id integer, p_by text, p_why text) returns uuid language plpgsql as $$
+create or replace function holdfast.test_alert_target(p_id integer, p_actor holdfast.actor) returns uuid language plpgsql as $$
 declare
   v_job uuid;
 begin
@@ -217,6 +217,6 @@ begin
   select e.id into v_job from holdfast.enqueue('holdfast:alert', jsonb_build_object(
     'target', p_id, 'state', 'test', 'rule', 'test', 'kind', 'test', 'threshold', 0, 'subject', '', 'value', 0,
     'since', holdfast.now(), 'at', holdfast.now())) as e;
-  perform holdfast.audit('test_alert_target', p_id::text, null, null, p_by, p_why);
+  perform holdfast.audit('test_alert_target', p_id::text, null, null, p_actor);
   return v_job;
 end $$;

@@ -106,7 +106,7 @@ begin
 end $$;
 
 -- Ends jobs that nobody is to run, with the reason in history.
-create or replace function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_by text, p_why text) returns void
+create or replace function holdfast.end_unapproved(p_jobs uuid[], p_name text, p_message text, p_actor holdfast.actor) returns void
 language sql volatile as $$
   with gone as (
     delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.job_id, w.type_id, w.attempt
@@ -115,7 +115,7 @@ language sql volatile as $$
   )
   insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
   select g.job_id, holdfast.now(), 'cancelled', g.attempt,
-         jsonb_build_object('name', p_name, 'message', p_message, 'by', p_by, 'why', p_why)
+         jsonb_build_object('name', p_name, 'message', p_message, 'by', p_actor.name, 'why', p_actor.why)
   from gone as g
 $$;
 
@@ -131,11 +131,11 @@ begin
     perform holdfast.release_approved(v_approve);
   end if;
   perform holdfast.end_unapproved(array(select j from unnest(p_jobs) as j where j <> all (v_approve)),
-    'NotApproved', 'not approved by its deadline', 'holdfast', 'nobody had decided by the deadline');
+    'NotApproved', 'not approved by its deadline', holdfast.actor('holdfast', 'nobody had decided by the deadline'));
 end $$;
 
 -- The verdict of one person. One reject ends the job; it runs once as many different people as its quorum have approved it.
-create or replace function holdfast.decide_approval(p_job uuid, p_verdict text, p_by text, p_why text)
+create or replace function holdfast.decide_approval(p_job uuid, p_verdict text, p_actor holdfast.actor)
 returns table (job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer)
 language plpgsql
 set enable_seqscan = off set jit = off
@@ -158,17 +158,17 @@ begin
     select n.was, coalesce(n.because, 'it does not wait for approval') into was, because from holdfast.not_live(p_job) as n;
     because := case when was is not null then because end;
   elsif p_verdict = 'reject' then
-    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'reject', p_why, holdfast.now())
-    on conflict on constraint approvals_once do update set verdict = 'reject', comment = p_why, at = holdfast.now();
-    perform holdfast.end_unapproved(array[p_job], 'Rejected', format('rejected by %s: %s', p_by, p_why), p_by, p_why);
+    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_actor.name, 'reject', p_actor.why, holdfast.now())
+    on conflict on constraint approvals_once do update set verdict = 'reject', comment = p_actor.why, at = holdfast.now();
+    perform holdfast.end_unapproved(array[p_job], 'Rejected', format('rejected by %s: %s', p_actor.name, p_actor.why), p_actor);
     done := true;
-  elsif holdfast.last_writer(p_job) = p_by then
-    because := format('%s wrote its payload, so somebody else has to approve it', p_by);
+  elsif holdfast.last_writer(p_job) = p_actor.name then
+    because := format('%s wrote its payload, so somebody else has to approve it', p_actor.name);
   else
-    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_by, 'approve', p_why, holdfast.now())
+    insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_actor.name, 'approve', p_actor.why, holdfast.now())
     on conflict do nothing;
     done := found;
-    because := case when not done then format('%s has already approved it', p_by) end;
+    because := case when not done then format('%s has already approved it', p_actor.name) end;
   end if;
   quorum := v_request.quorum;
   approvals := (select count(*) from holdfast.approvals as a where a.job_id = p_job and a.verdict = 'approve');
@@ -178,7 +178,7 @@ begin
   status := (select j.status from holdfast.jobs as j where j.id = p_job);
   if done then
     perform holdfast.audit(p_verdict || '_job', p_job::text, jsonb_build_object('status', was, 'approvals', approvals - (p_verdict = 'approve')::integer),
-                           jsonb_build_object('status', status, 'approvals', approvals), p_by, p_why);
+                           jsonb_build_object('status', status, 'approvals', approvals), p_actor);
   end if;
   return next;
 end $$;

@@ -56,11 +56,11 @@ end $$;
 
 -- open: trips it now, probes go on. close: closes it now. hold_open, hold_closed: stays so until released. As for a pause, claims under
 -- way are waited for.
-create or replace function holdfast.operate_breaker(p_type text, p_action text, p_by text, p_why text) returns void language plpgsql as $$
+create or replace function holdfast.operate_breaker(p_type text, p_action text, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_reason text := format('%s by %s%s', case p_action when 'open' then 'opened' when 'close' then 'closed'
-    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_by, coalesce(': ' || p_why, ''));
+    when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_actor.name, coalesce(': ' || p_actor.why, ''));
   v_before jsonb;
 begin
   perform holdfast.lock_gate(v_type);
@@ -82,6 +82,6 @@ begin
       raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
         hint = 'It can open, close, hold_open, hold_closed and release.';
   end case;
-  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   perform holdfast.review_gate(v_type);
 end $$;

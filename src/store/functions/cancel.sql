@@ -82,14 +82,14 @@ $$;
 
 -- Cancels jobs: the row that would have run is deleted and history says so in the same transaction. Whoever deletes the row
 -- of a running job first decides how it ended; the other one finds nothing and changes nothing.
-create or replace function holdfast.cancel_jobs(p_jobs uuid[], p_by text, p_why text) returns setof holdfast.moved
+create or replace function holdfast.cancel_jobs(p_jobs uuid[], p_actor holdfast.actor) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_error constant jsonb := jsonb_build_object('name', 'Cancelled', 'message', concat_ws(': ', 'cancelled by ' || p_by, p_why),
-                                               'by', p_by, 'why', p_why);
+  v_error constant jsonb := jsonb_build_object('name', 'Cancelled', 'message', concat_ws(': ', 'cancelled by ' || p_actor.name, p_actor.why),
+                                               'by', p_actor.name, 'why', p_actor.why);
   v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
   v_moved holdfast.moved[];
   v_lanes smallint[];
@@ -121,7 +121,7 @@ begin
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();
   perform holdfast.wake_lanes(v_lanes, false);
-  perform holdfast.audit_moves('cancel', v_moved, null, p_by, p_why);
+  perform holdfast.audit_moves('cancel', v_moved, null, p_actor);
   return query select * from unnest(v_moved);
 end $$;
 

@@ -37,7 +37,7 @@ declare
 begin
   select * into v_body from holdfast.bodies as b where b.id = p_job;
   v_taken := holdfast.take_unique(
-    v_body.type_id, (select case when t.shared_keys then '' else coalesce(v_body.owner, '') end from holdfast.types as t where t.id = v_body.type_id),
+    v_body.type_id, (select holdfast.key_owner(t.shared_keys, v_body.owner) from holdfast.types as t where t.id = v_body.type_id),
     v_body.unique_key, p_job, interval '0');
   if v_taken.job_id is null then
     return null;
@@ -74,7 +74,7 @@ $$;
 -- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint was about the old one too.
 -- A job whose unique key another one stands for now waits behind that one: two of one key do not run at once.
 -- p_confirmed: the sensitive types that are meant. Where one is not among them, nothing is moved.
-create or replace function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_by text, p_why text, p_confirmed text[] default '{}')
+create or replace function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_actor holdfast.actor, p_confirmed text[] default '{}')
 returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -116,7 +116,7 @@ begin
     from risen as r join holdfast.bodies as b on b.id = r.job_id join holdfast.types as t on t.id = r.type_id
   ), told as (
     insert into holdfast.moves (job_id, at, move, actor, why, before, after)
-    select k.job_id, v_now, 'replay', p_by, p_why,
+    select k.job_id, v_now, 'replay', p_actor.name, p_actor.why,
            jsonb_strip_nulls(jsonb_build_object('died_at', k.died_at, 'reason', k.reason, 'attempt', k.attempt,
              'payload', case when p_payload is not null then k.payload::text end,
              'approved_by', case when k.asks then (select jsonb_agg(a.actor order by a.at) from holdfast.approvals as a
@@ -159,12 +159,12 @@ begin
   end loop;
   perform holdfast.make_ready(v_go);
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
-    || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_by, p_why);
+    || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_actor);
   return query select * from unnest(v_moved);
 end $$;
 
 -- Ends dead jobs for good: nobody wants them to run. History says who decided that.
-create or replace function holdfast.discard_dead(p_jobs uuid[], p_by text, p_why text) returns setof holdfast.moved
+create or replace function holdfast.discard_dead(p_jobs uuid[], p_actor holdfast.actor) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -181,11 +181,11 @@ begin
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
     select g.job_id, holdfast.now(), 'discarded', g.attempt,
-           jsonb_build_object('name', 'Discarded', 'message', concat_ws(': ', 'discarded by ' || p_by, p_why), 'by', p_by, 'why', p_why)
+           jsonb_build_object('name', 'Discarded', 'message', concat_ws(': ', 'discarded by ' || p_actor.name, p_actor.why), 'by', p_actor.name, 'why', p_actor.why)
     from gone as g
   )
   select array_agg(row (g.job_id, true, 'dead', 'discarded', null)::holdfast.moved order by g.job_id) into v_moved from gone as g;
-  perform holdfast.audit_moves('discard', v_moved, null, p_by, p_why);
+  perform holdfast.audit_moves('discard', v_moved, null, p_actor);
   return query select * from unnest(v_moved);
 end $$;
 

@@ -33,13 +33,14 @@ begin
 end $$;
 
 -- Refuses an id under which something else is kept than what was asked for: the caller would take another job for theirs. A payload
--- that was replaced since says nothing about what was first asked for, and two encrypted ones are never the same.
-create or replace function holdfast.refuse_other_job(p_id uuid, p_type text, p_payload text) returns void language plpgsql as $$
+-- that was replaced since says nothing about what was first asked for, and two encrypted ones are never the same. p_owner: the service
+-- that asks; null: the application itself, which may ask for every job.
+create or replace function holdfast.refuse_other_job(p_id uuid, p_type text, p_payload text, p_owner text) returns void
+language plpgsql as $$
 declare
-  v_owner constant text := nullif(current_setting('holdfast.owner', true), '');
   v_other text;
 begin
-  select case when v_owner is not null and b.owner is distinct from v_owner then 'it is not yours'
+  select case when p_owner is not null and b.owner is distinct from p_owner then 'it is not yours'
               when t.name <> p_type then 'its type is ' || t.name
               when b.payload::text = p_payload or b.payload::text like '{"$enc"%' or p_payload like '{"$enc"%' then null
               when b.payload::jsonb <> p_payload::jsonb and holdfast.last_writer(b.id) is null then 'its payload is another one' end
@@ -55,6 +56,7 @@ end $$;
 -- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one.
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
+-- p_owner: the service whose jobs these are, and whose keys they take; null: the application's own.
 -- Returns only what was not simply created: the ordinal in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
 -- A caller whose snapshot may be old does not know the lanes of today: its jobs that are due go through waiting, from where a worker
@@ -64,7 +66,7 @@ create or replace function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
-  p_traces text[] default null
+  p_traces text[] default null, p_owner text default null
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -94,12 +96,13 @@ begin
     perform holdfast.refuse_plaintext(p_types, p_payloads);
   end if;
   if v_plain then
-    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces);
+    perform holdfast.enqueue_all_plain(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_concurrency_keys, p_wake_always, p_traces,
+                                       p_owner);
     return;
   end if;
 
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
-    for ordinal, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys) loop
+    for ordinal, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys, p_owner) loop
       v_taken[ordinal] := true;
       what := 'existing';
       return next;
@@ -111,7 +114,7 @@ begin
       select a.ordinal, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, ordinal)
       where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
     loop
-      perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal]);
+      perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal], p_owner);
       v_taken[ordinal] := true;
       what := 'existing';
       return next;
@@ -123,7 +126,7 @@ begin
     end if;
     for v_met in
       select * from holdfast.take_uniques(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats,
-                                          p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always)
+                                          p_keys, p_concurrency_keys, p_approvals, p_uniques, v_taken, p_wake_always, p_owner)
     loop
       v_taken[v_met.ordinal] := v_met.stored;
       v_unique_keys[v_met.ordinal] := v_met.key;
@@ -152,11 +155,14 @@ begin
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json from asked where p_fresh
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
+                                 owner)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner
+    from asked where p_fresh
   ), stored_unless_known as (
-    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json
+    insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
+                                 owner)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -201,7 +207,7 @@ begin
   foreach ordinal in array coalesce(v_known, '{}') loop
     job_id := p_ids[ordinal];
     what := 'existing';
-    perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal]);
+    perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal], p_owner);
     -- Taken above or just before, for a job that turned out to exist without it.
     delete from holdfast.idempotency_keys as k using holdfast.types as t
     where t.name = p_types[ordinal] and k.type_id = t.id and k.key = p_keys[ordinal] and k.job_id = p_ids[ordinal];
@@ -227,8 +233,9 @@ begin
   into v_type from holdfast.types as t where t.name = p_type;
   if not found or not v_type.plain then
     return (select e.what || ' ' || e.job_id from holdfast.enqueue_jobs(
-      holdfast.owned(array[p_id], p_owner), array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
-      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end) as e);
+      array[p_id], array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
+      array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end,
+      p_owner => p_owner) as e);
   end if;
   if v_type.encrypted then
     perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
@@ -247,7 +254,7 @@ end $$;
 -- more than reading the arrays twice, and arrays in the select list, because in the from clause their rows are copied first.
 create or replace function holdfast.enqueue_all_plain(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[],
-  p_wake_always boolean, p_traces text[]
+  p_wake_always boolean, p_traces text[], p_owner text
 ) returns void language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -267,9 +274,9 @@ begin
     from unnest(p_types, p_priorities, p_max_attempts) with ordinality as a (type, priority, max_attempts, ordinal)
     left join holdfast.types as t on t.name = a.type;
   end if;
-  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload)
+  insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, concurrency_key, traceparent, payload, owner)
   select a.id, coalesce(a.type_id, v_type.id), coalesce(a.priority, v_type.priority), coalesce(a.max_attempts, v_type.max_attempts),
-         v_now, a.concurrency_key, a.traceparent, a.payload::json
+         v_now, a.concurrency_key, a.traceparent, a.payload::json, p_owner
   from (select unnest(p_ids) as id, unnest(v_type_ids) as type_id, unnest(p_priorities) as priority,
                unnest(p_max_attempts) as max_attempts, unnest(p_concurrency_keys) as concurrency_key,
                unnest(p_traces) as traceparent, unnest(p_payloads) as payload) as a;

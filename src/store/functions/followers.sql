@@ -60,7 +60,7 @@ end $$;
 -- Ten looks at most: the key is locked meanwhile, and a caller who tries again is better than one who holds it and looks.
 create or replace function holdfast.resolve_conflict(
   p_taken holdfast.uniques, p_unique holdfast.uniqueness, p_id uuid, p_payload text, p_priority smallint,
-  p_max_attempts smallint, p_concurrency_key text, p_approval jsonb, p_due timestamptz, p_lane smallint, p_wake_always boolean
+  p_max_attempts smallint, p_concurrency_key text, p_approval jsonb, p_due timestamptz, p_lane smallint, p_wake_always boolean, p_owner text
 ) returns table (job_id uuid, what text)
 language plpgsql as $$
 declare
@@ -133,7 +133,7 @@ begin
                when v_held.place = 'waiting' and v_held.status in ('scheduled', 'awaiting_approval')
                  then least(v_now + p_unique.delay,
                             case when p_unique.max_wait is not null then greatest(p_taken.taken_at + p_unique.max_wait, v_now) end) end,
-          p_wake_always);
+          p_wake_always, p_owner);
       end if;
       exit;
     elsif p_unique.policy <> 'one_more' and holdfast.status_of(v_target) = any (v_states)

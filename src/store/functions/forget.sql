@@ -3,7 +3,7 @@
 -- Removes everything that is kept of a job that has ended: its payload, attempts, errors, log. What stays is a line in the audit
 -- log, and for their usual time its keys: without them the same enqueue would run a second time what was done already.
 -- No row: no such job is kept.
-create or replace function holdfast.forget_job(p_job uuid, p_by text, p_why text) returns setof holdfast.moved
+create or replace function holdfast.forget_job(p_job uuid, p_actor holdfast.actor) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -28,6 +28,6 @@ begin
   delete from holdfast.moves as m where m.job_id = p_job;
   delete from holdfast.approvals as a where a.job_id = p_job;
   delete from holdfast.approval_requests as a where a.job_id = p_job;
-  perform holdfast.audit('forget_job', p_job::text, jsonb_build_object('type', v_job.type, 'status', v_job.status), null, p_by, p_why);
+  perform holdfast.audit('forget_job', p_job::text, jsonb_build_object('type', v_job.type, 'status', v_job.status), null, p_actor);
   return query select p_job, true, v_job.status, v_job.status, null::text;
 end $$;

@@ -25,11 +25,11 @@ begin
   perform holdfast.wake_lanes(v_lanes, true);
 end $$;
 
--- Writes into a job's story that a unique enqueue has replaced it: by whom, what it was, and which replacement this is. Of these
+-- Writes into a job's story that a unique enqueue, of the service p_owner or else of this database user, has replaced it: what it was, and which replacement this is. Of these
 -- the last twenty are kept: a job that is debounced a million times must not have a story of a million payloads.
 create or replace function holdfast.tell_replaced(
   p_was holdfast.bodies, p_move text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text,
-  p_run_at timestamptz
+  p_run_at timestamptz, p_owner text
 ) returns void
 language plpgsql
 set enable_seqscan = off set jit = off
@@ -48,7 +48,7 @@ begin
                ('due_at', to_jsonb(p_was.run_at), to_jsonb(p_run_at))) as c (field, was, becomes)
   where c.was is distinct from c.becomes;
   insert into holdfast.moves (job_id, at, move, actor, before, after)
-  values (p_was.id, holdfast.now(), p_move, coalesce(nullif(current_setting('holdfast.owner', true), ''), session_user),
+  values (p_was.id, holdfast.now(), p_move, coalesce(p_owner, session_user),
           v_before || jsonb_strip_nulls(jsonb_build_object(
             'payload', case when p_was.payload::text <> p_payload then p_was.payload::text end,
             'approved_by', (select jsonb_agg(a.actor order by a.at) from holdfast.approvals as a
@@ -66,7 +66,7 @@ end $$;
 -- With the lock a producer's open transaction would hold up every settle of the type.
 create or replace function holdfast.renew_job(
   p_job uuid, p_move text, p_place text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text,
-  p_approval jsonb, p_due timestamptz, p_wake_always boolean
+  p_approval jsonb, p_due timestamptz, p_wake_always boolean, p_owner text
 ) returns void
 language plpgsql
 set enable_seqscan = off set jit = off
@@ -81,7 +81,7 @@ declare
 begin
   select * into v_was from holdfast.bodies as b where b.id = p_job;
   v_run_at := case when p_due is null then v_was.run_at when p_due > v_now then p_due end;
-  perform holdfast.tell_replaced(v_was, p_move, p_payload, p_priority, p_max_attempts, p_concurrency_key, v_run_at);
+  perform holdfast.tell_replaced(v_was, p_move, p_payload, p_priority, p_max_attempts, p_concurrency_key, v_run_at, p_owner);
   v_asks := holdfast.ask_again(p_job, v_was.payload::text = p_payload, p_approval, v_run_at);
   if v_asks then
     v_due := coalesce((select r.deadline from holdfast.approval_requests as r where r.job_id = p_job), 'infinity');
@@ -130,7 +130,7 @@ end $$;
 
 -- Gives jobs that do not run another priority. In the queue a job keeps its position in the queue: among those of its new priority
 -- it stands by its age. Workers that have read past that position find it with their next read from the head.
-create or replace function holdfast.set_priority(p_jobs uuid[], p_priority smallint, p_by text, p_why text) returns setof holdfast.moved
+create or replace function holdfast.set_priority(p_jobs uuid[], p_priority smallint, p_actor holdfast.actor) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -148,7 +148,7 @@ begin
     select * from holdfast.where_jobs_stand(v_live)
   ), told as (
     insert into holdfast.moves (job_id, at, move, actor, why, before, after)
-    select s.job_id, holdfast.now(), 'set_priority', p_by, p_why, jsonb_build_object('priority', s.priority),
+    select s.job_id, holdfast.now(), 'set_priority', p_actor.name, p_actor.why, jsonb_build_object('priority', s.priority),
            jsonb_build_object('priority', p_priority)
     from stood as s where s.status <> 'processing'
   )
@@ -162,12 +162,12 @@ begin
   update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
   from holdfast.lanes as l where g.job_id = any (v_go) and l.id = g.lane_id;
   perform holdfast.wake_lanes(v_lanes, true);
-  perform holdfast.audit_moves('set_priority', v_moved, jsonb_build_object('priority', p_priority), p_by, p_why);
+  perform holdfast.audit_moves('set_priority', v_moved, jsonb_build_object('priority', p_priority), p_actor);
   return query select * from unnest(v_moved);
 end $$;
 
 -- Makes jobs that do not run due at another time. A time that has come is the same as run_now.
-create or replace function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamptz, p_delay_ms double precision, p_by text, p_why text)
+create or replace function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamptz, p_delay_ms double precision, p_actor holdfast.actor)
 returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -181,7 +181,7 @@ declare
   v_go uuid[];
 begin
   if v_at <= v_now then
-    return query select * from holdfast.run_now(p_jobs, p_by, p_why);
+    return query select * from holdfast.run_now(p_jobs, p_actor);
     return;
   end if;
   v_live := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
@@ -194,7 +194,7 @@ begin
     from holdfast.where_jobs_stand(v_live) as s left join holdfast.approval_requests as r on r.job_id = s.job_id
   ), told as (
     insert into holdfast.moves (job_id, at, move, actor, why, before, after)
-    select s.job_id, v_now, 'reschedule', p_by, p_why, jsonb_build_object('due_at', s.was_due), jsonb_build_object('due_at', v_at)
+    select s.job_id, v_now, 'reschedule', p_actor.name, p_actor.why, jsonb_build_object('due_at', s.was_due), jsonb_build_object('due_at', v_at)
     from stood as s where s.status <> 'processing'
   )
   select array_agg(row (s.job_id, s.status <> 'processing', s.status, case when s.status = 'pending' and s.place <> 'following' then 'scheduled' else s.status end,
@@ -215,12 +215,12 @@ begin
   select g.job_id, v_at, g.type_id, g.lane_id, g.priority, g.attempt, 'scheduled' from ungated as g;
   -- Workers know when the next job is due; that may have changed.
   perform holdfast.wake_lanes(v_lanes, true);
-  perform holdfast.audit_moves('reschedule', v_moved, jsonb_build_object('due_at', v_at), p_by, p_why);
+  perform holdfast.audit_moves('reschedule', v_moved, jsonb_build_object('due_at', v_at), p_actor);
   return query select * from unnest(v_moved);
 end $$;
 
 -- Makes jobs that wait for a time due at once. Gates and approval are not passed by.
-create or replace function holdfast.run_now(p_jobs uuid[], p_by text, p_why text) returns setof holdfast.moved
+create or replace function holdfast.run_now(p_jobs uuid[], p_actor holdfast.actor) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -237,7 +237,7 @@ begin
     select s.*, s.status in ('scheduled', 'failed') as go from holdfast.where_jobs_stand(v_live) as s
   ), told as (
     insert into holdfast.moves (job_id, at, move, actor, why, before, after)
-    select s.job_id, holdfast.now(), 'run_now', p_by, p_why, jsonb_build_object('due_at', s.due_at),
+    select s.job_id, holdfast.now(), 'run_now', p_actor.name, p_actor.why, jsonb_build_object('due_at', s.due_at),
            jsonb_build_object('due_at', holdfast.now())
     from stood as s where s.go
   )
@@ -248,7 +248,7 @@ begin
          array_agg(s.job_id) filter (where s.go)
   into v_moved, v_go from stood as s;
   perform holdfast.make_ready(v_go);
-  perform holdfast.audit_moves('run_now', v_moved, jsonb_build_object('due_at', holdfast.now()), p_by, p_why);
+  perform holdfast.audit_moves('run_now', v_moved, jsonb_build_object('due_at', holdfast.now()), p_actor);
   return query select * from unnest(v_moved);
 end $$;
 

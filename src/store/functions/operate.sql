@@ -51,7 +51,7 @@ end $$;
 -- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
 -- already counts, and what was admitted under the old one and does not run yet goes back to the gate. Without a name it is
 -- no operator's doing.
-create or replace function holdfast.set_limits(p_type text, p_limits jsonb, p_by text default null, p_why text default null) returns void
+create or replace function holdfast.set_limits(p_type text, p_limits jsonb, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
@@ -76,8 +76,8 @@ begin
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
   where g.type_id = v_type;
-  if p_by is not null then
-    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  if p_actor.name is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   end if;
   perform holdfast.count_running(v_type);
   perform holdfast.pull_back(v_type, null);
@@ -107,7 +107,7 @@ end $$;
 
 -- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason. Waits for claims under way, which do not
 -- know of it: from its end on none starts.
-create or replace function holdfast.pause_type(p_type text, p_by text, p_why text) returns void language plpgsql as $$
+create or replace function holdfast.pause_type(p_type text, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
@@ -115,13 +115,13 @@ begin
   perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.gate_settings(v_type);
-  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_by, paused_why = p_why
+  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_actor.name, paused_why = p_actor.why
   where type_id = v_type and paused_at is null;
   update holdfast.types set gated = true where id = v_type and not gated;
-  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
 end $$;
 
-create or replace function holdfast.resume_type(p_type text, p_by text default null, p_why text default null) returns void
+create or replace function holdfast.resume_type(p_type text, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
@@ -130,12 +130,12 @@ begin
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
-  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_by, p_why);
+  perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   perform holdfast.review_gate(v_type);
 end $$;
 
 -- Pauses one key of a type. What was admitted and does not run yet goes back to the gate.
-create or replace function holdfast.pause_key(p_type text, p_key text, p_by text, p_why text) returns void language plpgsql as $$
+create or replace function holdfast.pause_key(p_type text, p_key text, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
@@ -144,16 +144,16 @@ begin
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
-  values (v_type, p_key, holdfast.now(), p_by, p_why)
+  values (v_type, p_key, holdfast.now(), p_actor.name, p_actor.why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
-  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
+  perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
   perform holdfast.pull_back(v_type, p_key);
   insert into holdfast.dirty_keys (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
 end $$;
 
-create or replace function holdfast.resume_key(p_type text, p_key text, p_by text default null, p_why text default null) returns void
+create or replace function holdfast.resume_key(p_type text, p_key text, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
@@ -164,12 +164,12 @@ begin
   -- As in admit_by_turn: a pause earns no turns.
   update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
   from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
-  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
+  perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
   perform holdfast.review_gate(v_type);
 end $$;
 
 -- How large a share a key gets beside the others: a key of weight 2 gets twice as many turns as one of weight 1.
-create or replace function holdfast.set_weight(p_type text, p_key text, p_weight real, p_by text default null, p_why text default null)
+create or replace function holdfast.set_weight(p_type text, p_key text, p_weight real, p_actor holdfast.actor default null)
 returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
@@ -179,7 +179,7 @@ begin
   v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys (type_id, concurrency_key, weight) values (v_type, p_key, p_weight)
   on conflict (type_id, concurrency_key) do update set weight = excluded.weight;
-  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_by, p_why);
+  perform holdfast.audit('set_weight', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
 end $$;
 
 -- Stops a type, or one key of it, for a while: what a handler asks for when it was told "too many requests".
@@ -200,7 +200,7 @@ end $$;
 
 -- Puts a type into another lane. Jobs enqueued from now on go there. Workers go on looking into the lane it left until
 -- bring_strays has found that no job can turn up there any more.
-create or replace function holdfast.set_type_lane(p_type text, p_lane text, p_by text default null, p_why text default null) returns void
+create or replace function holdfast.set_type_lane(p_type text, p_lane text, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
 declare
   v_type constant integer := holdfast.type_named(p_type);
@@ -213,7 +213,7 @@ begin
   set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
       left_in = pg_current_xact_id()
   where t.id = v_type and t.lane_id <> v_lane;
-  perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_by, p_why);
+  perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_actor);
 end $$;
 
 -- Brings the jobs of types that changed their lane after them, at most p_limit a type. A lane is forgotten when no job of the

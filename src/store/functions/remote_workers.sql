@@ -15,12 +15,12 @@ as $$
 $$;
 
 -- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
-create or replace function holdfast.drain_remote_worker(p_worker integer, p_by text, p_why text) returns boolean language plpgsql as $$
+create or replace function holdfast.drain_remote_worker(p_worker integer, p_actor holdfast.actor) returns boolean language plpgsql as $$
 begin
-  update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = p_by, drain_asked_why = p_why
+  update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = p_actor.name, drain_asked_why = p_actor.why
   where id = p_worker and token_hash is not null and stopped_at is null;
   if found then
-    perform holdfast.audit('drain_worker', p_worker::text, null, null, p_by, p_why);
+    perform holdfast.audit('drain_worker', p_worker::text, null, null, p_actor);
   end if;
   return found;
 end $$;
@@ -37,7 +37,7 @@ $$;
 -- it, whoever asks: its approval, uniqueness, limits, encryption and redaction cannot be named at all, and a lane or sensitive
 -- that differs is refused. The rest changes where p_may says that the key may do that. Every change has its line in the audit log.
 -- Takes types in the order of their names, as registerTypes does.
-create or replace function holdfast.register_remote_types(p_types jsonb, p_may boolean, p_by text) returns void language plpgsql as $$
+create or replace function holdfast.register_remote_types(p_types jsonb, p_may boolean, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_type text;
   v_named jsonb;
@@ -64,7 +64,7 @@ begin
     where not exists (select from holdfast.types as t where t.name = v_type)
     on conflict (name) do nothing;
     if found then
-      perform holdfast.audit('define_type', v_type, null, holdfast.type_facts(v_type), p_by, null);
+      perform holdfast.audit('define_type', v_type, null, holdfast.type_facts(v_type), p_actor);
       continue;
     end if;
     perform from holdfast.types as t where t.name = v_type for update;
@@ -87,7 +87,7 @@ begin
         timeout_ms = coalesce((v_named ->> 'timeout_ms')::integer, t.timeout_ms),
         backoff = coalesce(v_named -> 'backoff', t.backoff)
       where t.name = v_type;
-      perform holdfast.audit('change_type', v_type, v_known, holdfast.type_facts(v_type), p_by, null);
+      perform holdfast.audit('change_type', v_type, v_known, holdfast.type_facts(v_type), p_actor);
     end if;
   end loop;
 end $$;

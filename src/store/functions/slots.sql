@@ -61,7 +61,7 @@ end $$;
 -- Changes a lane, or makes it. Only the fields that are named change. Workers read it before their next look.
 -- Locks and writes nothing where nothing changes: every worker of a fleet that starts may name the same fields. Otherwise it waits
 -- for claims under way, and where a lane gets its first limit for whatever ends attempts, so that what it counts is what runs.
-create or replace function holdfast.set_lane(p_lane text, p_fields jsonb, p_by text, p_why text, p_create boolean) returns void
+create or replace function holdfast.set_lane(p_lane text, p_fields jsonb, p_actor holdfast.actor, p_create boolean) returns void
 language plpgsql as $$
 declare
   v_told constant text[] := '{id,changed_by,changed_why,changed_at}';
@@ -91,9 +91,9 @@ begin
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   update holdfast.lanes as l
   set slots = v_after.slots, worker_slots = v_after.worker_slots, poll_ms = v_after.poll_ms, lease_ms = v_after.lease_ms,
-      enabled = v_after.enabled, ageing = v_after.ageing, changed_by = p_by, changed_why = p_why, changed_at = holdfast.now()
+      enabled = v_after.enabled, ageing = v_after.ageing, changed_by = p_actor.name, changed_why = p_actor.why, changed_at = holdfast.now()
   where l.id = v_lane;
-  perform holdfast.audit('set_lane', p_lane, case when not v_made then to_jsonb(v_before) - v_told end, to_jsonb(v_after) - v_told, p_by, p_why);
+  perform holdfast.audit('set_lane', p_lane, case when not v_made then to_jsonb(v_before) - v_told end, to_jsonb(v_after) - v_told, p_actor);
   if v_before.slots is null and v_after.slots is not null then
     perform holdfast.count_running_in_lane(v_lane);
   end if;

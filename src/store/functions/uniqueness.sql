@@ -101,7 +101,7 @@ end $$;
 create or replace function holdfast.take_uniques(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[], p_approvals jsonb[],
-  p_uniques text[], p_taken boolean[], p_wake_always boolean
+  p_uniques text[], p_taken boolean[], p_wake_always boolean, p_owner text
 ) returns table (ordinal integer, job_id uuid, what text, stored boolean, delay_ms double precision, key text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
@@ -117,7 +117,7 @@ begin
            a.max_attempts as asked_max_attempts, a.delay_ms as asked_delay_ms, a.run_at as asked_run_at,
            coalesce(a.priority, t.priority) as priority, coalesce(a.max_attempts, t.max_attempts) as max_attempts,
            coalesce(a.run_at, v_now + a.delay_ms * v_ms) as due_at, t.id as type_id, t.lane_id,
-           holdfast.key_owner(t.shared_keys) as owner, a.approval as asked_approval, holdfast.approval_rule(t.approval, a.approval) as approval,
+           holdfast.key_owner(t.shared_keys, p_owner) as owner, a.approval as asked_approval, holdfast.approval_rule(t.approval, a.approval) as approval,
            u.key, u.policy, u.period, u.states, u.delay, u.max_wait, count(*) over (partition by t.id, u.key) > 1 as repeated
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
                 p_approvals, p_uniques, p_taken)
@@ -142,7 +142,7 @@ begin
       select m.job_id, m.what into job_id, what from holdfast.resolve_conflict(
         v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
         v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.approval, v_job.due_at,
-        v_job.lane_id, p_wake_always) as m;
+        v_job.lane_id, p_wake_always, p_owner) as m;
     end if;
 
     if what = 'created' and v_job.repeated then
@@ -150,12 +150,14 @@ begin
       perform holdfast.enqueue_jobs(
         array[v_job.id], array[v_job.type], array[v_job.payload], array[v_job.asked_priority], array[v_job.asked_max_attempts],
         array[coalesce(delay_ms, v_job.asked_delay_ms)], array[v_job.asked_run_at], array[null::text],
-        array[v_job.concurrency_key], true, true, p_wake_always, array[v_job.asked_approval], array['false']);
+        array[v_job.concurrency_key], true, true, p_wake_always, array[v_job.asked_approval], array['false'],
+        p_owner => p_owner);
       stored := true;
     elsif what = 'queued_behind' then
-      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, unique_key, payload)
+      insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, unique_key, payload,
+                                   owner)
       values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key, v_job.key,
-              v_job.payload::json);
+              v_job.payload::json, p_owner);
       if v_job.approval is not null then
         -- It is asked for when the job in front has ended.
         insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)
@@ -178,8 +180,8 @@ end $$;
 
 -- Whose keys an enqueue uses: those of the service it is owned by, or of all where the type shares them. Without a service it is
 -- the application itself, through the library or SQL, which has keys of its own.
-create or replace function holdfast.key_owner(p_shared boolean) returns text language sql stable
-as $$ select case when p_shared then '' else coalesce(current_setting('holdfast.owner', true), '') end $$;
+create or replace function holdfast.key_owner(p_shared boolean, p_owner text) returns text language sql immutable parallel safe
+as $$ select case when p_shared then '' else coalesce(p_owner, '') end $$;
 
 -- Takes a unique key for a job where it is free, and answers with nothing; or locks its row and answers with that. A key whose
 -- first transaction is still open is waited for. Only a sweep removes rows, so a second try finds the row or makes it.
@@ -207,8 +209,8 @@ end $$;
 
 -- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them.
 -- Goes in key order. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.
--- Row by row: only jobs with a key pay for it.
-create or replace function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[])
+-- Row by row: only jobs with a key pay for it. p_owner: as in enqueue_jobs.
+create or replace function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[], p_owner text)
 returns table (ordinal integer, job_id uuid) language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 security definer set search_path = pg_catalog, pg_temp
@@ -217,7 +219,7 @@ declare
   v_job record;
 begin
   for v_job in
-    select a.ordinal, a.id, a.key, t.id as type_id, holdfast.key_owner(t.shared_keys) as owner
+    select a.ordinal, a.id, a.key, t.id as type_id, holdfast.key_owner(t.shared_keys, p_owner) as owner
     from unnest(p_ids, p_types, p_keys) with ordinality as a (id, type, key, ordinal)
     join holdfast.types as t on t.name = a.type
     where a.key is not null

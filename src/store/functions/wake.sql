@@ -3,7 +3,8 @@
 -- Whether a NOTIFY may be sent. It is a hint to those who would look by themselves a little later, and must never cost a commit; but
 -- where the server's queue of them is full, because a session that listens sits in a transaction, every commit that sends one fails, and
 -- that cannot be caught. So from half of it on none is sent. Asking also lets go of what everybody has heard, which nobody else
--- does once the queue is full. A transaction that is to be prepared, in which NOTIFY is refused, turns calls off by itself.
+-- does once the queue is full. A transaction that is to be prepared, in which NOTIFY is refused, turns calls off by itself: with a setting
+-- and not an argument on purpose, because whoever prepares it is often not whoever enqueues in it.
 create or replace function holdfast.may_notify() returns boolean language sql volatile as $$
   select current_setting('holdfast.notify', true) is distinct from 'off' and pg_notification_queue_usage() < 0.5
 $$;

@@ -32,16 +32,16 @@ from found as f
 -- name: createKey
 -- Makes a key known by its hash, or a certificate by its subject.
 select holdfast.create_key($1::text, decode($2::text, 'hex'), $3::text, $4::text, $5::text[], $6::text[], $7::text::integer,
-                           $8::text::float8, holdfast.acting($9::text, $11::text), $10::text) as id
+                           $8::text::float8, holdfast.actor($9::text, $10::text, $11::text)) as id
 
 -- name: rotateKey
 -- A second key like the first, which goes on for $4 milliseconds. Null: no such key lives.
 select holdfast.rotate_key($1::text::integer, decode($2::text, 'hex'), $3::text, $4::text::float8,
-                           holdfast.acting($5::text, $7::text), $6::text) as id
+                           holdfast.actor($5::text, $6::text, $7::text)) as id
 
 -- name: revokeKey
 -- Ends a key. False: there is none of that id.
-select holdfast.revoke_key($1::text::integer, holdfast.acting($2::text, $4::text), $3::text) as known
+select holdfast.revoke_key($1::text::integer, holdfast.actor($2::text, $3::text, $4::text)) as known
 
 -- name: readKeys
 -- Every key, of one service or one id or of all, oldest first. Moments are milliseconds since 1970.
@@ -58,11 +58,11 @@ select name, to_jsonb(permissions) as permissions, built_in as builtin from hold
 
 -- name: setRole
 -- Makes a role or changes one.
-select holdfast.set_role($1::text, $2::text[], holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.set_role($1::text, $2::text[], holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: dropRole
 -- Removes a role. False: there is none of that name.
-select holdfast.drop_role($1::text, holdfast.acting($2::text, $4::text), $3::text) as known
+select holdfast.drop_role($1::text, holdfast.actor($2::text, $3::text, $4::text)) as known
 
 -- name: readAudit
 -- At most $5 lines of the audit log before the one with id $4, latest first, by actor, action and target.

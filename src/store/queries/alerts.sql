@@ -14,11 +14,11 @@ from holdfast.alert_rules as r where $1::text is null or r.name = $1::text order
 
 -- name: setAlertRule
 -- Makes a rule or changes the named fields of one.
-select holdfast.set_alert_rule($1::text, $2::text::jsonb, holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.set_alert_rule($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: dropAlertRule
 -- Removes a rule. False: there is none of that name.
-select holdfast.drop_alert_rule($1::text, holdfast.acting($2::text, $4::text), $3::text) as known
+select holdfast.drop_alert_rule($1::text, holdfast.actor($2::text, $3::text, $4::text)) as known
 
 -- name: readAlertTargets
 -- Every target, without its secret.
@@ -32,19 +32,19 @@ select t.url, t.secret, case when t.old_until > holdfast.now() then t.old_secret
 
 -- name: addAlertTarget
 -- Makes a target.
-select holdfast.add_alert_target($1::text, $2::text, $3::text[], holdfast.acting($4::text, $6::text), $5::text) as id
+select holdfast.add_alert_target($1::text, $2::text, $3::text[], holdfast.actor($4::text, $5::text, $6::text)) as id
 
 -- name: rotateAlertSecret
 -- Gives a target another secret. False: there is none of that id.
-select holdfast.rotate_alert_secret($1::text::integer, $2::text, $3::text::float8, holdfast.acting($4::text, $6::text), $5::text) as known
+select holdfast.rotate_alert_secret($1::text::integer, $2::text, $3::text::float8, holdfast.actor($4::text, $5::text, $6::text)) as known
 
 -- name: dropAlertTarget
 -- Removes a target. False: there is none of that id.
-select holdfast.drop_alert_target($1::text::integer, holdfast.acting($2::text, $4::text), $3::text) as known
+select holdfast.drop_alert_target($1::text::integer, holdfast.actor($2::text, $3::text, $4::text)) as known
 
 -- name: testAlertTarget
 -- Calls a target as if there were trouble; the job of the call, or null where there is no such target.
-select holdfast.test_alert_target($1::text::integer, holdfast.acting($2::text, $4::text), $3::text)::text as id
+select holdfast.test_alert_target($1::text::integer, holdfast.actor($2::text, $3::text, $4::text))::text as id
 
 -- name: callersOfTargets
 -- How many workers that live make the calls.

@@ -1,7 +1,7 @@
 -- name: decideApproval
 -- One person's verdict on a job that waits for approval. Always one row; without a status there is no such job.
 select job_id::text as id, done, was, status, because, approvals, quorum
-from holdfast.decide_approval($1::text::uuid, $2::text, holdfast.acting($3::text, $5::text), $4::text)
+from holdfast.decide_approval($1::text::uuid, $2::text, holdfast.actor($3::text, $4::text, $5::text))
 
 -- name: approvalOfJob
 -- What a job's approval asks for, and each verdict on it. No row: it needs none.

@@ -3,7 +3,8 @@
 select date_part('epoch', holdfast.now()) * 1000 as now
 
 -- name: askForTime
--- For tests. Notes, for the rest of this transaction, where moveClock is to go: so many milliseconds on, or to a time.
+-- For tests. Notes, for the rest of this transaction, where moveClock is to go: so many milliseconds on, or to a time. In settings,
+-- because a do block takes no arguments.
 select set_config('holdfast.clock_by', coalesce($1::text, '0'), true) as by,
        set_config('holdfast.clock_to', coalesce($2::text, ''), true) as to
 

@@ -1,7 +1,7 @@
 -- name: replayDead
 -- Makes dead jobs due again, with a new payload where $5 is one. One job always has an answer. $6: the sensitive types that are meant.
 select job_id::text as id, done, was, status, because
-from holdfast.replay_dead($1::uuid[], $5::text, holdfast.acting($2::text, $4::text), $3::text, $6::text[])
+from holdfast.replay_dead($1::uuid[], $5::text, holdfast.actor($2::text, $3::text, $4::text), $6::text[])
 
 -- name: sensitiveDead
 -- The sensitive types of which a dead letter fits a filter, or may, where not all were read.
@@ -13,7 +13,7 @@ order by t.name
 
 -- name: discardDead
 -- Ends dead jobs for good. One job always has an answer.
-select job_id::text as id, done, was, status, because from holdfast.discard_dead($1::uuid[], holdfast.acting($2::text, $4::text), $3::text)
+select job_id::text as id, done, was, status, because from holdfast.discard_dead($1::uuid[], holdfast.actor($2::text, $3::text, $4::text))
 
 -- name: matchingDead
 -- The next dead letters that fit a filter, newest first. A row that does not fit is the last and says how far it read.

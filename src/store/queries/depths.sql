@@ -10,7 +10,7 @@ from holdfast.depths_under_limit($1::text[])
 -- name: setDepthLimit
 -- Sets how much may wait in the queue, a lane or a type. All null takes the limit away.
 select holdfast.set_depth_limit($1::text, $2::text, $3::text::bigint, $4::text::bigint, $5::text::float8,
-                                holdfast.acting($6::text, $8::text), $7::text)::text as done
+                                holdfast.actor($6::text, $7::text, $8::text))::text as done
 
 -- name: readDepthLimits
 -- Every limit of how much may wait, with how much did when it was counted last and for how long. The queue first.

@@ -3,8 +3,8 @@
 -- created, and with what happened instead. The payloads are one text with a character between them that JSON cannot hold: most
 -- of them is quotes, each of which an array would want escaped, which costs the producer more than all the rest.
 select ordinal, job_id::text as id, what
-from holdfast.enqueue_jobs(holdfast.owned($1::uuid[], $15::text), $2::text[], string_to_array($3::text, chr(31)), $4::smallint[], $5::smallint[], $6::float8[], $7::timestamptz[],
-       $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[], $16::text[])
+from holdfast.enqueue_jobs($1::uuid[], $2::text[], string_to_array($3::text, chr(31)), $4::smallint[], $5::smallint[], $6::float8[], $7::timestamptz[],
+       $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[], $16::text[], $15::text)
 
 -- name: enqueueJob
 -- The same for one new job that is due at once and has no key. Answers with null, or what happened instead and the id that stands.
@@ -14,4 +14,4 @@ select holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5
 -- name: takeKeys
 -- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
 -- whose key another job has.
-select ordinal, job_id::text as id, 'existing' as what from holdfast.take_keys(holdfast.owned($1::uuid[], $4::text), $2::text[], $3::text[])
+select ordinal, job_id::text as id, 'existing' as what from holdfast.take_keys($1::uuid[], $2::text[], $3::text[], $4::text)

@@ -1,24 +1,24 @@
 -- name: cancelJobs
 -- Ends jobs as cancelled, running ones too. One job always has an answer; of many, those somebody works on are passed over.
-select job_id::text as id, done, was, status, because from holdfast.cancel_jobs($1::uuid[], holdfast.acting($2::text, $4::text), $3::text)
+select job_id::text as id, done, was, status, because from holdfast.cancel_jobs($1::uuid[], holdfast.actor($2::text, $3::text, $4::text))
 
 -- name: setPriority
 -- Another priority for jobs that do not run.
 select job_id::text as id, done, was, status, because
-from holdfast.set_priority($1::uuid[], $5::text::smallint, holdfast.acting($2::text, $4::text), $3::text)
+from holdfast.set_priority($1::uuid[], $5::text::smallint, holdfast.actor($2::text, $3::text, $4::text))
 
 -- name: rescheduleJobs
 -- Another time for jobs that do not run.
 select job_id::text as id, done, was, status, because
-from holdfast.reschedule_jobs($1::uuid[], $5::text::timestamptz, $6::text::float8, holdfast.acting($2::text, $4::text), $3::text)
+from holdfast.reschedule_jobs($1::uuid[], $5::text::timestamptz, $6::text::float8, holdfast.actor($2::text, $3::text, $4::text))
 
 -- name: runNow
 -- Makes jobs that wait for a time due at once.
-select job_id::text as id, done, was, status, because from holdfast.run_now($1::uuid[], holdfast.acting($2::text, $4::text), $3::text)
+select job_id::text as id, done, was, status, because from holdfast.run_now($1::uuid[], holdfast.actor($2::text, $3::text, $4::text))
 
 -- name: forgetJob
 -- Removes everything that is kept of a job that has ended. No row: no such job is kept.
-select job_id::text as id, done, was, status, because from holdfast.forget_job($1::text::uuid, holdfast.acting($2::text, $4::text), $3::text)
+select job_id::text as id, done, was, status, because from holdfast.forget_job($1::text::uuid, holdfast.actor($2::text, $3::text, $4::text))
 
 -- name: matchingJobs
 -- The next live jobs after $8 that fit a filter, by id.

@@ -1,6 +1,6 @@
 -- name: setLimits
 -- Changes the named limits of a type; takes effect with the next admission.
-select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: defineLimits
 -- Applies the limits of definitions that changed.
@@ -8,35 +8,35 @@ select holdfast.define_limits($1::text[], $2::jsonb[])::text as done
 
 -- name: pauseType
 -- Jobs of the type wait; enqueue goes on.
-select holdfast.pause_type($1::text, holdfast.acting($2::text, $4::text), $3::text)::text as done
+select holdfast.pause_type($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
 
 -- name: resumeType
 -- Lets a paused or stopped type run again.
-select holdfast.resume_type($1::text, holdfast.acting($2::text, $4::text), $3::text)::text as done
+select holdfast.resume_type($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
 
 -- name: pauseKey
 -- Jobs of one concurrency key of a type wait.
-select holdfast.pause_key($1::text, $2::text, holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.pause_key($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: resumeKey
 -- Lets a paused or stopped key run again.
-select holdfast.resume_key($1::text, $2::text, holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.resume_key($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: setWeight
 -- The share of a key beside the other keys of its type.
-select holdfast.set_weight($1::text, $2::text, $3::text::real, holdfast.acting($4::text, $6::text), $5::text)::text as done
+select holdfast.set_weight($1::text, $2::text, $3::text::real, holdfast.actor($4::text, $5::text, $6::text))::text as done
 
 -- name: operateBreaker
 -- Opens, closes, holds or releases the breaker of a type.
-select holdfast.operate_breaker($1::text, $2::text, holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.operate_breaker($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: setLane
 -- Changes the named fields of a lane, or makes it.
-select holdfast.set_lane($1::text, $2::text::jsonb, holdfast.acting($3::text, $5::text), $4::text, $6::text::boolean)::text as done
+select holdfast.set_lane($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::boolean)::text as done
 
 -- name: setTypeLane
 -- Puts a type into another lane; jobs enqueued from now on go there.
-select holdfast.set_type_lane($1::text, $2::text, holdfast.acting($3::text, $5::text), $4::text)::text as done
+select holdfast.set_type_lane($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: moveJobsToLane
 -- Moves at most $2 waiting jobs of a type to the lane it is in now. Zero: all are there.

@@ -6,7 +6,7 @@ returning id
 
 -- name: registerRemoteTypes
 -- Makes types known, or changes of them what is named and may be changed, with a line in the audit log.
-select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.acting($3::text, $4::text))::text as done
+select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.actor($3::text, null, $4::text))::text as done
 
 -- name: remoteWorker
 -- A remote worker that is signed on, with its types, and, where the hash is its own, that it was heard of. No row: there is none of that id.
@@ -76,4 +76,4 @@ from unnest($1::uuid[], $2::smallint[]) as asked (id, attempt)
 
 -- name: drainRemoteWorker
 -- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
-select holdfast.drain_remote_worker($1::text::integer, holdfast.acting($2::text, $4::text), $3::text) as known
+select holdfast.drain_remote_worker($1::text::integer, holdfast.actor($2::text, $3::text, $4::text)) as known

@@ -1,7 +1,7 @@
 -- name: openSession
 -- Opens a session for a key, or with null for that of the installation. Answers with its end, in milliseconds since 1970.
 select date_part('epoch', holdfast.open_session(decode($1::text, 'hex'), $2::text::integer, $3::text::float8,
-                                                holdfast.acting($4::text, $5::text))) * 1000 as expires
+                                                holdfast.actor($4::text, null, $5::text))) * 1000 as expires
 
 -- name: findSession
 -- The session of the hash $1, with everything its key allows, while both live; or of the hash $2 that of the installation's own
@@ -23,4 +23,4 @@ from found as f
 
 -- name: endSession
 -- Ends a session. False: there is none.
-select holdfast.end_session(decode($1::text, 'hex'), holdfast.acting($2::text, $3::text)) as known
+select holdfast.end_session(decode($1::text, 'hex'), holdfast.actor($2::text, null, $3::text)) as known

@@ -105,8 +105,8 @@ create table holdfast.bodies (
   concurrency_key  text,
   -- The unique key it was created under, as in uniques; null for most. A replay takes that key again.
   unique_key       text,
-  -- The service that enqueued it over HTTP. The statement that stores the job names it (holdfast.owned); null: nobody did.
-  owner            text default nullif(current_setting('holdfast.owner', true), ''),
+  -- The service that enqueued it over HTTP, which the statement that stores the job names. Null: the application itself did.
+  owner            text,
   -- The span that asked for the job, as in the W3C header of that name. Null for most: nobody traces, and it takes no room.
   traceparent      text constraint traceparent_is_short check (length(traceparent) <= 100),
   payload          json not null,
@@ -270,6 +270,10 @@ create table holdfast.dead_letters_rest partition of holdfast.dead_letters defau
 create type holdfast.uniqueness as (
   key text, policy text, period interval, states text[], delay interval, max_wait interval
 );
+
+-- Who does something, why, and from where: an argument of everything that operators do, and what the audit log says of them. The
+-- name is not called "by", as it is in programs, because that is a reserved word of PL/pgSQL.
+create type holdfast.actor as (name text, why text, origin text);
 
 -- How a move went for one job. done is false where nothing was changed, and because says why. No status: no such job.
 create type holdfast.moved as (job_id uuid, done boolean, was text, status text, because text);
