@@ -87,7 +87,7 @@ export const defectsInSql = [
     name: 'payload-kept-as-jsonb',
     caughtBy: 'I16',
     story: quiet,
-    put: inSql('enqueue_jobs', 'payload::json from', 'payload::jsonb::json from'),
+    put: inSql('enqueue_jobs', 'payload::json, p_owner', 'payload::jsonb::json, p_owner'),
   },
   {
     // A job without a body ends dead where everybody sees it, so it is not lost; its payload is.
