@@ -6,6 +6,8 @@ export const errorTable = {
   invalid_payload: { status: 422, retryable: false, title: 'The payload cannot be stored exactly as given' },
   payload_rejected: { status: 422, retryable: false, title: 'The payload does not fit the schema of its type' },
   payload_too_large: { status: 413, retryable: false, title: 'The payload is larger than 64 KB' },
+  invalid_result: { status: 422, retryable: false, title: 'What the handler returned cannot be stored exactly as given' },
+  result_too_large: { status: 413, retryable: false, title: 'What the handler returned is larger than its type keeps' },
   invalid_option: { status: 400, retryable: false, title: 'An option has a value it cannot have' },
   encryption_keys_missing: {
     status: 503,

@@ -127,7 +127,7 @@ export class Holdfast {
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
   async enqueue<Input>(
     // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
-    type: JobType<Input, any> | string,
+    type: JobType<Input, any, any> | string,
     payload: Input,
     options: JobOptions & { tx?: CallerTransaction } = {},
   ): Promise<Enqueued> {

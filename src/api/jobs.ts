@@ -110,8 +110,7 @@ const attempt = answer({
 })
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
 
-/** One job with everything that happened to it. */
-export const jobAnswer = answer({
+const storyFields = {
   ...summaryFields,
   attempts: list(attempt),
   progress: orNull(answer({ attempt: number, fraction: number, note: textOrNull, at: time })),
@@ -124,7 +123,10 @@ export const jobAnswer = answer({
       verdicts: list(answer({ by: text, verdict: text, why: textOrNull, at: time })),
     }),
   ),
-})
+} as const
+
+/** One job with everything that happened to it; `result` where its handler returned something. */
+export const jobAnswer = object({ ...storyFields, result: anything }, Object.keys(storyFields) as (keyof typeof storyFields)[])
 export type JobAnswer = Of<typeof jobAnswer>
 
 export const listQuery = object({

@@ -17,6 +17,12 @@ const definition = object(
     priority: { type: 'integer', minimum: 0, maximum: 9 },
     max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
     timeout: duration,
+    max_result_bytes: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 1_048_576,
+      description: 'most bytes of a result that are kept; 0: none is',
+    },
     sensitive: { type: 'boolean', description: 'true where replaying a dead job of it has to be confirmed' },
     backoff: object({ base: duration, factor: { type: 'number', minimum: 1, maximum: 1_000 }, cap: duration, jitter: duration }),
   },
@@ -59,6 +65,7 @@ const result = object(
   {
     ...attempt,
     result: { enum: ['complete', 'fail', 'snooze', 'hand_back'] },
+    returned: { description: 'any JSON that the handler returned; kept with the job' },
     ran_ms: { type: 'number', minimum: 0, maximum: 1e12 },
     error: object({ name: upTo(2_000), message: upTo(100_000), stack: upTo(100_000), code: upTo(2_000) }, ['message']),
     fatal: yesOrNo,

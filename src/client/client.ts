@@ -53,7 +53,7 @@ export class HoldfastClient {
   /** Stores one job. Resolved means durable. */
   async enqueue<Input>(
     // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
-    type: JobType<Input, any> | string,
+    type: JobType<Input, any, any> | string,
     payload: Input,
     options: JobOptions = {},
   ): Promise<ClientEnqueued> {

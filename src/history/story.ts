@@ -24,6 +24,8 @@ export interface JobStory {
   dueAt: Date | null
   startedAt: Date | null
   finishedAt: Date | null
+  /** What its handler returned, as people see it; undefined where it returned nothing or it is not kept. `wait` has all of it. */
+  result: unknown
   attempts: Attempt[]
   /** How far its handler said it is; undefined where it never said. */
   progress: StoryProgress | undefined
@@ -89,6 +91,7 @@ export async function readStory(store: InspectStore, id: string, privacy: Privac
     ])
     return {
       ...shownJob(job, privacy),
+      result: job.result === null ? undefined : privacy.shownResult(job.result, job),
       attempts: attempts.map(attempt),
       progress: said && { ...said, at: new Date(said.at) },
       changes: changes.map((row) => change(row, (payload) => privacy.shown(payload, job))),
@@ -119,7 +122,7 @@ export async function readStories(
 }
 
 /** A job as it stands, without what happened to it. */
-export type JobSummary = Omit<JobStory, 'attempts' | 'progress' | 'changes' | 'approval'>
+export type JobSummary = Omit<JobStory, 'result' | 'attempts' | 'progress' | 'changes' | 'approval'>
 
 /** A job as people see it. */
 export function shownJob(job: JobRow, privacy: Privacy): JobSummary {

@@ -2,7 +2,8 @@ import type { Failure } from './failure.js'
 
 /** How one attempt went, as the code that ran the handler saw it. */
 export type Outcome =
-  | { kind: 'completed' }
+  /** `result`: what the handler returned, as JSON; left out where it returned nothing or it is not kept. */
+  | { kind: 'completed'; result?: string }
   | { kind: 'failed'; failure: Failure; fatal: boolean; retryAfterMs?: number }
   | { kind: 'timed_out'; failure: Failure }
   /** The memory cap ended it. */

@@ -19,8 +19,8 @@ const simple = /^[ !#-[\]-~]*$/
  * The text is written during the check and every property is read once. JSON.stringify after a check would read again,
  * and a getter or Proxy could then answer something that was never checked. The price is about half its speed.
  */
-export function encodePayload(value: unknown, name = 'payload'): string {
-  const writer = new Writer(name)
+export function encodePayload(value: unknown, name = 'payload', maxBytes = maxPayloadBytes): string {
+  const writer = new Writer(name, maxBytes)
   let text: string
   try {
     text = writer.write(value)
@@ -31,9 +31,9 @@ export function encodePayload(value: unknown, name = 'payload'): string {
     throw new HoldfastError('invalid_payload', sentence, { field, cause: error })
   }
   // A UTF-16 unit takes at most three bytes, so most payloads need not be measured.
-  if (text.length * 3 > maxPayloadBytes) {
+  if (text.length * 3 > maxBytes) {
     const bytes = Buffer.byteLength(text)
-    if (bytes > maxPayloadBytes) throw tooLarge(name, `is ${bytes} bytes`)
+    if (bytes > maxBytes) throw tooLarge(name, `is ${bytes} bytes`, maxBytes)
   }
   return text
 }
@@ -45,6 +45,7 @@ export function decodePayload(text: string): unknown {
 
 class Writer {
   private readonly name: string
+  private readonly maxBytes: number
   refusal: HoldfastError | undefined
   /** The containers being written, outermost first, and the key each of them is at. */
   private readonly open: object[] = []
@@ -52,8 +53,9 @@ class Writer {
   private values = 0
   private length = 0
 
-  constructor(name: string) {
+  constructor(name: string, maxBytes: number) {
     this.name = name
+    this.maxBytes = maxBytes
   }
 
   write(value: unknown): string {
@@ -133,7 +135,7 @@ class Writer {
 
   private quote(text: string): string {
     this.length += text.length
-    if (this.length > giveUp.bytes) throw this.remember(tooLarge(this.name, `is more than ${giveUp.bytes} bytes`))
+    if (this.length > giveUp.bytes) throw this.remember(tooLarge(this.name, `is more than ${giveUp.bytes} bytes`, this.maxBytes))
     if (text.length < 100 && simple.test(text)) return `"${text}"`
     if (unstorable.test(text)) {
       const what = text.includes('\0') ? 'the character NUL (\\u0000)' : 'half of a surrogate pair'
@@ -148,7 +150,7 @@ class Writer {
   }
 
   private tooMany(): HoldfastError {
-    return this.remember(tooLarge(this.name, `holds more than ${giveUp.values} values`))
+    return this.remember(tooLarge(this.name, `holds more than ${giveUp.values} values`, this.maxBytes))
   }
 
   private remember(error: HoldfastError): HoldfastError {
@@ -157,7 +159,7 @@ class Writer {
   }
 }
 
-function tooLarge(name: string, size: string): HoldfastError {
-  const sentence = `${name} ${size}; at most ${maxPayloadBytes} bytes of JSON are allowed: store the data elsewhere and pass a reference`
+function tooLarge(name: string, size: string, maxBytes: number): HoldfastError {
+  const sentence = `${name} ${size}; at most ${maxBytes} bytes of JSON are allowed: store the data elsewhere and pass a reference`
   return new HoldfastError('payload_too_large', sentence, { field: name })
 }

@@ -8,6 +8,8 @@ export interface Settlement {
   /** Jobs of the same type or key wait as long. */
   readonly stop?: 'type' | 'key'
   readonly failure: Failure | null
+  /** What is kept with a completed job, as it is stored; left out where there is nothing. */
+  readonly result?: string
   /** Set where the type's own backoff function could not be used, and why. */
   readonly fellBack?: string
 }

@@ -5,6 +5,7 @@ import { type Duration, toMilliseconds } from './duration.js'
 import { type Isolation, type IsolationOptions, isolationFields, readIsolation } from './isolation.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { readRedactPaths } from './redaction.js'
+import { defaultResultBytes, mostResultBytes } from './result.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
@@ -41,7 +42,7 @@ export interface JobRequest extends JobOptions {
 }
 
 /** A job type: what a producer needs to enqueue it and, with `run`, what a worker needs to run it. */
-export interface JobType<Input = unknown, Output = unknown> {
+export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly type: string
   readonly schema: StandardSchemaV1<Input, Output> | undefined
   readonly lane: string
@@ -61,16 +62,25 @@ export interface JobType<Input = unknown, Output = unknown> {
   readonly encrypt: boolean
   /** Paths of the payload that people do not see. */
   readonly redact: readonly string[]
-  readonly run: ((payload: Output, context: RunContext) => unknown) | undefined
+  /** Most bytes of JSON that are kept of what `run` returns; 0: nothing of it. */
+  readonly maxResultBytes: number
+  readonly run: ((payload: Output, context: RunContext) => Returned<Result>) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
 }
 
+/** What a handler that ends with this result may return. */
+export type Returned<Result> = Result | Snooze | Promise<Result | Snooze>
+
+/** What is kept of what a handler returns. */
+export type ResultOf<Answer, Keep extends boolean = true> = Keep extends false ? undefined : Exclude<Awaited<Answer>, Snooze>
+
 /** A type whatever its payload is, for lists that hold many. */
 // biome-ignore lint/suspicious/noExplicitAny: payload types stand on both sides of functions, so nothing narrower fits all
-export type AnyJobType = JobType<any, any>
+export type AnyJobType = JobType<any, any, any>
 
-export interface TypeDefinition<Schema extends StandardSchemaV1> extends IsolationOptions {
+export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
+  extends IsolationOptions {
   /** The name jobs of this type carry everywhere, such as `send_email`. */
   type: string
   /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
@@ -95,8 +105,12 @@ export interface TypeDefinition<Schema extends StandardSchemaV1> extends Isolati
   encrypt?: boolean
   /** What people do not see of the payload, such as `card.number` or `items[].secret`. Handlers get all of it. */
   redact?: readonly string[]
-  /** Left out where only enqueueing is needed. What it returns is not kept, except for `ctx.snooze(…)`. */
-  run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): unknown | Snooze
+  /** False: what `run` returns is not looked at and not kept. */
+  keepResult?: Keep
+  /** Most bytes of JSON that `run` may return, up to 1,048,576; standard: 65,536. A job that returns more ends dead. */
+  maxResultBytes?: number
+  /** Left out where only enqueueing is needed. What it returns is kept with the job, except for `ctx.snooze(…)`. */
+  run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): Answer
 }
 
 const fields = [
@@ -114,6 +128,8 @@ const fields = [
   'sharedKeys',
   'encrypt',
   'redact',
+  'keepResult',
+  'maxResultBytes',
   ...isolationFields,
   'run',
 ]
@@ -128,9 +144,9 @@ export function isJobType(value: unknown): value is AnyJobType {
 }
 
 /** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
-export function defineType<Schema extends StandardSchemaV1>(
-  definition: TypeDefinition<Schema>,
-): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>> {
+export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = true>(
+  definition: TypeDefinition<Schema, Answer, Keep>,
+): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> {
   const { type, payload, lane = 'default', sensitive = false, sharedKeys = false, run } = definition
   if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
     throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
@@ -147,9 +163,9 @@ export function defineType<Schema extends StandardSchemaV1>(
   const timeoutMs = toMilliseconds(definition.timeout ?? '5m', 'timeout')
   if (timeoutMs < 1 || timeoutMs > longestTimeoutMs) throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
 
-  const made: JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>> = {
+  const made: JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> = {
     type,
-    schema: payload as JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>>['schema'],
+    schema: payload as (typeof made)['schema'],
     lane,
     priority: wholeNumber(definition.priority ?? 5, 'priority', 0, 9),
     maxAttempts: wholeNumber(definition.maxAttempts ?? 5, 'maxAttempts', 1, 20),
@@ -163,7 +179,8 @@ export function defineType<Schema extends StandardSchemaV1>(
     isolation: readIsolation(definition, type),
     encrypt: definition.encrypt ?? false,
     redact: Object.freeze([...(definition.redact ?? [])]),
-    run,
+    maxResultBytes: readResultBytes(definition, type),
+    run: run as (typeof made)['run'],
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }
   if (typeof made.encrypt !== 'boolean') throw refused('encrypt', `of ${type} is true or false`)
@@ -171,6 +188,17 @@ export function defineType<Schema extends StandardSchemaV1>(
   if (made.encrypt) refuseUnderEncryption(made.unique, type)
   Object.defineProperty(made, mark, { value: true })
   return Object.freeze(made)
+}
+
+function readResultBytes(
+  { keepResult, maxResultBytes }: { keepResult?: boolean; maxResultBytes?: number },
+  type: string,
+): number {
+  if (keepResult !== undefined && typeof keepResult !== 'boolean')
+    throw refused('keepResult', `of ${type} is neither true nor false`)
+  if (keepResult === false && maxResultBytes !== undefined)
+    throw refused('maxResultBytes', `of ${type} has no use with keepResult: false`)
+  return keepResult === false ? 0 : wholeNumber(maxResultBytes ?? defaultResultBytes, 'maxResultBytes', 1, mostResultBytes)
 }
 
 export function wholeNumber(value: unknown, field: string, low: number, high: number): number {

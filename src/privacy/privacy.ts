@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors.js'
-import type { Failure } from '../job/failure.js'
+import { describeFailure, type Failure } from '../job/failure.js'
 import { type LogEntry, logLine, progress } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
@@ -94,6 +94,14 @@ export class Privacy {
     return redacted(decodePayload(text), this.#paths(job.redact))
   }
 
+  /** A stored result as people see it: redacted by the paths of the payload, and without the secrets of the payload wherever they stand. */
+  shownResult(text: string, job: TypeFacts & { payload: string; redact: readonly string[] | null }): unknown {
+    const shown = this.shown(text, job)
+    if (isEncrypted(text) || isEncrypted(job.payload)) return shown
+    const secrets = this.secrets(job.payload, job.redact)
+    return secrets ? scrubbed(shown, secrets) : shown
+  }
+
   /** What must not be in errors and logs of a job with this payload; undefined where there is nothing. */
   secrets(text: string, own: readonly string[] | null): Secrets | undefined {
     if ((own ?? []).length === 0 && !this.redactsAll) return undefined
@@ -123,6 +131,16 @@ export class Privacy {
   }
 }
 
+/** How an attempt went as it is stored: what it returned is encrypted where its payload is. Where that fails, so has the attempt. */
+export function withResultEncrypted(privacy: Privacy, outcome: Outcome, job: { id: string } & TypeFacts): Outcome {
+  if (outcome.kind !== 'completed' || outcome.result === undefined || !privacy.encrypts(job.encrypted)) return outcome
+  try {
+    return { ...outcome, result: privacy.encrypt(job.type, job.id, outcome.result, 'result') }
+  } catch (error) {
+    return { kind: 'failed', failure: describeFailure(error), fatal: false }
+  }
+}
+
 /** How an attempt went, without the secrets of its payload. */
 export function withoutSecrets(outcome: Outcome, secrets: Secrets): Outcome {
   return 'failure' in outcome ? { ...outcome, failure: failureWithoutSecrets(outcome.failure, secrets) } : outcome
@@ -137,6 +155,14 @@ export function failureWithoutSecrets(failure: Failure, secrets: Secrets): Failu
 export function logEntryWithoutSecrets(entry: LogEntry, secrets: Secrets): LogEntry {
   if (entry.kind === 'line') return logLine(secrets.scrub(entry.line), entry.level)
   return entry.note === null ? entry : progress(entry.fraction, secrets.scrub(entry.note))
+}
+
+function scrubbed(value: unknown, secrets: Secrets): unknown {
+  if (typeof value === 'string') return secrets.scrub(value)
+  if (typeof value === 'number') return secrets.scrub(String(value)) === String(value) ? value : redactedMark
+  if (Array.isArray(value)) return value.map((one) => scrubbed(one, secrets))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [secrets.scrub(name), scrubbed(inner, secrets)]))
 }
 
 export { UnreadableError }

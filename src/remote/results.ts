@@ -1,11 +1,12 @@
 import { HoldfastError } from '../errors.js'
 import { type LogEntry, mostLines, noMoreLines } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
+import { completedWith } from '../job/result.js'
 import { defaultBackoff } from '../job/retry.js'
 import type { Secrets } from '../job/secrets.js'
 import type { Settlement } from '../job/settlement.js'
 import type { Meter } from '../metrics/meter.js'
-import { logEntryWithoutSecrets, type Privacy, withoutSecrets } from '../privacy/privacy.js'
+import { logEntryWithoutSecrets, type Privacy, withoutSecrets, withResultEncrypted } from '../privacy/privacy.js'
 import { decide } from '../settle/decide.js'
 import type { LogRow } from '../store/log-store.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
@@ -22,6 +23,8 @@ export interface RemoteAttempt {
 /** How an attempt went, as its worker says. */
 export interface RemoteResult extends RemoteAttempt {
   outcome: Outcome
+  /** What the handler returned, where it completed; undefined: nothing. */
+  returned?: unknown
   /** How long the handler ran; left out: since the claim. */
   ranMs?: number
 }
@@ -39,9 +42,12 @@ export interface Standing {
   endedAt: Date
 }
 
-/** `written`: an earlier call had settled this very attempt, with the same outcome. Of the others nothing was changed. */
+/**
+ * `written`: an earlier call had settled this very attempt, with the same outcome. `refused`: the code of why what the handler returned could
+ * not be kept, of which the job died. Of those that are not settled nothing was changed.
+ */
 export type Settled = { job: string } & (
-  | { settled: true; written: boolean }
+  | { settled: true; written: boolean; refused?: string }
   | { settled: false; why: 'cancelled' | 'lost'; stands?: Standing }
 )
 
@@ -98,7 +104,11 @@ export class RemoteResults {
     const late = await this.#countLate(lost)
     // How jobs of other types ended is none of this worker's business.
     const known = (job: string) => worker.types.some(({ name }) => name === late.get(job))
-    return results.map(({ job }) => settledAs(job, why.get(job), known(job)))
+    const refused = new Map(ended.map(({ job, settlement }) => [job.id, settlement.failure?.code]))
+    return results.map(({ job, outcome }) => {
+      const code = outcome.kind === 'completed' && !why.has(job) ? refused.get(job) : undefined
+      return code === undefined ? settledAs(job, why.get(job), known(job)) : { job, settled: true, written: false, refused: code }
+    })
   }
 
   /** The types of what was not written. */
@@ -134,8 +144,12 @@ export class RemoteResults {
   }
 
   #ended(result: RemoteResult, held: HeldAttemptRow | undefined): EndedAttempt {
+    if (!held) return endedAttempt(result, held)
+    const { outcome, returned } = result
+    const kept = outcome.kind === 'completed' ? completedWith(returned, held.bytes) : outcome
+    const stored = withResultEncrypted(this.#privacy, kept, held)
     const secrets = this.#secrets(held)
-    return endedAttempt(secrets ? { ...result, outcome: withoutSecrets(result.outcome, secrets) } : result, held)
+    return endedAttempt({ ...result, outcome: secrets ? withoutSecrets(stored, secrets) : stored }, held)
   }
 
   /** What must not be stored of what a worker says about this job. */

@@ -8,7 +8,9 @@ import { describeFailure, type Failure } from '../job/failure.js'
 import type { LogEntry } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
+import { completedWith } from '../job/result.js'
 import { Snooze } from '../job/run-context.js'
+import type { AnyJobType } from '../job/type.js'
 import { AttemptContext } from './context.js'
 
 /** One try at one job, wherever it runs. */
@@ -133,7 +135,7 @@ export class Attempt implements RunningAttempt {
       const read = this.#payload()
       const payload = read instanceof Promise ? await read : read
       const answer = await this.job.type.run?.(payload, new AttemptContext(this))
-      outcome = answer instanceof Snooze ? snoozed(answer) : completed
+      outcome = answer === undefined ? completed : returned(answer, this.job.type)
     } catch (error) {
       outcome = failed(error)
     }
@@ -174,6 +176,10 @@ export class Attempt implements RunningAttempt {
     this.#controller ??= new AbortController()
     currentAttempt.run(this, () => this.#controller?.abort(reason))
   }
+}
+
+function returned(answer: unknown, { maxResultBytes }: AnyJobType): Outcome {
+  return answer instanceof Snooze ? snoozed(answer) : completedWith(answer, maxResultBytes)
 }
 
 function snoozed({ delayMs, stop }: Snooze): Outcome {

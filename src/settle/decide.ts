@@ -17,7 +17,7 @@ export function decide(
 ): Settlement {
   switch (outcome.kind) {
     case 'completed':
-      return completed
+      return outcome.result === undefined ? completed : { ...completed, result: outcome.result }
     case 'handed_back':
       return handedBack
     case 'snoozed':

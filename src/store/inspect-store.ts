@@ -38,8 +38,9 @@ export class InspectStore {
     this.#database = database
   }
 
-  async job(id: string): Promise<JobRow | undefined> {
-    return (await this.#database.query<JobRow>(statement('jobById'), [id]))[0]
+  /** One job, with what its handler returned as it is stored; null: nothing. */
+  async job(id: string): Promise<(JobRow & { result: string | null }) | undefined> {
+    return (await this.#database.query<JobRow & { result: string | null }>(statement('jobById'), [id]))[0]
   }
 
   /** What is known about why a job stands where it stands. */

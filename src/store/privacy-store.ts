@@ -2,6 +2,9 @@ import type { TargetSecretsRow } from './alert-store.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 
+/** What is stored of a job that may be encrypted. */
+export type StoredKind = 'payload' | 'checkpoint' | 'result'
+
 /** A stored text; null where it is as it should be. */
 export interface StoredText {
   id: string
@@ -15,6 +18,17 @@ export interface Exchanged {
   made: string
 }
 
+const nextOf = {
+  payload: () => statement('nextToEncrypt'),
+  checkpoint: () => statement('nextCheckpointsToEncrypt'),
+  result: () => statement('nextResultsToEncrypt'),
+}
+const putOf = {
+  payload: () => statement('putEncrypted'),
+  checkpoint: () => statement('putEncryptedCheckpoints'),
+  result: () => statement('putEncryptedResults'),
+}
+
 /** What is encrypted is read and written back here; nothing is decrypted in the database. */
 export class PrivacyStore {
   readonly #database: Database
@@ -23,18 +37,16 @@ export class PrivacyStore {
     this.#database = database
   }
 
-  /** The next payloads, or checkpoints, by the ids of their jobs. */
-  next(what: 'payload' | 'checkpoint', ask: { after: string; limit: number; key: string; all: boolean }): Promise<StoredText[]> {
+  /** The next payloads, checkpoints or results, by the ids of their jobs. */
+  next(what: StoredKind, ask: { after: string; limit: number; key: string; all: boolean }): Promise<StoredText[]> {
     const values = [ask.after, ask.limit, ask.key, ask.all]
-    const query = what === 'payload' ? statement('nextToEncrypt') : statement('nextCheckpointsToEncrypt')
-    return this.#database.query(query, values)
+    return this.#database.query(nextOf[what](), values)
   }
 
   /** Answers with how many were exchanged; one that has changed meanwhile is not. */
-  async put(what: 'payload' | 'checkpoint', texts: readonly Exchanged[]): Promise<number> {
+  async put(what: StoredKind, texts: readonly Exchanged[]): Promise<number> {
     const values = [texts.map(({ id }) => id), texts.map(({ was }) => was), texts.map(({ made }) => made)]
-    const query = what === 'payload' ? statement('putEncrypted') : statement('putEncryptedCheckpoints')
-    return (await this.#database.query(query, values)).length
+    return (await this.#database.query(putOf[what](), values)).length
   }
 
   targetSecrets(): Promise<(TargetSecretsRow & { id: number })[]> {

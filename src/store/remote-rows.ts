@@ -17,6 +17,8 @@ export interface HeldAttemptRow {
   type: string
   encrypted: boolean
   redact: string[] | null
+  /** Most bytes of a result that are kept. */
+  bytes: number
   /** Null where nothing of it is redacted. */
   payload: string | null
   /** Milliseconds since it was claimed. */
@@ -33,5 +35,6 @@ export interface NamedType {
   max_attempts?: number
   timeout_ms?: number
   sensitive?: boolean
+  max_result_bytes?: number
   backoff?: object
 }

@@ -30,6 +30,7 @@ export function settleValues(
     worker,
     closedLeases,
     unlessAllNull(ended.map((e) => e.settlement.stop ?? null)),
+    unlessAllNull(ended.map((e) => e.settlement.result ?? null)),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { type Approval, encodeApproval } from '../job/approval.js'
+import { defaultResultBytes } from '../job/result.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
@@ -38,6 +39,7 @@ export interface RegisteredType {
   encrypt?: boolean
   sharedKeys?: boolean
   redact?: readonly string[]
+  maxResultBytes?: number
 }
 
 const leastPatienceMs = 1_000
@@ -112,6 +114,7 @@ export class Store {
       types.map((t) => t.encrypt ?? false),
       types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
       types.map((t) => t.sharedKeys ?? false),
+      types.map((t) => t.maxResultBytes ?? defaultResultBytes),
     ])
   }
 

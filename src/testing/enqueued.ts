@@ -10,7 +10,7 @@ export interface EnqueuedJob<Payload = unknown> extends Omit<JobStory, 'attempts
 }
 
 /** What a type's payload is to its producers; of a bare name nothing is known. */
-export type PayloadOf<Type> = Type extends JobType<infer Input, infer _Output> ? Input : unknown
+export type PayloadOf<Type> = Type extends JobType<infer Input, infer _Output, infer _Result> ? Input : unknown
 
 /** No test reads more than this, and an endless list would hide that something enqueues without end. */
 const most = 100_000

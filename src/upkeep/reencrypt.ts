@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.js'
 import { wholeNumber } from '../job/type.js'
 import { isEncrypted, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
-import type { Exchanged, StoredText } from '../store/privacy-store.js'
+import type { Exchanged, StoredKind, StoredText } from '../store/privacy-store.js'
 import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
@@ -36,7 +36,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {
-    for (const what of ['payload', 'checkpoint'] as const) {
+    for (const what of ['payload', 'checkpoint', 'result'] as const) {
       const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
         const rows = await again(() => store.privacy.next(what, { ...ask, after }))
@@ -73,12 +73,7 @@ function reencrypted(url: string, text: string, privacy: Privacy, done: Reencryp
   return unlessUnreadable(done, () => privacy.encryptSecret(url, privacy.decrypt(url, text, 'secret'))) ?? text
 }
 
-function exchange(
-  { id, type, text: was }: StoredText,
-  what: 'payload' | 'checkpoint',
-  privacy: Privacy,
-  done: Reencrypted,
-): Exchanged[] {
+function exchange({ id, type, text: was }: StoredText, what: StoredKind, privacy: Privacy, done: Reencrypted): Exchanged[] {
   if (was === null) return []
   const open = () => privacy.decrypt(id, was, what, { type, encrypted: true })
   const made = unlessUnreadable(done, () => privacy.encrypt(type, id, open(), what))

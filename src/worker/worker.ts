@@ -8,7 +8,7 @@ import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
-import type { Privacy } from '../privacy/privacy.js'
+import { type Privacy, withResultEncrypted } from '../privacy/privacy.js'
 import { SlotPools } from '../run/slot-pools.js'
 import { mayBeSuspect, withCrashes } from '../run/suspects.js'
 import { decide } from '../settle/decide.js'
@@ -258,7 +258,9 @@ export class Worker {
   }
 
   #settle(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
-    const settlement = decide(outcome, job, job.type.backoff, Math.random, this.#settings.quarantineAfter)
+    const { type, encrypt: encrypted } = job.type
+    const stored = withResultEncrypted(this.#privacy, outcome, { id: job.id, type, encrypted })
+    const settlement = decide(stored, job, job.type.backoff, Math.random, this.#settings.quarantineAfter)
     const endedAtMs = monotonicMs()
     this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried: false })
     this.#pulse.asking('results')

@@ -3,7 +3,7 @@
  * line does not compile and when a directive has no error below it to expect.
  */
 import { type } from 'arktype'
-import { defineType, type Holdfast, type JobRequest, type RunContext } from 'holdfast'
+import { defineType, type Holdfast, type JobRequest, type JobType, type RunContext } from 'holdfast'
 import type { ScratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import * as v from 'valibot'
@@ -21,6 +21,15 @@ const transforming = defineType({
 const valibot = defineType({ type: 'valibot', payload: v.object({ n: v.number() }) })
 const arktype = defineType({ type: 'arktype', payload: type({ 'n?': 'number' }) })
 const anything = defineType({ type: 'anything' })
+const returning = defineType({
+  type: 'returning',
+  payload: z.object({ n: z.number() }),
+  run: async ({ n }, { snooze }) => (n < 0 ? snooze('1m') : { doubled: 2 * n }),
+})
+const ignored = defineType({ type: 'ignored', keepResult: false, run: () => 7 })
+
+expectTypeOf(returning).toEqualTypeOf<JobType<{ n: number }, { n: number }, { doubled: number }>>()
+expectTypeOf(ignored).toEqualTypeOf<JobType<unknown, unknown, undefined>>()
 
 async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> {
   await holdfast.enqueue(transforming, { at: '2030-01-01' })
@@ -53,7 +62,7 @@ async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> 
   // @ts-expect-error A request is as typed as an enqueue.
   transforming.job({ at: 1 })
 
-  await startWorker(holdfast, [transforming, valibot, arktype, anything])
+  await startWorker(holdfast, [transforming, valibot, arktype, anything, returning, ignored])
   // @ts-expect-error A worker is given types, not their names.
   await startWorker(holdfast, ['transforming'])
 

@@ -66,14 +66,13 @@ describe('the attempt is recorded and the worker lives when a handler', () => {
     120_000,
   )
 
-  test('returns what cannot be stored, which nobody asked for', async () => {
+  test('returns what cannot be stored: the job is dead and says so, and the worker goes on', async () => {
     const { queue, run } = await openZoo()
     for (const what of ['200 MB', 'circular', 'bigint', 'function', 'symbol', 'hostile fields']) {
-      expect({ what, ...(await run({ act: 'returns', what })) }).toMatchObject({
-        status: 'completed',
-        attempts: [{ error: null }],
-      })
+      const error = { code: 'invalid_result' }
+      expect({ what, ...(await run({ act: 'returns', what })) }).toMatchObject({ status: 'dead', attempts: [{ error }] })
     }
+    expect(await run({ act: 'ordinary' })).toMatchObject({ status: 'completed' })
     const [kept] = await queue.sql("select pg_total_relation_size('holdfast.history_rest')::int + sum(pg_total_relation_size(inhrelid))::int as bytes from pg_inherits where inhparent = 'holdfast.history'::regclass") // biome-ignore format: one statement
     expect(kept?.bytes).toBeLessThan(1_000_000)
   }, 120_000)

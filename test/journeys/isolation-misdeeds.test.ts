@@ -90,7 +90,13 @@ const cases: Case[] = [
   { how: 'segfault', outcome: 'crashed', reason: 'poison', cause: /ended by SIGSEGV: a fault in native code/, types: usual },
   { how: 'reject', outcome: 'failed', reason: 'exhausted', cause: /nobody waited for me/, types: usual },
   { how: 'throwLater', outcome: 'failed', reason: 'exhausted', cause: /thrown in a timer/, types: usual },
-  { how: 'hugeResult', outcome: 'failed', reason: 'fatal', cause: /returned more than 1048576 bytes/, types: roomy },
+  {
+    how: 'hugeResult',
+    outcome: 'failed',
+    reason: 'fatal',
+    cause: /result is more than 16777216 bytes; at most 65536/,
+    types: roomy,
+  },
   { how: 'importThrows', outcome: 'failed', reason: 'exhausted', cause: /this module cannot be loaded/, types: usual },
 ]
 

@@ -142,6 +142,48 @@ describe('POST /worker/settle', () => {
     expect((await serving.sql.query('select from holdfast.leases where id = $1', [jobs[0].lease])).rowCount).toBe(0)
   })
 
+  test('keeps what a handler returned, which anybody who sees the job sees', async () => {
+    const id = await enqueue()
+    const [job] = await claim()
+    const returned = { sent: 3, to: ['ada', null] }
+    expect(await settle(job, 'complete', { returned })).toEqual({ job: id, settled: true })
+    expect(await serving.holdfast.job(id)).toMatchObject({ status: 'completed', result: returned })
+    const read = async (path: string) =>
+      (await fetch(serving.address + path, { headers: { authorization: `Bearer ${adminKey}` } })).json()
+    expect(await read(`/jobs/${id}`)).toMatchObject({ status: 'completed', result: returned })
+    expect(await read(`/jobs/${id}/wait`)).toMatchObject({ status: 'completed', result: returned })
+    const without = await enqueue()
+    await settle((await claim())[0], 'complete')
+    expect(await read(`/jobs/${without}`)).not.toHaveProperty('result')
+  })
+
+  test('ends a job dead whose result cannot be kept, and says so; a result is only for a job that completed', async () => {
+    const id = await enqueue()
+    const [job] = await claim()
+    const answer = await settle(job, 'complete', { returned: 'x'.repeat(65_535) })
+    expect(answer).toEqual({ job: id, settled: true, code: 'result_too_large' })
+    expect(await serving.holdfast.job(id)).toMatchObject({ status: 'dead', attempts: [{ error: { code: 'result_too_large' } }] })
+    await enqueue()
+    const [next] = await claim()
+    const results = [{ job: next.id, lease: next.lease, result: 'hand_back', returned: 1 }]
+    expect(await ask('settle', { worker, results })).toMatchObject({ field: 'results[0].returned' })
+  })
+
+  test('keeps as much of a result as the type that the worker defined says', async () => {
+    const types = [
+      { type: 'remote_much', max_result_bytes: 100_000 },
+      { type: 'remote_none', max_result_bytes: 0 },
+    ]
+    const { worker } = await ask('register', { name: 'w', types })
+    const ids: string[] = []
+    for (const { type } of types) ids.push((await serving.holdfast.enqueue(type, {})).id)
+    const { jobs } = await ask('claim', { worker, limit: 2 })
+    const results = jobs.map(({ id, lease }: Answer) => ({ job: id, lease, result: 'complete', returned: 'x'.repeat(90_000) }))
+    expect((await ask('settle', { worker, results })).results).toMatchObject([{ settled: true }, { settled: true }])
+    const kept = await Promise.all(ids.map(async (id) => (await serving.holdfast.job(id))?.result))
+    expect(kept.map((result) => (result as string | undefined)?.length)).toEqual([90_000, undefined])
+  })
+
   test('answers a second try of the same call that it was done already', async () => {
     const id = await enqueue()
     const [job] = await claim()

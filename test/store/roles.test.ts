@@ -152,6 +152,8 @@ test('a reader sees every job and attempt, and no payload', async () => {
   await client.query('select type_id, completed from holdfast.counters')
   for (const statement of [
     'select payload from holdfast.jobs',
+    'select result from holdfast.jobs',
+    'select * from holdfast.results',
     'select * from holdfast.bodies',
     'select token_hash from holdfast.workers',
     `select holdfast.enqueue('works', '{}')`,

@@ -10,6 +10,8 @@
  *   fatal text    throws a FatalError
  *   failWhile path  throws while that file exists
  *   stop {for, what, once}  asks for its type or key to be stopped that long, unless the file `once` says that it was asked
+ *   returns {…}   returns that, with the number of its attempt
+ *   dieReturningUntil n  at attempts up to n the process kills itself when the handler has returned and nothing was written
  * Events of the worker go to standard output, one JSON line each.
  */
 import { existsSync, writeFileSync } from 'node:fs'
@@ -66,7 +68,9 @@ async function perform(payload, { job, signal, extendLease, stop }) {
     writeFileSync(payload.stop.once, '')
     return stop(payload.stop.for, payload.stop.what)
   }
-  return undefined
+  if (payload.returns === undefined) return undefined
+  if (job.attempt <= (payload.dieReturningUntil ?? 0)) process.nextTick(() => process.kill(process.pid, 'SIGKILL'))
+  return { ...payload.returns, attempt: job.attempt }
 }
 
 const holdfast = new Holdfast({ connectionString: database })

@@ -8,7 +8,6 @@ import { telemetry } from '../../tracing/telemetry.js'
 import { Attempt, attemptInProgress } from '../attempt.js'
 import { loadTypes } from './load-types.js'
 import type { Asked, FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
-import { checkResult } from './result.js'
 
 type Answer = ToHost & { kind: 'answer' }
 
@@ -37,7 +36,7 @@ export async function serve(module: string, port: Port): Promise<void> {
   enterHost()
   const types = new Map<string, AnyJobType>()
   try {
-    for (const type of await loadTypes(module)) types.set(type.type, checkingResult(type))
+    for (const type of await loadTypes(module)) types.set(type.type, type)
   } catch (error) {
     return port.send({ kind: 'broken', failure: describeFailure(error) })
   }
@@ -142,10 +141,6 @@ class Host {
     const told: Outcome = noRoom ? { kind: 'out_of_memory', failure: outcome.failure } : outcome
     this.#port.send({ kind: 'ended', outcome: told, clean: this.#clean, memoryMb: usedMb() })
   }
-}
-
-function checkingResult(type: AnyJobType): AnyJobType {
-  return { ...type, run: async (payload, context) => checkResult(await type.run?.(payload, context)) }
 }
 
 function usedMb(): number {

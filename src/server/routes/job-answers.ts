@@ -28,6 +28,7 @@ export function storyAnswer(story: JobStory): JobAnswer {
   const { progress, approval } = story
   return {
     ...summaryAnswer(story),
+    ...(story.result === undefined ? {} : { result: story.result }),
     attempts: story.attempts.map(({ attempt, outcome, startedAt, endedAt, worker, error }) => ({
       attempt,
       outcome,

@@ -30,7 +30,7 @@ export function defined(type: string | Definition, index: number): string | Name
   }
 }
 
-function checkedDefinition({ max_attempts: maxAttempts, ...rest }: Definition, index: number): AnyJobType {
+function checkedDefinition({ max_attempts: maxAttempts, max_result_bytes: _, ...rest }: Definition, index: number): AnyJobType {
   try {
     return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
   } catch (error) {
@@ -48,7 +48,13 @@ export function typesOf(worker: RemoteWorker, asked: readonly string[] | undefin
 
 export function readResult(given: Result, path: string): RemoteResult {
   const { job, lease, result, ran_ms: ranMs } = given
-  return { job: job.toLowerCase(), lease, outcome: outcomeOf(given, result, path), ...(ranMs === undefined ? {} : { ranMs }) }
+  return {
+    job: job.toLowerCase(),
+    lease,
+    outcome: outcomeOf(given, result, path),
+    returned: given.returned,
+    ...(ranMs === undefined ? {} : { ranMs }),
+  }
 }
 
 function outcomeOf(given: Result, result: Result['result'], path: string): Outcome {
@@ -57,6 +63,7 @@ function outcomeOf(given: Result, result: Result['result'], path: string): Outco
   }
   for (const field of ['error', 'fatal', 'timed_out', 'retry_after'] as const) only(field, 'fail')
   for (const field of ['delay', 'stop'] as const) only(field, 'snooze')
+  only('returned', 'complete')
   switch (result) {
     case 'complete':
       return { kind: 'completed' }

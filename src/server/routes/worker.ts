@@ -36,6 +36,8 @@ import { defined, leaseOf, readReports, readResult, typesOf, waitOf } from './wo
 
 /** A hundred failed results with their stacks. */
 const bodyLimit = 2 * 1024 * 1024
+/** A hundred results of the size that a type keeps by default, with what stands around them. */
+const settleLimit = 8 * 1024 * 1024
 
 /** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
 export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, log: Logger, meter: Meter): void {
@@ -131,7 +133,10 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
 
   app.post<{ Body: SettleBody }>(
     '/worker/settle',
-    { bodyLimit, schema: { summary: 'End attempts, many at once', body: settleBody, response: { 200: settleAnswer } } },
+    {
+      bodyLimit: settleLimit,
+      schema: { summary: 'End attempts, many at once', body: settleBody, response: { 200: settleAnswer } },
+    },
     async (request, reply) => {
       const { body } = request
       const ended = body.results.map((result, i) => readResult(result, `results[${i}]`))
@@ -187,7 +192,10 @@ function whenGone(reply: FastifyReply, gone: AbortController): void {
 }
 
 function settledAnswer(one: Settled) {
-  if (one.settled) return { job: one.job, settled: true, ...(one.written ? { already: true } : {}) }
+  if (one.settled) {
+    const { job, settled, written, refused } = one
+    return { job, settled, ...(written ? { already: true } : {}), ...(refused === undefined ? {} : { code: refused }) }
+  }
   const code = one.why === 'cancelled' ? 'job_cancelled' : 'lease_lost'
   const { outcome, attempt, endedAt } = one.stands ?? {}
   return { job: one.job, settled: false, code, ...(one.stands && { stands: { outcome, attempt, ended_at: endedAt } }) }

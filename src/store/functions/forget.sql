@@ -1,6 +1,6 @@
 -- A job that has ended can be forgotten before its time, because somebody asks that what is known of them be deleted.
 
--- Removes everything that is kept of a job that has ended: its payload, attempts, errors, log. What stays is a line in the audit
+-- Removes everything that is kept of a job that has ended: its payload, result, attempts, errors, log. What stays is a line in the audit
 -- log, and for their usual time its keys: without them the same enqueue would run a second time what was done already.
 -- No row: no such job is kept.
 create or replace function holdfast.forget_job(p_job uuid, p_actor holdfast.actor) returns setof holdfast.moved
@@ -22,6 +22,7 @@ begin
   end if;
   delete from holdfast.bodies as b where b.id = p_job;
   delete from holdfast.history as h where h.job_id = p_job;
+  delete from holdfast.results as r where r.job_id = p_job;
   delete from holdfast.log_lines as l where l.job_id = p_job;
   delete from holdfast.progress as p where p.job_id = p_job;
   delete from holdfast.checkpoints as c where c.job_id = p_job;

@@ -1,4 +1,4 @@
--- Bodies, history, dead letters and log lines live in one partition a day, so that old days are dropped and never deleted
+-- Bodies, history, results, dead letters and log lines live in one partition a day, so that old days are dropped and never deleted
 -- row by row. Each family has a default partition as a net: an enqueue must not fail because nobody made the day.
 
 -- The smallest id a job made at that moment can have.
@@ -21,7 +21,7 @@ $$;
 create or replace function holdfast.missing_partitions(p_ahead integer default 3) returns table (family text, day date)
 language sql stable as $$
   select f.family, d.day
-  from unnest(array['bodies', 'history', 'dead_letters', 'log_lines']) as f (family)
+  from unnest(array['bodies', 'history', 'results', 'dead_letters', 'log_lines']) as f (family)
   join pg_class as c on c.oid = to_regclass('holdfast.' || f.family)
   cross join (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as d
   where to_regclass('holdfast.' || f.family || '_' || to_char(d.day, 'YYYYMMDD')) is null
@@ -46,7 +46,7 @@ as $$
 declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
   v_to constant timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
-  v_column constant text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' when 'log_lines' then 'at' else 'died_at' end;
+  v_column constant text := case p_family when 'bodies' then 'id' when 'history' then 'ended_at' when 'dead_letters' then 'died_at' else 'at' end;
   v_name constant text := p_family || '_' || to_char(p_day, 'YYYYMMDD');
   v_rest constant text := p_family || '_rest';
   v_high constant text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_to)::text else v_to::text end);

@@ -28,12 +28,12 @@ end $$;
 -- What a registration over HTTP may name of a type: for the audit log, and to see what differs.
 create or replace function holdfast.type_facts(p_type text) returns jsonb language sql stable as $$
   select jsonb_build_object('lane', l.name, 'sensitive', t.sensitive, 'priority', t.priority, 'max_attempts', t.max_attempts,
-                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff)
+                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff, 'max_result_bytes', t.max_result_bytes)
   from holdfast.types as t join holdfast.lanes as l on l.id = coalesce(t.defined_lane, t.lane_id) where t.name = p_type
 $$;
 
 -- Makes types known that a remote worker defines: [{"type", "lane", "priority", "max_attempts", "timeout_ms", "sensitive",
--- "backoff"}], each with what it names alone. Of a type that is known, what is not named stays as it is, and so does what guards
+-- "backoff", "max_result_bytes"}], each with what it names alone. Of a type that is known, what is not named stays as it is, and so does what guards
 -- it, whoever asks: its approval, uniqueness, limits, encryption and redaction cannot be named at all, and a lane or sensitive
 -- that differs is refused. The rest changes where p_may says that the key may do that. Every change has its line in the audit log.
 -- Takes types in the order of their names, as registerTypes does.
@@ -57,9 +57,10 @@ begin
     else
       v_lane := holdfast.lane_named('default');
     end if;
-    insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, sensitive, backoff)
+    insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, sensitive, backoff, max_result_bytes)
     select v_type, v_lane, v_lane, coalesce((v_named ->> 'priority')::smallint, 5), coalesce((v_named ->> 'max_attempts')::smallint, 5),
-           coalesce((v_named ->> 'timeout_ms')::integer, 300000), coalesce((v_named ->> 'sensitive')::boolean, false), v_named -> 'backoff'
+           coalesce((v_named ->> 'timeout_ms')::integer, 300000), coalesce((v_named ->> 'sensitive')::boolean, false), v_named -> 'backoff',
+           coalesce((v_named ->> 'max_result_bytes')::integer, 65536)
     -- Asked for first: an insert that finds its name taken has used up an id.
     where not exists (select from holdfast.types as t where t.name = v_type)
     on conflict (name) do nothing;
@@ -70,7 +71,7 @@ begin
     perform from holdfast.types as t where t.name = v_type for update;
     v_known := holdfast.type_facts(v_type);
     v_differs := array(select n.key from jsonb_each(v_named) as n (key, value) where n.value is distinct from v_known -> n.key
-                       order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff}', n.key));
+                       order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff,max_result_bytes}', n.key));
     v_guards := array(select d from unnest(v_differs) as d where d in ('lane', 'sensitive'));
     if v_guards <> '{}' then
       raise exception '"%" is known with another %; a registration does not change that', v_type, array_to_string(v_guards, ' and ')
@@ -85,7 +86,8 @@ begin
         priority = coalesce((v_named ->> 'priority')::smallint, t.priority),
         max_attempts = coalesce((v_named ->> 'max_attempts')::smallint, t.max_attempts),
         timeout_ms = coalesce((v_named ->> 'timeout_ms')::integer, t.timeout_ms),
-        backoff = coalesce(v_named -> 'backoff', t.backoff)
+        backoff = coalesce(v_named -> 'backoff', t.backoff),
+        max_result_bytes = coalesce((v_named ->> 'max_result_bytes')::integer, t.max_result_bytes)
       where t.name = v_type;
       perform holdfast.audit('change_type', v_type, v_known, holdfast.type_facts(v_type), p_actor);
     end if;

@@ -42,7 +42,7 @@ begin
   for v_family, v_name, v_day in
     select f.family, c.relname, d.day
     from (values ('dead_letters', 1, p_dead), ('history', 2, p_completed), ('bodies', 3, p_completed),
-                 ('log_lines', 4, p_completed)) as f (family, turn, age)
+                 ('log_lines', 4, p_completed), ('results', 5, p_completed)) as f (family, turn, age)
     join pg_inherits as i on i.inhparent = ('holdfast.' || f.family)::regclass
     join pg_class as c on c.oid = i.inhrelid
     cross join lateral (select case when c.relname ~ '_\d{8}$' then to_date(right(c.relname, 8), 'YYYYMMDD') end as day) as d
@@ -51,7 +51,7 @@ begin
   loop
     -- An attempt can only belong to a job that was made before its day ended; a body has its own day's id.
     v_from := case v_family when 'bodies' then holdfast.first_id_at(v_day::timestamp at time zone 'UTC') else v_lowest end;
-    v_to := case when v_family in ('dead_letters', 'log_lines') then v_lowest
+    v_to := case when v_family in ('dead_letters', 'log_lines', 'results') then v_lowest
                           else holdfast.first_id_at((v_day + 1)::timestamp at time zone 'UTC') end;
     for v_check in 1..2 loop
       if v_family <> 'history' then
@@ -75,7 +75,7 @@ begin
     end loop;
     continue when cardinality(v_needed) > p_carry;
     execute format('alter table holdfast.%I detach partition holdfast.%I', v_family, v_name);
-    if v_family not in ('dead_letters', 'log_lines') then
+    if v_family not in ('dead_letters', 'log_lines', 'results') then
       execute format('insert into holdfast.%I select * from holdfast.%I where %I = any ($1)',
                      v_family, v_name, case v_family when 'bodies' then 'id' else 'job_id' end) using v_needed;
     end if;
@@ -153,6 +153,8 @@ begin
 
   delete from holdfast.log_lines_rest where ctid = any (array(
     select l.ctid from holdfast.log_lines_rest as l where l.at < v_now - p_completed limit p_limit));
+  delete from holdfast.results_rest where ctid = any (array(
+    select r.ctid from holdfast.results_rest as r where r.at < v_now - p_completed limit p_limit));
   delete from holdfast.progress where ctid = any (array(
     select p.ctid from holdfast.progress as p
     where p.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = p.job_id) limit p_limit));

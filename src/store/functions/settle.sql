@@ -131,6 +131,19 @@ begin
   perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
 end $$;
 
+-- Keeps what handlers returned, of the attempts that ended by this call alone: what an attempt without a lease returned is nobody's.
+create or replace function holdfast.keep_results(
+  p_jobs uuid[], p_leases bigint[], p_results text[], p_ended_ago_ms double precision[], p_ended uuid[], p_ended_leases bigint[]
+) returns void
+language sql volatile
+set enable_hashjoin = on set enable_nestloop = off
+as $$
+  insert into holdfast.results (job_id, at, result)
+  select s.job_id, holdfast.now() - s.ended_ago * interval '1 millisecond', s.result::json
+  from unnest(p_jobs, p_leases, p_results, p_ended_ago_ms) as s (job_id, lease_id, result, ended_ago)
+  where s.result is not null and (s.job_id, s.lease_id) in (select e.job_id, e.lease_id from unnest(p_ended, p_ended_leases) as e (job_id, lease_id))
+$$;
+
 -- Ends attempts, many at once. Touches nothing unless that very attempt still holds its lease; history is written in the
 -- same statement as the state change. The arrays stand side by side, one element an attempt; where one is shorter, the
 -- rest of it is null:
@@ -138,6 +151,7 @@ end $$;
 --             poison (it crashed its host too often) | snooze | hand_back
 --   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
 --   delay     for retry and snooze: milliseconds until the job is due again
+--   result    JSON that a completed job is kept with; null for most
 --   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
 -- p_closed: leases that have no open attempt left after this call.
 -- Rows are taken in the order of their ids, as a rescue takes them, so that the two wait for each other and never deadlock. A
@@ -146,7 +160,7 @@ end $$;
 create or replace function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
-  p_worker integer, p_closed bigint[], p_stops text[] default null
+  p_worker integer, p_closed bigint[], p_stops text[] default null, p_results text[] default null
 ) returns table (job_id uuid, lease_id bigint, outcome holdfast.outcome)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -169,6 +183,9 @@ begin
   else
     select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types
     from holdfast.end_completed(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms, p_worker);
+  end if;
+  if cardinality(p_results) > 0 then
+    perform holdfast.keep_results(p_jobs, p_leases, p_results, p_ended_ago_ms, v_ended, v_ended_leases);
   end if;
   if v_passed is not null or cardinality(p_stops) > 0 then
     -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.

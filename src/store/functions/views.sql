@@ -5,7 +5,7 @@ create or replace view holdfast.jobs as
   select s.job_id as id, t.name as type, s.status, l.name as lane, coalesce(s.priority, b.priority) as priority, s.attempt,
          coalesce(b.max_attempts, s.attempt) as max_attempts, coalesce(b.payload, 'null') as payload, b.idempotency_key, b.concurrency_key,
          coalesce(b.created_at, holdfast.time_of_id(s.job_id)) as created_at, s.due_at, s.started_at, s.finished_at, s.worker_id, s.error,
-         b.owner
+         b.owner, case when s.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = s.job_id limit 1) end as result
   from (
     select q.job_id, q.type_id, case when q.lease_id is null then 'pending' else 'processing' end as status, q.lane_id, q.priority,
            q.attempt, q.ready_at as due_at, e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id,

@@ -4,7 +4,7 @@ select id, type, status, lane, priority, attempt, max_attempts, payload, idempot
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
        (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, result
 from holdfast.jobs where id = $1::text::uuid
 
 -- name: attemptsOfJob

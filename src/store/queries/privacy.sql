@@ -17,6 +17,15 @@ select c.job_id::text as id, t.name as type,
 from holdfast.checkpoints as c join holdfast.bodies as b on b.id = c.job_id join holdfast.types as t on t.id = b.type_id
 where c.job_id > $1::text::uuid order by c.job_id limit $2::text::integer
 
+-- name: nextResultsToEncrypt
+-- The same of results.
+select r.job_id::text as id, t.name as type,
+       case when case when r.result::text like '{"$enc"%' then r.result -> '$enc' ->> 'k' is distinct from $3::text
+                      else t.encrypted or $4::text::boolean end
+            then r.result::text end as text
+from holdfast.results as r join holdfast.bodies as b on b.id = r.job_id join holdfast.types as t on t.id = b.type_id
+where r.job_id > $1::text::uuid order by r.job_id limit $2::text::integer
+
 -- name: putEncrypted
 -- Puts encrypted payloads in place of what they were made from. One that has changed meanwhile is left as it is.
 update holdfast.bodies as b set payload = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
@@ -28,6 +37,12 @@ returning b.id::text as id
 update holdfast.checkpoints as c set value = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
 where c.job_id = n.id and c.value::text = n.was
 returning c.job_id::text as id
+
+-- name: putEncryptedResults
+-- The same of results.
+update holdfast.results as r set result = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
+where r.job_id = n.id and r.result::text = n.was
+returning r.job_id::text as id
 
 -- name: targetSecrets
 -- The secrets of every target; there are few.

@@ -36,7 +36,7 @@ where l.worker_id = $1::text::integer and q.lane_id = $2::text::smallint
 -- Of these attempts, those that still hold a lease of this worker, with what decides about their end. The payload only where something
 -- of it is to be kept out of what is stored: where its type says so, or with $4.
 select q.job_id::text as id, q.lease_id as lease, q.attempt, coalesce(b.max_attempts, q.attempt) as max, t.backoff,
-       t.name as type, t.encrypted, t.redact, case when $4::text::boolean or t.redact is not null then b.payload end as payload,
+       t.name as type, t.encrypted, t.redact, t.max_result_bytes as bytes, case when $4::text::boolean or t.redact is not null then b.payload end as payload,
        extract(epoch from holdfast.now() - l.claimed_at)::float8 * 1000 as age
 from unnest($2::uuid[], $3::bigint[]) as asked (job_id, lease_id)
 join holdfast.queue as q on q.job_id = asked.job_id and q.lease_id = asked.lease_id

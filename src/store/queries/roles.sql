@@ -73,11 +73,11 @@ begin
   end loop;
   execute 'grant select on holdfast.types, holdfast.lanes to ' || v_producer;
 
-  -- Everything of a job but its payload, and nothing of a worker's token.
+  -- Everything of a job but its payload and its result, and nothing of a worker's token.
   for v_role, v_name in
     select c.relname, string_agg(quote_ident(a.attname), ', ' order by a.attnum)
     from pg_catalog.pg_class as c join pg_catalog.pg_attribute as a on a.attrelid = c.oid
-    where c.relnamespace = 'holdfast'::regnamespace and a.attnum > 0 and not a.attisdropped and a.attname not in ('payload', 'token_hash')
+    where c.relnamespace = 'holdfast'::regnamespace and a.attnum > 0 and not a.attisdropped and a.attname not in ('payload', 'result', 'token_hash')
       and c.relname = any (array['jobs', 'attempts', 'counters', 'types', 'lanes', 'gates', 'depths', 'workers', 'alerts', 'alert_rules'])
     group by c.relname
   loop

@@ -3,5 +3,5 @@
 -- Answers with the attempts that held no lease any more, why, and what stands instead.
 select lost.job_id::text as id, stands.why, stands.outcome, stands.attempt, date_part('epoch', stands.ended_at) * 1000 as ended
 from holdfast.settle_jobs($1::uuid[], $2::bigint[], $3::text[], $4::holdfast.outcome[], $5::text[], $6::float8[], $7::float8[],
-                          $8::float8[], $9::text::integer, $10::bigint[], $11::text[]) as lost
+                          $8::float8[], $9::text::integer, $10::bigint[], $11::text[], $12::text[]) as lost
 cross join lateral holdfast.how_it_stands(lost.job_id, lost.lease_id, $9::text::integer, lost.outcome) as stands
