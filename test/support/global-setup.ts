@@ -1,9 +1,8 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../src/dev/postgres/index.js'
+import { makeTemporaryDirectory } from './temporary-directory.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,16 +12,18 @@ declare module 'vitest' {
 }
 
 /** One Postgres for the whole run, or the one DATABASE_URL names. Tests find it in HOLDFAST_TEST_URL. */
-export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = makeTemporaryDirectory()
   const give = (url: string) => {
     process.env.HOLDFAST_TEST_URL = url
     project.provide('testUrl', url)
   }
   if (process.env.DATABASE_URL) {
     give(process.env.DATABASE_URL)
-    return undefined
+    process.once('exit', directory.remove)
+    return async () => {}
   }
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-test-'))
+  const dataDir = join(tmpdir(), 'postgres')
   // Safe against nothing but a crash of the machine, after which no test is of interest.
   const settings = { fsync: 'off', max_connections: '300', shared_buffers: '256MB' }
   const postgres = await startPostgres({ dataDir, settings, onNotice: (line) => console.warn(line) })
@@ -30,12 +31,12 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   // A run that is cut short (Ctrl-C, an error in vitest) exits without teardown, and the server would outlive it.
   const cutShort = () => {
     process.kill(postgres.pid, 'SIGQUIT')
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    directory.remove()
   }
   process.once('exit', cutShort)
   return async () => {
     process.off('exit', cutShort)
     await postgres.stop('immediate')
-    await rm(dataDir, { recursive: true, force: true })
+    directory.remove()
   }
 }
