@@ -30,6 +30,9 @@ export async function placeData(
     await lchown(directory, identity.uid, identity.gid)
     return directory
   }
+  // Another starter may have handed it over since we were turned away. It does so before it puts anything there, so this answer holds;
+  // without it the two would make a database each, one of them elsewhere.
+  if (await canEnter(directory, identity)) return directory
   const cluster = holds.find((name) => existsSync(join(directory, name, 'PG_VERSION')))
   if (cluster) {
     throw new HoldfastError(
