@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+const long = ['test/**/*.long.test.ts', 'chaos/**/*.long.test.mjs']
 const dist = fileURLToPath(new URL('./dist/', import.meta.url))
 
 export default defineConfig({
@@ -14,7 +15,8 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'chaos/**/*.test.mjs'],
+    // Files whose whole run takes minutes are named *.long.test.*: here they run on a sample, and whole in the long run, which has only them.
+    include: process.env.HOLDFAST_LONG === '1' ? long : ['src/**/*.test.ts', 'test/**/*.test.ts', 'chaos/**/*.test.mjs'],
     globalSetup: ['test/support/global-setup.ts'],
     // A process for each file: tests kill workers and read process.env. Five of them on two cores, because many tests wait
     // more than they work.

@@ -29,8 +29,9 @@ if (built.status !== 0) {
   console.log('The build failed, so no test was run.\n0 passed, 1 failed')
   process.exit(built.status ?? 1)
 }
+const long = process.argv[2] === '--long'
 let interruptedBy
-process.exitCode = await runVitest(process.argv.slice(2))
+process.exitCode = await runVitest(process.argv.slice(long ? 3 : 2))
 if (interruptedBy) {
   process.exitCode = 128 + constants.signals[interruptedBy]
   printInterrupted()
@@ -45,7 +46,7 @@ function runVitest(args) {
   const vitest = spawn(process.execPath, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...args], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, HOLDFAST_NOT_RUN_FILE: notRun, HOLDFAST_PROGRESS_FILE: progress },
+    env: { ...process.env, HOLDFAST_LONG: long ? '1' : '0', HOLDFAST_NOT_RUN_FILE: notRun, HOLDFAST_PROGRESS_FILE: progress },
   })
   // Ctrl-C in a terminal reaches vitest without us; we stay until it has stopped its Postgres. Other signals reach only us.
   for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -95,7 +96,15 @@ function printCounts(exitCode) {
   const skipped = count('skipped', 'pending', 'todo', 'disabled')
   const shown = failed === 0 && exitCode !== 0 ? 1 : failed
   printSkipped(tests.filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status)))
+  if (!long) printSampled(report.testResults)
   console.log(`\n${count('passed')} passed, ${shown} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+}
+
+/** Tests whose whole run takes minutes are in files of their own and ran with a sample (test/support/sized.ts). */
+function printSampled(files) {
+  const sampled = files.filter(({ name }) => /\.long\.test\.\w+$/.test(name)).flatMap((file) => file.assertionResults)
+  if (sampled.length > 0)
+    console.log(`\n${sampled.length} tests ran on a sample; npm run test:long runs them whole, in some minutes.`)
 }
 
 /** What was skipped for another reason than a missing program: it needs root, an ordinary user, or the system's PostgreSQL. */

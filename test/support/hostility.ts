@@ -6,6 +6,9 @@ export interface HostileRequest {
   payload?: string
 }
 
+/** What no answer may show: a stack, or SQL. */
+export const leak = /\bat [\w.<>]+ \(|node_modules|\.js:\d+|select .* from|holdfast\.\w+\(|relation "|syntax error|SQLSTATE|pg_/i
+
 const values: unknown[] = [
   null, true, false, 0, -1, 1e9, 1e308, 0.1, '', '..', 'NaN', '\0', '\ud800', 'x'.repeat(300), "'; drop table holdfast.bodies; --",
   '{}', [], {}, [[[[]]]], { $gt: '' }, { constructor: { prototype: { x: 1 } } }, '2030-01-01T00:00:00Z', '2030-02-31T00:00:00Z',

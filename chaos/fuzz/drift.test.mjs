@@ -3,23 +3,7 @@ import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
 import { Books } from './books.mjs'
 import { driftNow, leftOver } from './drift.mjs'
-import { fuzzFor } from './fuzz.mjs'
 import { overLimits } from './measured.mjs'
-
-/** The same sequences every time; the fault bench runs others, for longer. */
-const seed = Number(process.env.HOLDFAST_FUZZ_SEED ?? 1)
-
-test.each(['read committed', 'repeatable read'])(
-  'sequences of everything that can be done keep every promise and leave nothing over, where transactions are %s',
-  async (isolation) => {
-    // Workers that are killed and frozen are for the fault bench: each costs seconds of waiting for a lease.
-    const given = { isolation, seed, without: ['harm'], withinMs: 10_000, shrinkMs: 20_000 }
-    const { runs, failure } = await fuzzFor({ serverUrl: inject('testUrl'), ...given })
-    expect(failure?.violations, `npm run chaos -- fuzz --seed ${failure?.seed}\n${failure?.commands.join('\n')}`).toBeUndefined()
-    expect(runs).toBeGreaterThan(0)
-  },
-  150_000,
-)
 
 const scratch = await makeScratchDatabase(inject('testUrl'))
 const pool = new pg.Pool({ connectionString: scratch.connectionString, max: 1 })

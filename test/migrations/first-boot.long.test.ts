@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { schemaFiles } from '../../src/store/schema-files.js'
 import { describeSchema } from '../support/describe-schema.js'
 import { makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
+import { sized } from '../support/sized.js'
 
 const program = fileURLToPath(new URL('../support/booting-process.mjs', import.meta.url))
 const processes = 8
-const rounds = 10
+const rounds = sized({ sample: 2, whole: 10 })
 let booting: ChildProcess[] = []
 
 beforeAll(() => {
