@@ -86,26 +86,27 @@ afterAll(() => serving.end())
 /** An id made at the same time, which no job has. */
 const notYet = (id: string) => id.slice(0, 15) + randomUUID().slice(15)
 
-/** All that is stored about A's jobs, leases, workers and keys, in whatever table. */
-async function stored(): Promise<object> {
+/** All that is stored about A's jobs, leases, workers and keys, in whatever table. One statement, because it runs after every request. */
+async function stored(): Promise<object[]> {
+  looking ??= await lookEverywhere()
+  return (await serving.sql.query(looking, [theirs[0]?.worker])).rows
+}
+let looking: string | undefined
+
+async function lookEverywhere(): Promise<string> {
   const { rows: columns } = await serving.sql.query(
     `select c.table_name as table, c.column_name as column from information_schema.columns as c
      join information_schema.tables as t using (table_schema, table_name)
      where c.table_schema = 'holdfast' and c.data_type = 'uuid' and t.table_type = 'BASE TABLE' order by 1, 2`,
   )
-  const { rows: ids } = await serving.sql.query(`select id from holdfast.bodies where owner = 'accounts'`)
-  const found: Record<string, object[]> = {}
-  const look = async (name: string, sql: string, values: unknown[]) => {
-    const { rows } = await serving.sql.query(`select to_jsonb(t) as row from ${sql} order by to_jsonb(t)::text`, values)
-    if (rows.length > 0) found[name] = rows
-  }
-  for (const { table, column } of columns) {
-    await look(`${table}.${column}`, `holdfast.${table} as t where t.${column} = any ($1)`, [ids.map(({ id }) => id)])
-  }
-  await look('leases', 'holdfast.leases as t where t.worker_id = $1', [theirs[0]?.worker])
-  await look('workers', 'holdfast.workers as t where t.id = $1', [theirs[0]?.worker])
-  await look('types', `holdfast.types as t where t.name = 'ledger'`, [])
-  return found
+  const look = (name: string, where: string) => `select '${name}' as name, to_jsonb(t)::text as row from holdfast.${where}`
+  const all = [
+    ...columns.map(({ table, column }) => look(`${table}.${column}`, `${table} as t where t.${column} in (table its)`)),
+    look('leases', 'leases as t where t.worker_id = $1'),
+    look('workers', 'workers as t where t.id = $1'),
+    look('types', `types as t where t.name = 'ledger'`),
+  ]
+  return `with its as materialized (select id from holdfast.bodies where owner = 'accounts') ${all.join(' union all ')} order by 1, 2`
 }
 
 /** Without what names the one or the other. */
