@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
-const long = ['test/**/*.long.test.ts', 'chaos/**/*.long.test.mjs']
+const long = process.env.HOLDFAST_LONG === '1'
+const named = long ? '*.{long,sized}.test' : '*.test'
 const dist = fileURLToPath(new URL('./dist/', import.meta.url))
 
 export default defineConfig({
@@ -15,8 +16,9 @@ export default defineConfig({
     ],
   },
   test: {
-    // Files whose whole run takes minutes are named *.long.test.*: here they run on a sample, and whole in the long run, which has only them.
-    include: process.env.HOLDFAST_LONG === '1' ? long : ['src/**/*.test.ts', 'test/**/*.test.ts', 'chaos/**/*.test.mjs'],
+    // The long run has the tests that take minutes: *.long.test.* run only there, *.sized.test.* run here as well, on a sample.
+    include: [`src/**/${named}.ts`, `test/**/${named}.ts`, `chaos/**/${named}.mjs`],
+    exclude: [...configDefaults.exclude, ...(long ? [] : ['**/*.long.test.*'])],
     globalSetup: ['test/support/global-setup.ts'],
     // A process for each file: tests kill workers and read process.env. Five of them on two cores, because many tests wait
     // more than they work.

@@ -1,7 +1,7 @@
 // What `npm test` runs: install, build, test; at the end what was not run and why, and the counts in one plain line. Interrupted,
 // it says so, and what had been run.
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -96,15 +96,20 @@ function printCounts(exitCode) {
   const skipped = count('skipped', 'pending', 'todo', 'disabled')
   const shown = failed === 0 && exitCode !== 0 ? 1 : failed
   printSkipped(tests.filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status)))
-  if (!long) printSampled(report.testResults)
+  if (!long && process.argv.length === 2) printLong(report.testResults)
   console.log(`\n${count('passed')} passed, ${shown} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 }
 
-/** Tests whose whole run takes minutes are in files of their own and ran with a sample (test/support/sized.ts). */
-function printSampled(files) {
-  const sampled = files.filter(({ name }) => /\.long\.test\.\w+$/.test(name)).flatMap((file) => file.assertionResults)
-  if (sampled.length > 0)
-    console.log(`\n${sampled.length} tests ran on a sample; npm run test:long runs them whole, in some minutes.`)
+/** Tests that take minutes: some ran on a sample (test/support/sized.ts), others are only in the long run. */
+function printLong(files) {
+  const sampled = files.filter(({ name }) => /\.sized\.test\.\w+$/.test(name)).flatMap((file) => file.assertionResults)
+  const left = ['src', 'test', 'chaos']
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => join(root, folder, path)))
+    .filter((path) => /\.long\.test\.\w+$/.test(path))
+    .flatMap((path) => read(path).match(/^\s*(it|test)(\.\w+)*\(/gm) ?? [])
+  console.log(
+    `\n${sampled.length} tests ran on a sample and ${left.length} that take long did not run: npm run test:long runs both, whole.`,
+  )
 }
 
 /** What was skipped for another reason than a missing program: it needs root, an ordinary user, or the system's PostgreSQL. */

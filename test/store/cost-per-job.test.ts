@@ -8,7 +8,7 @@ import { costOf, plansOf } from '../support/plans.js'
 
 /**
  * What a job costs, in statements, commits, bytes and pages: counted and never timed, so that a change that makes jobs dearer
- * goes red on every machine. What a claim and a settle cost stands in backlog.test.ts, their plans in plans.long.test.ts.
+ * goes red on every machine. What a claim and a settle cost stands in backlog.test.ts, their plans in plans.sized.test.ts.
  */
 let queue: BareQueue
 let holdfast: Holdfast
