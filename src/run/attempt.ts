@@ -5,13 +5,13 @@ import { FatalError, JobCancelledError, LeaseLostError, RetryableError } from '.
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure, type Failure } from '../job/failure.js'
-import type { LogEntry } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { completedWith } from '../job/result.js'
 import { Snooze } from '../job/run-context.js'
 import type { AnyJobType } from '../job/type.js'
 import { AttemptContext } from './context.js'
+import type { AttemptServices } from './services.js'
 
 /** One try at one job, wherever it runs. */
 export interface RunningAttempt {
@@ -34,10 +34,6 @@ export interface AttemptEvents {
   overran(attempt: RunningAttempt, leaseLost: boolean): void
   /** Something the handler started has failed after its attempt had ended. */
   escaped(attempt: RunningAttempt, failure: Failure): void
-  extendLease(attempt: RunningAttempt, ms: number): Promise<boolean>
-  logged(attempt: RunningAttempt, entry: LogEntry): void
-  saveCheckpoint(attempt: RunningAttempt, json: string): Promise<boolean>
-  readCheckpoint(attempt: RunningAttempt): Promise<string | null>
 }
 
 const completed: Outcome = { kind: 'completed' }
@@ -54,14 +50,16 @@ export class Attempt implements RunningAttempt {
   readonly job: ClaimedJob
   readonly startedAtMs: number = monotonicMs()
   readonly deadlineMs: number
+  readonly services: AttemptServices
   readonly #events: AttemptEvents
   #controller: AbortController | undefined
   #ended = false
   #leaseLost = false
   #cancelled = false
 
-  constructor(job: ClaimedJob, events: AttemptEvents) {
+  constructor(job: ClaimedJob, services: AttemptServices, events: AttemptEvents) {
     this.job = job
+    this.services = services
     this.#events = events
     this.deadlineMs = this.startedAtMs + job.type.timeoutMs
   }
@@ -72,22 +70,13 @@ export class Attempt implements RunningAttempt {
     return this.#controller.signal
   }
 
-  async extendLease(ms: number): Promise<void> {
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  async asHolder(call: () => Promise<boolean>): Promise<void> {
     if (this.#cancelled) throw new JobCancelledError(this.job.id)
-    if (this.#ended || !(await this.#events.extendLease(this, ms))) throw new LeaseLostError(this.job.id)
-  }
-
-  log(entry: LogEntry): void {
-    if (!this.#ended) this.#events.logged(this, entry)
-  }
-
-  async saveCheckpoint(json: string): Promise<void> {
-    if (this.#cancelled) throw new JobCancelledError(this.job.id)
-    if (this.#ended || !(await this.#events.saveCheckpoint(this, json))) throw new LeaseLostError(this.job.id)
-  }
-
-  readCheckpoint(): Promise<string | null> {
-    return this.#events.readCheckpoint(this)
+    if (this.#ended || !(await call())) throw new LeaseLostError(this.job.id)
   }
 
   /** Begins the handler. Never throws: whatever goes wrong is an outcome. */

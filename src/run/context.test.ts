@@ -3,7 +3,9 @@ import { LeaseLostError } from '../errors.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { RunContext } from '../job/run-context.js'
 import { defineType } from '../job/type.js'
+import { Attempt } from './attempt.js'
 import { AttemptContext } from './context.js'
+import type { AttemptServices } from './services.js'
 
 const job: ClaimedJob = {
   id: '01890000-0000-7000-8000-000000000001',
@@ -18,17 +20,22 @@ const job: ClaimedJob = {
   claimedAtMs: 0,
 }
 
-const unused = { log: () => {}, saveCheckpoint: async () => {}, readCheckpoint: async () => null }
-
-function contextOf(over: { extendLease?: (ms: number) => Promise<void> } = {}): RunContext {
-  const controller = new AbortController()
-  return new AttemptContext({ job, signal: controller.signal, extendLease: async () => {}, ...unused, ...over })
+function contextOf(over: Partial<AttemptServices> = {}): RunContext {
+  const services: AttemptServices = {
+    extendLease: async () => true,
+    log: () => {},
+    saveCheckpoint: async () => true,
+    readCheckpoint: async () => null,
+    ...over,
+  }
+  return new AttemptContext(new Attempt(job, services, { ended: () => {}, overran: () => {}, escaped: () => {} }))
 }
 
 describe('what a handler is given', () => {
   test('can be taken apart by name, and every part still works', async () => {
     const asked: number[] = []
-    const { job: about, signal, fence, extendLease, snooze } = contextOf({ extendLease: async (ms) => void asked.push(ms) })
+    const context = contextOf({ extendLease: async (_, ms) => asked.push(ms) > 0 })
+    const { job: about, signal, fence, extendLease, snooze } = context
     expect(about).toEqual({ id: job.id, type: 'seen', priority: 5, attempt: 2, maxAttempts: 3, createdAt: new Date(0) })
     expect(signal.aborted).toBe(false)
     expect(fence).toBe(9007199254740993n)
@@ -42,7 +49,7 @@ describe('what a handler is given', () => {
   })
 
   test('tells that the lease is lost', async () => {
-    const context = contextOf({ extendLease: () => Promise.reject(new LeaseLostError(job.id)) })
+    const context = contextOf({ extendLease: async () => false })
     await expect(context.extendLease('1m')).rejects.toBeInstanceOf(LeaseLostError)
   })
 

@@ -3,17 +3,17 @@ import { toMilliseconds } from '../job/duration.js'
 import { type LogEntry, type LogLevel, logLine, progress } from '../job/log-entry.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
+import type { AttemptServices } from './services.js'
 
 /** The attempt, as far as its handler may reach into it. */
 export interface Reachable {
   readonly job: ClaimedJob
   readonly signal: AbortSignal
-  /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
-  extendLease(ms: number): Promise<void>
-  log(entry: LogEntry): void
-  /** Rejects with LeaseLostError where the attempt no longer holds the lease. */
-  saveCheckpoint(json: string): Promise<void>
-  readCheckpoint(): Promise<string | null>
+  readonly services: AttemptServices
+  /** What the handler logs from then on is dropped. */
+  readonly ended: boolean
+  /** Makes a call that is the lease holder's to make. Rejects where the attempt has ended, its job was cancelled, or the call says no. */
+  asHolder(call: () => Promise<boolean>): Promise<void>
 }
 
 /**
@@ -41,25 +41,34 @@ export class AttemptContext implements RunContext {
   // Functions that need no `this`, because handlers take them out of the context by name.
 
   get extendLease(): RunContext['extendLease'] {
-    return async (duration) => this.#attempt.extendLease(toMilliseconds(duration, 'the duration given to extendLease'))
+    return async (duration) => {
+      const ms = toMilliseconds(duration, 'the duration given to extendLease')
+      const { services, job } = this.#attempt
+      await this.#attempt.asHolder(() => services.extendLease(job, ms))
+    }
   }
 
   get progress(): RunContext['progress'] {
-    return (fraction, note) => this.#attempt.log(progress(fraction, note))
+    return (fraction, note) => this.#log(progress(fraction, note))
   }
 
   get log(): RunContext['log'] {
-    const at = (level: LogLevel) => (line: string) => this.#attempt.log(logLine(line, level))
+    const at = (level: LogLevel) => (line: string) => this.#log(logLine(line, level))
     return Object.assign(at('info'), { info: at('info'), warn: at('warn'), error: at('error') })
   }
 
   get checkpoint(): RunContext['checkpoint'] {
-    return async (value) => this.#attempt.saveCheckpoint(encodePayload(value, 'checkpoint'))
+    return async (value) => {
+      const json = encodePayload(value, 'checkpoint')
+      const { services, job } = this.#attempt
+      await this.#attempt.asHolder(() => services.saveCheckpoint(job, json))
+    }
   }
 
   get lastCheckpoint(): RunContext['lastCheckpoint'] {
     return async () => {
-      const json = await this.#attempt.readCheckpoint()
+      const { services, job } = this.#attempt
+      const json = await services.readCheckpoint(job)
       return json === null ? undefined : decodePayload(json)
     }
   }
@@ -70,5 +79,10 @@ export class AttemptContext implements RunContext {
 
   get stop(): RunContext['stop'] {
     return (duration, what) => new Snooze(toMilliseconds(duration, 'the duration given to stop'), what)
+  }
+
+  #log(entry: LogEntry): void {
+    const { ended, services, job } = this.#attempt
+    if (!ended) services.log(job, entry)
   }
 }

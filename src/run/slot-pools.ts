@@ -4,9 +4,10 @@ import type { AnyJobType } from '../job/type.js'
 import { openProcess, ThreadSupervisor } from './isolate/channels.js'
 import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
 import { IsolatedAttempt } from './isolate/isolated-attempt.js'
+import type { AttemptServices } from './services.js'
 import { Slots, type SlotsEvents } from './slots.js'
 
-export interface PlacesSettings {
+export interface SlotPoolsSettings {
   concurrency: number
   /** The file with the handlers, for what runs outside of the worker. */
   module: string | null
@@ -14,14 +15,14 @@ export interface PlacesSettings {
   quarantineAfter: number
 }
 
-export interface PlacesEvents extends SlotsEvents {
+export interface SlotPoolsEvents extends SlotsEvents {
   quarantined(job: ClaimedJob): void
   hostCrashed(type: string, reason: string, inARow: number, restMs: number): void
 }
 
 /** A quarantined job waits longer for its turn than others: every other worker would have it wait as well. */
-const cellWaitMs = 60_000
-const cellsAtOnce = 1
+const quarantineWaitMs = 60_000
+const quarantinedAtOnce = 1
 
 /**
  * Where a worker's jobs run. Inline types share the worker's slots; a type that is isolated, or says how many may run at
@@ -34,24 +35,27 @@ export class SlotPools {
   readonly #pools = new Map<string, HostPool>()
   readonly #quarantinePools = new Map<string, HostPool>()
   readonly #supervisors: ThreadSupervisor[] = []
-  readonly #settings: PlacesSettings
-  readonly #events: PlacesEvents
+  readonly #settings: SlotPoolsSettings
+  readonly #services: AttemptServices
+  readonly #events: SlotPoolsEvents
 
-  constructor(settings: PlacesSettings, types: readonly AnyJobType[], events: PlacesEvents) {
+  constructor(settings: SlotPoolsSettings, types: readonly AnyJobType[], services: AttemptServices, events: SlotPoolsEvents) {
     this.#settings = settings
+    this.#services = services
     this.#events = events
-    this.#shared = new Slots({ concurrency: settings.concurrency }, events)
+    this.#shared = new Slots({ concurrency: settings.concurrency }, services, events)
     for (const type of types.filter(hasOwnSlots)) this.#own.set(type.type, this.#ownSlots(type))
     this.#quarantine = new Slots(
       {
-        concurrency: cellsAtOnce,
-        longestWaitMs: cellWaitMs,
-        begin: (job, attemptEvents) => {
+        concurrency: quarantinedAtOnce,
+        longestWaitMs: quarantineWaitMs,
+        begin: (job, ...served) => {
           const quarantine = this.#quarantineOf(job.type)
           const { memoryMb, graceMs } = job.type.isolation
-          return new IsolatedAttempt(job, { kind: 'process', memoryMb, graceMs, pool: quarantine, quarantine }, attemptEvents)
+          return new IsolatedAttempt(job, { kind: 'process', memoryMb, graceMs, pool: quarantine, quarantine }, ...served)
         },
       },
+      services,
       events,
     )
   }
@@ -150,7 +154,7 @@ export class SlotPools {
   #ownSlots(type: AnyJobType): Slots {
     const { kind, memoryMb, atOnce, graceMs, recycle } = type.isolation
     const concurrency = atOnce ?? availableParallelism()
-    if (kind === 'inline') return new Slots({ concurrency }, this.#events)
+    if (kind === 'inline') return new Slots({ concurrency }, this.#services, this.#events)
     const module = this.#settings.module as string
     const supervisor = kind === 'thread' ? new ThreadSupervisor(module, memoryMb as number, concurrency) : undefined
     if (supervisor) this.#supervisors.push(supervisor)
@@ -166,9 +170,10 @@ export class SlotPools {
       {
         concurrency,
         open: () => pool.restMs === 0,
-        begin: (job, events) =>
-          new IsolatedAttempt(job, { kind, memoryMb, graceMs, pool, quarantine: this.#quarantineOf(type) }, events),
+        begin: (job, ...served) =>
+          new IsolatedAttempt(job, { kind, memoryMb, graceMs, pool, quarantine: this.#quarantineOf(type) }, ...served),
       },
+      this.#services,
       this.#events,
     )
   }

@@ -23,15 +23,12 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
   const ended: { job: string; outcome: Outcome }[] = []
   const slots = new Slots(
     { concurrency },
+    { extendLease: async () => true, log: () => {}, saveCheckpoint: async () => true, readCheckpoint: async () => null },
     {
       ended: (job, outcome) => ended.push({ job: job.id, outcome }),
       overran: () => {},
       overrunning: () => {},
       escaped: () => {},
-      extendLease: async () => true,
-      logged: () => {},
-      saveCheckpoint: async () => true,
-      readCheckpoint: async () => null,
       room: () => {},
     },
   )

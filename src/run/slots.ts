@@ -1,13 +1,13 @@
 import { monotonicMs } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Failure } from '../job/failure.js'
-import type { LogEntry } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
-import { failureWithoutSecrets, logEntryWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
+import { failureWithoutSecrets, withoutSecrets } from '../privacy/privacy.js'
 import { type AttemptTrace, telemetry } from '../tracing/telemetry.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
 import { Overruns } from './overruns.js'
+import type { AttemptServices } from './services.js'
 
 export interface SlotsEvents {
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
@@ -15,21 +15,18 @@ export interface SlotsEvents {
   /** Its attempt is over, it was told to stop, and it goes on. */
   overrunning(job: ClaimedJob): void
   escaped(job: ClaimedJob, failure: Failure): void
-  extendLease(lease: string, ms: number): Promise<boolean>
-  logged(job: ClaimedJob, entry: LogEntry): void
-  saveCheckpoint(job: ClaimedJob, json: string): Promise<boolean>
-  readCheckpoint(job: ClaimedJob): Promise<string | null>
   /** There is room for another claim. */
   room(): void
 }
+
+export type BeginAttempt = (job: ClaimedJob, services: AttemptServices, events: AttemptEvents) => RunningAttempt
 
 export interface SlotsSettings {
   concurrency: number
   /** A job that waited this long for its slot goes back: another worker may be free. */
   longestWaitMs?: number
   /** How an attempt is made; by default inline. */
-  begin?(job: ClaimedJob, events: AttemptEvents): RunningAttempt
-  /** Whether jobs can be taken at all right now. */
+  begin?: BeginAttempt
   open?(): boolean
 }
 
@@ -40,6 +37,8 @@ const longestWaitMs = 1_000
 const mostAhead = 1_500
 const watchEveryMs = 50
 
+const inline: BeginAttempt = (job, services, events) => new Attempt(job, services, events)
+
 /**
  * The slots in which handlers run, and the short line of claimed jobs in front of them. When handlers take a
  * millisecond, claiming one job at a time would spend all time on round trips; when they take minutes, claiming ahead
@@ -47,6 +46,7 @@ const watchEveryMs = 50
  */
 export class Slots {
   readonly #settings: SlotsSettings
+  readonly #services: AttemptServices
   readonly #events: SlotsEvents
   readonly #attemptEvents: AttemptEvents
   readonly #running = new Set<RunningAttempt>()
@@ -58,8 +58,9 @@ export class Slots {
   #filling = false
   #watch: NodeJS.Timeout | undefined
 
-  constructor(settings: SlotsSettings, events: SlotsEvents) {
+  constructor(settings: SlotsSettings, services: AttemptServices, events: SlotsEvents) {
     this.#settings = settings
+    this.#services = services
     this.#events = events
     this.#attemptEvents = {
       ended: (attempt, went) => {
@@ -77,10 +78,6 @@ export class Slots {
       escaped: ({ job }, failure) => {
         events.escaped(job, job.secrets ? failureWithoutSecrets(failure, job.secrets) : failure)
       },
-      extendLease: (attempt, ms) => events.extendLease(attempt.job.lease, ms),
-      logged: ({ job }, entry) => events.logged(job, job.secrets ? logEntryWithoutSecrets(entry, job.secrets) : entry),
-      saveCheckpoint: (attempt, json) => events.saveCheckpoint(attempt.job, json),
-      readCheckpoint: (attempt) => events.readCheckpoint(attempt.job),
     }
   }
 
@@ -189,7 +186,8 @@ export class Slots {
   }
 
   #begin(job: ClaimedJob): RunningAttempt {
-    return this.#settings.begin?.(job, this.#attemptEvents) ?? new Attempt(job, this.#attemptEvents)
+    const begin = this.#settings.begin ?? inline
+    return begin(job, this.#services, this.#attemptEvents)
   }
 
   #ended(attempt: RunningAttempt, outcome: Outcome): void {

@@ -19,7 +19,7 @@ import type { ClaimedRow, TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { LeaseNews } from '../upkeep/rescue.js'
 import { Upkeep } from '../upkeep/upkeep.js'
-import { Checkpoints } from './checkpoints.js'
+import { attemptServices } from './attempt-services.js'
 import { choresOf } from './chores.js'
 import { claimedJob } from './claimed-job.js'
 import { groupsOf } from './groups.js'
@@ -86,8 +86,8 @@ export class Worker {
     this.events = this.#report.events
     this.#types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     this.#logWriter = new LogWriter(store.log, (error) => this.#report.logFailed(error))
-    const checkpoints = new Checkpoints(store.log, privacy)
-    this.#pools = new SlotPools(settings, [...handlers.values()], {
+    const services = attemptServices(store, id, privacy, this.#logWriter)
+    this.#pools = new SlotPools(settings, [...handlers.values()], services, {
       ended: (job, outcome, startedAtMs) => this.#settle(job, outcome, startedAtMs),
       overran: (job, leaseLost) => this.#report.overran(job, leaseLost),
       overrunning: (job) => this.#report.tell('job.overrunning', { job: job.id, type: job.type.type, attempt: job.attempt }),
@@ -97,10 +97,6 @@ export class Worker {
       quarantined: ({ id: job, type, attempt, crashes }) =>
         this.#report.tell('job.quarantined', { job, type: type.type, attempt, crashes: crashes?.length ?? 0 }),
       hostCrashed: (type, reason, inARow, restMs) => this.#report.tell('host.crashed', { type, reason, inARow, restMs }),
-      extendLease: (lease, ms) => store.extendLease(id, lease, ms),
-      logged: (job, entry) => this.#logWriter.note(job, entry),
-      saveCheckpoint: (job, json) => checkpoints.save(job, json),
-      readCheckpoint: (job) => checkpoints.read(job),
       room: () => this.#loop.roomAgain(),
     })
     const { leaseMs } = settings

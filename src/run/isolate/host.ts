@@ -1,7 +1,7 @@
 import type { Failure } from '../../job/failure.js'
-import type { LogEntry } from '../../job/log-entry.js'
 import type { Outcome } from '../../job/outcome.js'
-import type { Asked, FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
+import type { ServiceName } from '../services.js'
+import type { FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
 
 /** A way to a thread or process, whichever it is. */
 export interface Channel {
@@ -19,11 +19,8 @@ export interface ChannelEvents {
 
 export type OpenChannel = (events: ChannelEvents) => Channel
 
-/** What the worker does for the handler that runs in a host. */
-export interface Helper {
-  answer(asked: Asked): Promise<boolean | string | null>
-  hear(entry: LogEntry): void
-}
+/** Calls a service of the worker for the handler that runs in a host. */
+export type CallService = (service: ServiceName, argument: unknown) => unknown
 
 /** How a run in a host went: to its end, given up and then returned, or the host died first. */
 export type RunEnd =
@@ -60,7 +57,7 @@ export class Host {
   #break!: (broken: HostBroken) => void
   #go!: () => void
   #finish: ((end: RunEnd) => void) | undefined
-  #helper: Helper | undefined
+  #callService: CallService | undefined
 
   constructor(open: OpenChannel) {
     this.ready = new Promise((resolve, reject) => {
@@ -88,10 +85,10 @@ export class Host {
   }
 
   /** Runs one job. Never rejects: a host that dies is an answer too. */
-  run(job: JobAcross, helper: Helper): Promise<RunEnd> {
+  run(job: JobAcross, callService: CallService): Promise<RunEnd> {
     this.jobs += 1
     if (this.#end) return Promise.resolve({ kind: 'died', end: this.#end })
-    this.#helper = helper
+    this.#callService = callService
     return new Promise((resolve) => {
       this.#finish = (end) => {
         this.#finish = undefined
@@ -122,20 +119,19 @@ export class Host {
       case 'returned':
         this.memoryMb = message.memoryMb
         return this.#finish?.({ kind: 'returned', clean: message.clean })
-      case 'logged':
-        return this.#helper?.hear(message.entry)
-      case 'ask':
-        return void this.#answer(message.ask, message.asked)
+      case 'call':
+        return void this.#answer(message)
     }
   }
 
-  async #answer(ask: number, asked: Asked): Promise<void> {
+  async #answer({ call, service, argument }: FromHost & { kind: 'call' }): Promise<void> {
+    const answer: { value: unknown; problem?: string } = { value: null }
     try {
-      this.#channel.send({ kind: 'answer', ask, value: (await this.#helper?.answer(asked)) ?? null })
+      answer.value = (await this.#callService?.(service, argument)) ?? null
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error)
-      this.#channel.send({ kind: 'answer', ask, value: null, problem })
+      answer.problem = error instanceof Error ? error.message : String(error)
     }
+    if (call !== null) this.#channel.send({ kind: 'answer', call, ...answer })
   }
 
   #die(end: HostEnd): void {

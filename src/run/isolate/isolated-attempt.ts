@@ -3,10 +3,11 @@ import type { ClaimedJob } from '../../job/claimed.js'
 import type { Failure } from '../../job/failure.js'
 import type { Outcome } from '../../job/outcome.js'
 import type { AttemptEvents, RunningAttempt } from '../attempt.js'
+import { type AttemptServices, callService } from '../services.js'
 import { outcomeOf, outOfMemory } from './ending.js'
 import { type Host, HostBroken } from './host.js'
 import type { HostPool } from './host-pool.js'
-import type { Asked, GiveUp, HostEnd } from './messages.js'
+import type { GiveUp, HostEnd } from './messages.js'
 
 export interface IsolatedSettings {
   kind: 'thread' | 'process'
@@ -28,15 +29,17 @@ export class IsolatedAttempt implements RunningAttempt {
   /** Never, until the handler starts: the time a host takes to start is not the handler's. */
   deadlineMs = Number.POSITIVE_INFINITY
   readonly #settings: IsolatedSettings
+  readonly #services: AttemptServices
   readonly #events: AttemptEvents
   #host: Host | undefined
   #givenUp: { outcome: Outcome | null } | undefined
   #ended = false
   #grace: NodeJS.Timeout | undefined
 
-  constructor(job: ClaimedJob, settings: IsolatedSettings, events: AttemptEvents) {
+  constructor(job: ClaimedJob, settings: IsolatedSettings, services: AttemptServices, events: AttemptEvents) {
     this.job = job
     this.#settings = settings
+    this.#services = services
     this.#events = events
   }
 
@@ -94,12 +97,8 @@ export class IsolatedAttempt implements RunningAttempt {
     this.startedAtMs ??= monotonicMs()
     this.deadlineMs = monotonicMs() + this.job.type.timeoutMs
     const { type, claimedAtMs: _, crashes: __, secrets: ___, ...job } = this.job
-    const run = await host.run(
-      { ...job, type: type.type },
-      {
-        answer: (asked) => this.#answer(asked),
-        hear: (entry) => this.#events.logged(this, entry),
-      },
+    const run = await host.run({ ...job, type: type.type }, (service, argument) =>
+      callService(this.#services, this.job, service, argument),
     )
     this.#host = undefined
     if (run.kind === 'died') return this.#died(run.end, pool, alone)
@@ -107,17 +106,6 @@ export class IsolatedAttempt implements RunningAttempt {
     if (run.kind === 'returned') return { kind: 'handed_back' }
     if (run.outcome.kind !== 'out_of_memory') return run.outcome
     return { kind: 'out_of_memory', failure: outOfMemory(run.outcome.failure.message, this.#settings.memoryMb) }
-  }
-
-  #answer(asked: Asked): Promise<boolean | string | null> {
-    switch (asked.what) {
-      case 'extendLease':
-        return this.#events.extendLease(this, asked.ms)
-      case 'saveCheckpoint':
-        return this.#events.saveCheckpoint(this, asked.json)
-      case 'readCheckpoint':
-        return this.#events.readCheckpoint(this)
-    }
   }
 
   #died(end: HostEnd, pool: HostPool, alone: boolean): Outcome | 'again' {

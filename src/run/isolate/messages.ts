@@ -1,6 +1,6 @@
 import type { Failure } from '../../job/failure.js'
-import type { LogEntry } from '../../job/log-entry.js'
 import type { Outcome } from '../../job/outcome.js'
+import type { ServiceName } from '../services.js'
 
 /** A claimed job on its way to the thread or process that runs it. Plain JSON: the payload stays the text it is stored as. */
 export interface JobAcross {
@@ -24,8 +24,8 @@ export type ToHost =
   | { kind: 'run'; job: JobAcross }
   /** The attempt is given up: its signal fires. */
   | { kind: 'giveUp'; why: GiveUp }
-  /** The answer to what the handler asked. `problem`: the database could not be asked. */
-  | { kind: 'answer'; ask: number; value: boolean | string | null; problem?: string }
+  /** What a service answered to that call of the handler's. `problem`: the database could not be asked. */
+  | { kind: 'answer'; call: number; value: unknown; problem?: string }
 
 /** From a host to the worker. */
 export type FromHost =
@@ -36,11 +36,8 @@ export type FromHost =
   | { kind: 'ended'; outcome: Outcome; clean: boolean; memoryMb: number }
   /** The handler of an attempt that was given up came to its end. */
   | { kind: 'returned'; clean: boolean; memoryMb: number }
-  | { kind: 'ask'; ask: number; asked: Asked }
-  | { kind: 'logged'; entry: LogEntry }
-
-/** What only the worker can do for a handler. */
-export type Asked = { what: 'extendLease'; ms: number } | { what: 'saveCheckpoint'; json: string } | { what: 'readCheckpoint' }
+  /** The handler calls a service of the worker. Null: it waits for no answer. */
+  | { kind: 'call'; call: number | null; service: ServiceName; argument: unknown }
 
 /** How a host came to its end. */
 export type HostEnd =

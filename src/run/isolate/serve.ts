@@ -6,8 +6,9 @@ import type { Outcome } from '../../job/outcome.js'
 import type { AnyJobType } from '../../job/type.js'
 import { telemetry } from '../../tracing/telemetry.js'
 import { Attempt, attemptInProgress } from '../attempt.js'
+import { type AttemptServices, type ServiceName, servicesAcross } from '../services.js'
 import { loadTypes } from './load-types.js'
-import type { Asked, FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
+import type { FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
 
 type Answer = ToHost & { kind: 'answer' }
 
@@ -47,16 +48,21 @@ export async function serve(module: string, port: Port): Promise<void> {
 class Host {
   readonly #types: ReadonlyMap<string, AnyJobType>
   readonly #port: Port
-  readonly #asks = new Map<number, (answer: Answer) => void>()
+  readonly #services: AttemptServices
+  readonly #calls = new Map<number, (answer: Answer) => void>()
   #attempt: Attempt | undefined
   #givenUp = false
   #cancelled = false
   #clean = true
-  #lastAsk = 0
+  #lastCall = 0
 
   constructor(types: ReadonlyMap<string, AnyJobType>, port: Port) {
     this.#types = types
     this.#port = port
+    this.#services = servicesAcross(
+      (service, argument) => this.#call(service, argument),
+      (service, argument) => port.send({ kind: 'call', call: null, service, argument }),
+    )
     port.listen((message) => this.#hear(message))
     process.on('unhandledRejection', (error) => this.#escaped(error))
     process.on('uncaughtException', (error) => this.#escaped(error))
@@ -69,8 +75,8 @@ class Host {
       case 'giveUp':
         return this.#giveUp(message.why)
       case 'answer':
-        this.#asks.get(message.ask)?.(message)
-        this.#asks.delete(message.ask)
+        this.#calls.get(message.call)?.(message)
+        this.#calls.delete(message.call)
     }
   }
 
@@ -83,17 +89,13 @@ class Host {
     this.#givenUp = false
     this.#cancelled = false
     const job: ClaimedJob = { ...across, type, claimedAtMs: 0 }
-    const attempt = new Attempt(job, {
+    const attempt = new Attempt(job, this.#services, {
       // An attempt the worker gave up is settled there; what matters then is when its handler returns.
       ended: (_, outcome) => this.#ended(outcome),
       overran: () => this.#givenUp && this.#tellReturn(),
       escaped: () => {
         this.#clean = false
       },
-      extendLease: async (_, ms) => (await this.#ask({ what: 'extendLease', ms })) === true,
-      logged: (_, entry) => this.#port.send({ kind: 'logged', entry }),
-      saveCheckpoint: async (_, json) => (await this.#ask({ what: 'saveCheckpoint', json })) === true,
-      readCheckpoint: async () => (await this.#ask({ what: 'readCheckpoint' })) as string | null,
     })
     this.#attempt = attempt
     const traced = telemetry()
@@ -120,10 +122,10 @@ class Host {
     this.#port.send({ kind: 'returned', clean: this.#clean, memoryMb: usedMb() })
   }
 
-  async #ask(asked: Asked): Promise<Answer['value']> {
-    const ask = ++this.#lastAsk
-    const answered = new Promise<Answer>((resolve) => this.#asks.set(ask, resolve))
-    this.#port.send({ kind: 'ask', ask, asked })
+  async #call(service: ServiceName, argument: unknown): Promise<unknown> {
+    const call = ++this.#lastCall
+    const answered = new Promise<Answer>((resolve) => this.#calls.set(call, resolve))
+    this.#port.send({ kind: 'call', call, service, argument })
     const { value, problem } = await answered
     if (problem !== undefined) throw new HoldfastError('database_unavailable', problem)
     return value

@@ -1,0 +1,43 @@
+import type { ClaimedJob } from '../job/claimed.js'
+import type { LogEntry } from '../job/log-entry.js'
+
+/**
+ * What a worker does for the handlers it runs. An attempt passes the object on as it is: a service that is added here, and to the row
+ * below, reaches inline and isolated handlers alike. Each takes the job and one argument that JSON can hold, because an isolated
+ * handler calls it from another thread or process.
+ */
+export interface AttemptServices {
+  /** False: the attempt no longer holds its lease. */
+  extendLease(job: ClaimedJob, ms: number): Promise<boolean>
+  log(job: ClaimedJob, entry: LogEntry): void
+  /** False: the attempt no longer holds its lease. */
+  saveCheckpoint(job: ClaimedJob, json: string): Promise<boolean>
+  readCheckpoint(job: ClaimedJob): Promise<string | null>
+}
+
+export type ServiceName = keyof AttemptServices
+
+/** Whether an isolated handler waits for the answer of a service, or only sends what it has to say. */
+const waitsForAnswer: Record<ServiceName, boolean> = {
+  extendLease: true,
+  log: false,
+  saveCheckpoint: true,
+  readCheckpoint: true,
+}
+
+/** The services inside of a thread or process: each call is sent to the worker. */
+export function servicesAcross(
+  ask: (service: ServiceName, argument: unknown) => Promise<unknown>,
+  send: (service: ServiceName, argument: unknown) => void,
+): AttemptServices {
+  const calls = Object.entries(waitsForAnswer).map(([name, waits]) => {
+    const call = waits ? ask : send
+    return [name, (_: ClaimedJob, argument: unknown) => call(name as ServiceName, argument)]
+  })
+  return Object.fromEntries(calls)
+}
+
+/** The worker's side of such a call. */
+export function callService(services: AttemptServices, job: ClaimedJob, service: ServiceName, argument: unknown): unknown {
+  return services[service](job, argument as never)
+}
