@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Monitor } from '../background/background.js'
 import { sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { Claims } from './claims.js'
@@ -19,7 +20,7 @@ function laneThat(id: number, answers: Answer[]) {
       return (answers.shift() ?? (() => Promise.resolve([])))()
     },
   } as unknown as LaneReader
-  const group = { types: [id], atOnce: 100, room: () => 100, startable: () => 100 }
+  const group = { types: [id], atOnce: 100, claimable: () => 100, startable: () => 100 }
   const lane: Lane = { reader, group, leaseMs: 60_000, pollMs: 2_000, slots: 100 }
   return { lane, asked }
 }
@@ -27,10 +28,15 @@ function laneThat(id: number, answers: Answer[]) {
 function claimsOf(...enabled: Lane[]) {
   const troubles: string[] = []
   const claimed: number[] = []
-  const claims = new Claims(1, { enabled } as unknown as Lanes, {
-    room: () => 100,
+  const monitor: Monitor = {
+    asking: () => {},
+    answered: () => {},
+    failed: (_, error) => void troubles.push((error as Error).message),
+    gaveUp: () => {},
+  }
+  const claims = new Claims(1, { enabled } as unknown as Lanes, monitor, {
+    claimable: () => 100,
     claimed: async (_, lane) => void claimed.push(lane.reader.lane),
-    trouble: (error) => void troubles.push((error as Error).message),
   })
   return { claims, troubles, claimed }
 }

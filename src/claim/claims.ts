@@ -1,4 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import type { Monitor } from '../background/background.js'
 import { monotonicMs } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
@@ -6,11 +7,10 @@ import type { Lane, Lanes } from './lanes.js'
 import { Refusals } from './refusals.js'
 
 export interface ClaimsEvents {
-  /** How many jobs can be taken now from one lane. */
-  room(lane: Lane): number
+  /** How many jobs of one lane the worker can take now. */
+  claimable(lane: Lane): number
   /** The next one is waited for when these jobs are where they run. */
   claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
-  trouble(error: unknown): void
 }
 
 const mostPerClaim = 500
@@ -39,17 +39,19 @@ interface Asked extends Expected {
 export class Claims {
   readonly #worker: number
   readonly #lanes: Lanes
+  readonly #monitor: Monitor
   readonly #events: ClaimsEvents
   #turn = 0
   #unacknowledged = false
   /** One after a claim whose answer never came: where answers are lost, so would be the jobs of the next one. */
   #most = mostPerClaim
-  #wantsRoom = false
+  #wantsSlots = false
   readonly #refusals = new Refusals()
 
-  constructor(worker: number, lanes: Lanes, events: ClaimsEvents) {
+  constructor(worker: number, lanes: Lanes, monitor: Monitor, events: ClaimsEvents) {
     this.#worker = worker
     this.#lanes = lanes
+    this.#monitor = monitor
     this.#events = events
   }
 
@@ -64,8 +66,8 @@ export class Claims {
   }
 
   /** Whether the last round could have had more with more room. */
-  get wantsRoom(): boolean {
-    return this.#wantsRoom
+  get wantsSlots(): boolean {
+    return this.#wantsSlots
   }
 
   /** Whether the database refuses the claims of any lane. */
@@ -78,8 +80,9 @@ export class Claims {
     return Math.min(...this.#lanes.enabled.map(({ reader }) => this.#refusals.againInMs(reader)))
   }
 
-  get hasRoom(): boolean {
-    return this.#lanes.enabled.some((lane) => this.#events.room(lane) > 0)
+  /** Whether the worker can take a job of any lane now. */
+  get canClaim(): boolean {
+    return this.#lanes.enabled.some((lane) => this.#events.claimable(lane) > 0)
   }
 
   /**
@@ -91,7 +94,7 @@ export class Claims {
     const until = monotonicMs() + forMs
     const lanes = this.#lanes.enabled
     let [claimed, left, more] = [0, lanes.length, false]
-    this.#wantsRoom = false
+    this.#wantsSlots = false
     const underWay: Asked[] = []
     const ask = (begun: readonly Expected[]): Asked | undefined => {
       const goesOn = !stop.aborted && (claimed === 0 || monotonicMs() < until)
@@ -135,7 +138,7 @@ export class Claims {
       await this.#hearOut(underWay)
       throw error
     }
-    this.#wantsRoom ||= more
+    this.#wantsSlots ||= more
     return { claimed, more: more || left > 0 }
   }
 
@@ -148,7 +151,7 @@ export class Claims {
     } catch (error) {
       if (isConnectionTrouble(error)) throw error
       this.#refusals.add(lane.reader)
-      this.#events.trouble(error)
+      this.#monitor.failed('claims', error)
       return undefined
     }
   }
@@ -165,9 +168,9 @@ export class Claims {
   #ask(lane: Lane, expected: readonly Expected[]): Asked | undefined {
     if (this.#refusals.rests(lane.reader)) return undefined
     const shared = expected.filter((other) => other.lane.group === lane.group || other.lane.reader.lane === lane.reader.lane)
-    const room = this.#events.room(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
+    const room = this.#events.claimable(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
     if (room < (expected.length > 0 ? leastAhead : 1)) {
-      this.#wantsRoom = true
+      this.#wantsSlots = true
       return undefined
     }
     const jobs = Math.min(this.#most, room)

@@ -26,13 +26,13 @@ export class LaneReader {
     this.types = types
   }
 
-  async claim(worker: number, room: { limit: number; gated: number }, leaseMs: number): Promise<ClaimedRow[]> {
+  async claim(worker: number, most: { limit: number; gated: number }, leaseMs: number): Promise<ClaimedRow[]> {
     const begun = monotonicMs()
     const fromHead = begun >= this.#headReadAllowedAt
     const after = fromHead ? head : this.#after
     // One that is sent behind it goes on from the mark.
     if (fromHead) this.#headReadAllowedAt = Number.POSITIVE_INFINITY
-    const ask = { worker, lane: this.lane, types: this.types, ...room, leaseMs, after }
+    const ask = { worker, lane: this.lane, types: this.types, ...most, leaseMs, after }
     const rows = await this.#store.claim(ask).catch((error: unknown) => {
       if (fromHead) this.#headReadAllowedAt = 0
       throw error

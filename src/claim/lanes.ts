@@ -2,12 +2,13 @@ import type { WorkerLaneRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { LaneReader } from './lane-reader.js'
 
-/** Types that share slots of this worker, and how many jobs those can take now. */
+/** Types that share slots of this worker. */
 export interface TypeGroup {
   readonly types: readonly number[]
   /** How many of them run at once, at most. */
   readonly atOnce: number
-  room(): number
+  /** How many more of them the worker may claim now. */
+  claimable(): number
   /** How many of them could start at once. */
   startable(): number
 }

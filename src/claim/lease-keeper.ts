@@ -1,24 +1,24 @@
 import { Worker as Thread } from 'node:worker_threads'
+import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
 
 export interface LeaseKeeperEvents {
-  /** The database answered a heartbeat. */
-  beat(): void
   /** These leases are gone; other workers may have their jobs. */
   lost(leases: readonly string[]): void
   /** These jobs were cancelled; told with every heartbeat until their end has been written. */
   cancelled(jobs: readonly string[]): void
-  trouble(message: string): void
 }
 
 /** A thread that cannot live is not started as fast as it dies. */
 const replaceAfterMs = 1_000
 
 /** The worker's side of the heartbeat thread: which leases it holds, and which of them were lost. */
-export class LeaseKeeper {
+export class LeaseKeeper implements Background {
+  readonly name = 'heartbeat'
   readonly #settings: HeartbeatSettings
+  readonly #monitor: Monitor
   readonly #events: LeaseKeeperEvents
   /** How many attempts are still open under each lease. */
   readonly #open = new Map<string, number>()
@@ -28,19 +28,27 @@ export class LeaseKeeper {
   #stopping = false
   #lookedAt: number | undefined
 
-  constructor(settings: HeartbeatSettings, events: LeaseKeeperEvents) {
+  constructor(settings: HeartbeatSettings, monitor: Monitor, events: LeaseKeeperEvents) {
     this.#settings = settings
+    this.#monitor = monitor
     this.#events = events
   }
 
   start(): void {
+    if (this.#alive) return
+    // Nobody asks for a heartbeat; from now on the thread owes them.
+    this.#monitor.asking('heartbeats')
+    this.#startThread()
+    this.#alive = setInterval(() => this.#sayAlive(), this.#settings.intervalMs).unref()
+  }
+
+  #startThread(): void {
     const thread = startThread(this.#settings)
     thread.on('message', (message: FromHeartbeat) => this.#hear(message))
     // The thread may die of a bug or of memory; the leases live on in a new one.
-    thread.on('error', (error) => this.#events.trouble(`the heartbeat thread failed: ${error.message}`))
+    thread.on('error', (error) => this.#monitor.failed('heartbeats', `the heartbeat thread failed: ${error.message}`))
     thread.on('exit', () => this.#replace(thread))
     this.#thread = thread
-    this.#alive ??= setInterval(() => this.#sayAlive(), this.#settings.intervalMs).unref()
     for (const [lease, leaseMs] of this.#leaseMs) this.#tell({ kind: 'hold', lease, leaseMs })
   }
 
@@ -83,8 +91,8 @@ export class LeaseKeeper {
     this.#tell({ kind: 'beat_now' })
   }
 
-  /** Resolves when the thread has gone. */
-  async stop(): Promise<void> {
+  /** Resolves when the thread has gone; one that does not go by itself in half of the time is ended. */
+  async stop(withinMs: number): Promise<void> {
     this.#stopping = true
     clearInterval(this.#alive)
     const thread = this.#thread
@@ -92,16 +100,18 @@ export class LeaseKeeper {
     await new Promise<void>((resolve) => {
       thread.once('exit', () => resolve())
       this.#tell({ kind: 'stop' })
-      setTimeout(() => void thread.terminate(), 2_000).unref()
+      setTimeout(() => void thread.terminate(), withinMs / 2).unref()
     })
+    this.#thread = undefined
   }
 
   #hear(message: FromHeartbeat): void {
     switch (message.kind) {
       case 'beat':
-        return this.#events.beat()
+        this.#monitor.answered('heartbeats')
+        return this.#monitor.asking('heartbeats')
       case 'trouble':
-        return this.#events.trouble(message.message)
+        return this.#monitor.failed('heartbeats', message.message)
       case 'lost': {
         const lost = message.leases.filter((lease) => this.#open.has(lease))
         for (const lease of message.leases) {
@@ -121,7 +131,7 @@ export class LeaseKeeper {
   #replace(thread: Thread): void {
     if (this.#stopping || this.#thread !== thread) return
     this.#thread = undefined
-    setTimeout(() => this.#stopping || this.start(), replaceAfterMs).unref()
+    setTimeout(() => this.#stopping || this.#startThread(), replaceAfterMs).unref()
   }
 
   #sayAlive(): void {

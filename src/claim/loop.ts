@@ -1,3 +1,4 @@
+import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { DutyRow } from '../store/duty-rows.js'
 import type { TickRow } from '../store/rows.js'
@@ -18,19 +19,13 @@ export interface ClaimLoopEvents extends ClaimsEvents {
   /** Whether notifications can be heard right now. */
   listening(): boolean
   /** Whether any lease has run out, where the database was asked; so many workers share the asking. */
-  heardOfLeases(expired: boolean, sharing: number): unknown
+  expiredLeases(expired: boolean, sharing: number): unknown
   /** Jobs may be held in this worker's name that it does not know of: hands them back and says how many they were. */
   unacknowledged(): Promise<number>
-  /** The database is about to be asked. */
-  asking(): void
-  /** Everything that was asked was answered. */
-  answered(): void
-  /** What is due is about to be done. */
-  dutiesAsked(): void
-  /** It was done, and these duties had something to do. */
+  /** The database answered every claim of a round. */
+  looked(): void
+  /** What was due was done, and these duties had something to do. */
   dutiesDone(duties: readonly DutyRow[]): void
-  /** None of it could be done. Claiming goes on. */
-  dutiesFailed(error: unknown): void
 }
 
 const promoteAtOnce = 1_000
@@ -58,11 +53,13 @@ const dutiesPauseMs = { first: 500, most: 10_000 }
  * Stop 2 of a job's way: promote what is due, claim as many jobs as there are free slots, wait when there is nothing. Never gives up; and what is
  * due and cannot be promoted does not keep it from claiming.
  */
-export class ClaimLoop {
+export class ClaimLoop implements Background {
+  readonly name = 'claim loop'
   readonly wake = new Wake()
   readonly #store: Store
   readonly #lanes: Lanes
   readonly #settings: ClaimLoopSettings
+  readonly #monitor: Monitor
   readonly #events: ClaimLoopEvents
   readonly #subscription: IdleSubscription
   readonly #claims: Claims
@@ -81,13 +78,14 @@ export class ClaimLoop {
   #notified = false
   #fullSince: number | undefined
 
-  constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, events: ClaimLoopEvents) {
+  constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, monitor: Monitor, events: ClaimLoopEvents) {
     this.#store = store
     this.#lanes = lanes
     this.#settings = settings
+    this.#monitor = monitor
     this.#events = events
     this.#subscription = new IdleSubscription(store, settings.worker, () => lanes.ids)
-    this.#claims = new Claims(settings.worker, lanes, events)
+    this.#claims = new Claims(settings.worker, lanes, monitor, events)
   }
 
   start(): void {
@@ -109,8 +107,8 @@ export class ClaimLoop {
   }
 
   /** A handler ended. Of interest where no slot was free; a busy worker also polls now for what came meanwhile. */
-  roomAgain(): void {
-    if (this.#claims.wantsRoom || !this.#subscription.active) this.wake.signal()
+  slotFree(): void {
+    if (this.#claims.wantsSlots || !this.#subscription.active) this.wake.signal()
   }
 
   /** This worker put off a job itself and need not be told when it is due. */
@@ -125,13 +123,16 @@ export class ClaimLoop {
     let pause = pauseMs.first
     while (!this.#stop.signal.aborted) {
       try {
-        this.#events.asking()
+        this.#monitor.asking('claims')
         const restMs = await this.#round()
-        if (!this.#claims.refused) this.#events.answered()
+        if (!this.#claims.refused) {
+          this.#monitor.answered('claims')
+          this.#events.looked()
+        }
         pause = pauseMs.first
         if (restMs > 0 && (await this.wake.wait(restMs))) this.#lookAt = 0
       } catch (error) {
-        this.#events.trouble(error)
+        this.#monitor.failed('claims', error)
         this.#subscription.forget()
         this.#nextDueAt = 0
         this.#lookAt = 0
@@ -193,26 +194,27 @@ export class ClaimLoop {
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
     const thorough = this.#subscription.active && now >= this.#thoroughAt
-    this.#events.dutiesAsked()
+    this.#monitor.asking('duties')
     let answer: TickRow
     try {
       answer = await this.#store.tick(promoteAtOnce, this.#promotedTo, this.#lanes.types, thorough)
     } catch (error) {
       if (isConnectionTrouble(error)) throw error
-      this.#events.dutiesFailed(error)
+      this.#monitor.failed('duties', error)
       return this.#withoutDuties()
     }
     const { promoted, readTo, nextInMs, lanes, free, expired, duties } = answer
+    this.#monitor.answered('duties')
     this.#events.dutiesDone(duties ?? [])
     this.#restAfterDuties(duties?.some(({ failed }) => failed.some(({ of }) => of === undefined)) ?? false)
-    if (expired !== null) this.#events.heardOfLeases(expired, this.#subscription.sharing)
+    if (expired !== null) this.#events.expiredLeases(expired, this.#subscription.sharing)
     // Producers notify only in the lanes this worker has subscribed to.
     if (this.#lanes.update(lanes)) this.#subscription.forget()
     if (readTo !== null) this.#promotedTo = readTo
     const answeredAt = monotonicMs()
     if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
     if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / rereadShare
-    const inNoHurry = (this.#subscription.active && this.#events.listening()) || !this.#claims.hasRoom
+    const inNoHurry = (this.#subscription.active && this.#events.listening()) || !this.#claims.canClaim
     const inMs = Math.min(
       nextInMs ?? Number.POSITIVE_INFINITY,
       inNoHurry ? lookForDueMs.idle * this.#subscription.sharing : lookForDueMs.busy,
@@ -237,7 +239,7 @@ export class ClaimLoop {
 
   async #untilNextLook(atOnce: boolean, lookAgainInMs: number): Promise<number> {
     const { notListening, listening } = this.#settings.pollMs
-    if (this.#claims.hasRoom) {
+    if (this.#claims.canClaim) {
       this.#fullSince = undefined
       if (atOnce) return 0
       const pollMs = Math.min(listening, this.#lanes.pollMs)

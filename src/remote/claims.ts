@@ -1,3 +1,4 @@
+import type { Background } from '../background/background.js'
 import { type Lane, Lanes } from '../claim/lanes.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
@@ -37,7 +38,8 @@ const mostReadings = 1_000
  * what is free is claimed, and while there is nothing, producers are asked to call; a rest is never longer than the waiter
  * has been waiting, so that a job whose producer looked just before is found too (see claim/idle-subscription.ts).
  */
-export class RemoteClaims {
+export class RemoteClaims implements Background {
+  readonly name = 'long polls'
   readonly #store: Store
   readonly #polls: LongPolls
   readonly #readings = new Map<string, Reading>()
@@ -110,8 +112,11 @@ export class RemoteClaims {
     return this.#closing.signal.aborted
   }
 
+  /** The first poll that has to wait opens the listening connection. */
+  start(): void {}
+
   /** Every poll is answered at once from here on. */
-  async close(): Promise<void> {
+  async stop(): Promise<void> {
     this.#closing.abort()
     await this.#polls.close()
   }
@@ -120,10 +125,12 @@ export class RemoteClaims {
     await this.#promote(reading)
     const claimed: RemoteClaim[] = []
     for (const lane of reading.lanes.enabled) {
-      const room = limit - claimed.length
-      if (room === 0) break
+      const wanted = limit - claimed.length
+      if (wanted === 0) break
       try {
-        claimed.push(...(await (Number.isFinite(lane.slots) ? this.#inTurn(worker, lane, room) : this.#take(worker, lane, room))))
+        claimed.push(
+          ...(await (Number.isFinite(lane.slots) ? this.#inTurn(worker, lane, wanted) : this.#take(worker, lane, wanted))),
+        )
       } catch (error) {
         // What other lanes had is held already, and would be nobody's until its lease ends. The next poll meets the error again.
         if (claimed.length === 0) throw error
@@ -134,8 +141,8 @@ export class RemoteClaims {
   }
 
   /** Who asks for so many can start them all. */
-  async #take(worker: number, { reader, leaseMs }: Lane, room: number): Promise<RemoteClaim[]> {
-    const rows = await reader.claim(worker, { limit: room, gated: room }, leaseMs)
+  async #take(worker: number, { reader, leaseMs }: Lane, wanted: number): Promise<RemoteClaim[]> {
+    const rows = await reader.claim(worker, { limit: wanted, gated: wanted }, leaseMs)
     return rows.map((row) => ({ ...row, leaseMs }))
   }
 
@@ -143,13 +150,13 @@ export class RemoteClaims {
    * Within the slots a lane has in one worker: its polls here take them one after the other, since two that counted at once would both
    * find room. What a poll at another server took meanwhile is seen afterwards, and as much is given back.
    */
-  async #inTurn(worker: number, lane: Lane, room: number): Promise<RemoteClaim[]> {
+  async #inTurn(worker: number, lane: Lane, wanted: number): Promise<RemoteClaim[]> {
     const turnKey = `${worker} ${lane.reader.lane}`
     const before = this.#turns.get(turnKey)
     const turn = (async () => {
       await before?.catch(() => {})
       const running = () => this.#store.remote.runningInLane(worker, lane.reader.lane)
-      const free = Math.min(room, lane.slots - (await running()))
+      const free = Math.min(wanted, lane.slots - (await running()))
       const rows = free > 0 ? await this.#take(worker, lane, free) : []
       const tooMany = rows.length > 0 ? Math.max(0, (await running()) - lane.slots) : 0
       if (tooMany > 0) await this.handBack({ id: worker }, rows.slice(-tooMany))
@@ -200,7 +207,7 @@ export class RemoteClaims {
 
   #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {
     const known = this.#readings.get(group)
-    const ofTypes = { types, atOnce: asMany(), room: asMany, startable: asMany }
+    const ofTypes = { types, atOnce: asMany(), claimable: asMany, startable: asMany }
     const reading = known ?? { lanes: new Lanes(this.#store, [ofTypes], leaseMs, () => {}), staleAt: 0 }
     this.#readings.delete(group)
     this.#readings.set(group, reading)

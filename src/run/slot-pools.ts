@@ -35,6 +35,7 @@ export class SlotPools {
   readonly #pools = new Map<string, HostPool>()
   readonly #quarantinePools = new Map<string, HostPool>()
   readonly #supervisors: ThreadSupervisor[] = []
+  #closed = false
   readonly #settings: SlotPoolsSettings
   readonly #services: AttemptServices
   readonly #events: SlotPoolsEvents
@@ -75,8 +76,8 @@ export class SlotPools {
     return found
   }
 
-  get sharedRoom(): number {
-    return this.#shared.room
+  get sharedClaimable(): number {
+    return this.#shared.claimable
   }
 
   get sharedAtOnce(): number {
@@ -95,11 +96,15 @@ export class SlotPools {
     return this.#own.get(type)?.free ?? 0
   }
 
-  ownRoom(type: string): number {
-    return this.#own.get(type)?.room ?? 0
+  ownClaimable(type: string): number {
+    return this.#own.get(type)?.claimable ?? 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
+    if (this.#closed) {
+      for (const job of jobs) this.#events.ended(job, { kind: 'handed_back' }, null)
+      return
+    }
     if (this.#own.size === 0 && jobs.every((job) => job.crashes === undefined)) return this.#shared.add(jobs)
     const bySlots = new Map<Slots, ClaimedJob[]>()
     for (const job of jobs) {
@@ -124,7 +129,9 @@ export class SlotPools {
     return this.#all().reduce((sum, slots) => sum + slots.loseLeases(leases), 0)
   }
 
-  handBackWaiting(): void {
+  /** Hands back every job that has not begun: those that wait for a slot, and from now on whatever is still added. */
+  close(): void {
+    this.#closed = true
     for (const slots of this.#all()) slots.handBackWaiting()
   }
 
@@ -163,7 +170,7 @@ export class SlotPools {
       recycle,
       rests: true,
       onCrash: (reason, inARow, restMs) => this.#events.hostCrashed(type.type, reason, inARow, restMs),
-      onRested: () => this.#events.room(),
+      onRested: () => this.#events.slotFree(),
     })
     this.#pools.set(type.type, pool)
     return new Slots(

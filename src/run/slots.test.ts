@@ -29,7 +29,7 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
       overran: () => {},
       overrunning: () => {},
       escaped: () => {},
-      room: () => {},
+      slotFree: () => {},
     },
   )
   return { slots, ended }

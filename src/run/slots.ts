@@ -15,8 +15,8 @@ export interface SlotsEvents {
   /** Its attempt is over, it was told to stop, and it goes on. */
   overrunning(job: ClaimedJob): void
   escaped(job: ClaimedJob, failure: Failure): void
-  /** There is room for another claim. */
-  room(): void
+  /** A slot became free, so that another claim is worth a statement. */
+  slotFree(): void
 }
 
 export type BeginAttempt = (job: ClaimedJob, services: AttemptServices, events: AttemptEvents) => RunningAttempt
@@ -111,13 +111,13 @@ export class Slots {
   }
 
   /** How many jobs may be claimed now. Zero until it is worth a statement. */
-  get room(): number {
+  get claimable(): number {
     if (this.#settings.open?.() === false) return 0
     const { concurrency } = this.#settings
     const held = this.#running.size + this.#line.length
     const ahead = this.#ahead()
-    const room = concurrency + ahead - held
-    return held < concurrency || room >= Math.max(1, ahead / 2) ? Math.max(0, room) : 0
+    const more = concurrency + ahead - held
+    return held < concurrency || more >= Math.max(1, ahead / 2) ? Math.max(0, more) : 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
@@ -141,7 +141,7 @@ export class Slots {
       lost += 1
     }
     this.#fill()
-    if (this.room > 0) this.#events.room()
+    if (this.claimable > 0) this.#events.slotFree()
     return lost
   }
 
@@ -198,7 +198,7 @@ export class Slots {
     }
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)
     this.#fill()
-    if (this.room > 0) this.#events.room()
+    if (this.claimable > 0) this.#events.slotFree()
   }
 
   /** One timer for all deadlines: a timer for each job would cost more than most jobs. */

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.js'
 import { depthsChore } from '../upkeep/depths.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import type { Logger } from '../worker/logger.js'
+import { loggingMonitor } from './background.js'
 
 const lastNoteWithinMs = 5_000
 
@@ -17,7 +18,7 @@ const lastNoteWithinMs = 5_000
 export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, log: Logger): void {
   const alerted = alertsChore(store.alerts, (trouble) => log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert'))
   const chores = [depthsChore(store.operate), metricsChore(store.metrics, meter), alerted]
-  const upkeep = new Upkeep(chores, (chore, error) => log.warn({ chore, error: String(error) }, 'a chore failed; it comes again'))
+  const upkeep = new Upkeep(chores, loggingMonitor(log))
   app.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
     if (method === 'POST' && (url === '/jobs' || url === '/jobs/batch') && reply.statusCode >= 400)
       meter.refused(reply.statusCode)

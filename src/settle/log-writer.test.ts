@@ -33,7 +33,7 @@ const job = (number: number) => ({ id: `job-${number}`, attempt: 1 }) as unknown
 
 test('a result waits for lines that are on their way, however many come after them', async () => {
   const { store, written, begun, answers } = slowStore()
-  const logWriter = new LogWriter(store, () => {})
+  const logWriter = new LogWriter(store, { asking: () => {}, answered: () => {}, failed: () => {}, gaveUp: () => {} })
   const say = (n: number) => logWriter.note(job(n), { kind: 'line', line: String(n), level: 'info' })
   say(0)
   logWriter.flush([{ job: job(0) }])
@@ -50,7 +50,7 @@ test('a result waits for lines that are on their way, however many come after th
 
 test('lines whose write failed are written by the next one, in their order', async () => {
   const { store, written, begun, fails } = slowStore()
-  const logWriter = new LogWriter(store, () => {})
+  const logWriter = new LogWriter(store, { asking: () => {}, answered: () => {}, failed: () => {}, gaveUp: () => {} })
   logWriter.note(job(1), { kind: 'line', line: 'first', level: 'info' })
   logWriter.flush([{ job: job(1) }])
   await begun

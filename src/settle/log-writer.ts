@@ -1,3 +1,4 @@
+import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { type LogEntry, mostLines, noMoreLines } from '../job/log-entry.js'
@@ -20,9 +21,10 @@ interface WaitingRow extends LogRow {
  * without end: what the database cannot take for long is dropped, and a line says how many were. The lines of a job are written before
  * its result, so that whoever sees the job ended can read all of them; a job that logs nothing costs nothing here.
  */
-export class LogWriter {
+export class LogWriter implements Background {
+  readonly name = 'log writer'
   readonly #store: LogStore
-  readonly #onTrouble: (error: unknown) => void
+  readonly #monitor: Monitor
   readonly #lines = new WeakMap<ClaimedJob, number>()
   #waiting: WaitingRow[] = []
   /** What a write has on its way; apart from what waits, because that loses its oldest lines when there are too many. */
@@ -32,10 +34,13 @@ export class LogWriter {
   #sending: Promise<void> | undefined
   #stopped = false
 
-  constructor(store: LogStore, onTrouble: (error: unknown) => void) {
+  constructor(store: LogStore, monitor: Monitor) {
     this.#store = store
-    this.#onTrouble = onTrouble
+    this.#monitor = monitor
   }
+
+  /** The first line that is noted starts the writing. */
+  start(): void {}
 
   note(job: ClaimedJob, entry: LogEntry): void {
     if (entry.kind === 'line' && !this.#mayLog(job, entry)) return
@@ -61,10 +66,10 @@ export class LogWriter {
     return Promise.race([written, sleep(patienceMs, { signal: waited.signal })]).finally(() => waited.abort())
   }
 
-  /** Resolves when every line is written, or after that time. */
   async stop(withinMs: number): Promise<void> {
     this.#stopped = true
     await Promise.race([this.#writing ?? this.#writeAll(), sleep(withinMs, { unref: true })])
+    if (this.#kept > 0) throw new Error(`the database is away; ${this.#kept} progress and log lines are lost`)
   }
 
   get #kept(): number {
@@ -84,9 +89,10 @@ export class LogWriter {
       if (!this.#stopped) await sleep(writeEveryMs, { unref: true })
       try {
         await this.#writeAll()
+        this.#monitor.answered(this.name)
         pause = pauseMs.first
       } catch (error) {
-        this.#onTrouble(error)
+        this.#monitor.failed(this.name, error)
         if (this.#stopped) break
         await sleep(pause, { unref: true })
         pause = Math.min(pause * 2, pauseMs.most)

@@ -1,3 +1,4 @@
+import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { EndedAttempt } from '../store/settle-values.js'
@@ -20,8 +21,6 @@ export interface SettlerEvents {
   settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void
   /** These leases have no open attempt left and need no more renewing. */
   finished(leases: readonly string[]): void
-  /** The database did not take the batch; it is kept and tried again. */
-  trouble(error: unknown, waiting: number): void
   /** One settlement can never be written; its lease will run out and say so in history. */
   refused(settling: Settling, error: unknown): void
 }
@@ -33,9 +32,11 @@ const pauseMs = { first: 50, most: 2_000 }
  * Writes how attempts ended. While one batch is on its way the next one fills, so that under load many go together and
  * alone one goes at once. Through an outage everything is kept and tried again, in smaller batches if they time out.
  */
-export class Settler {
+export class Settler implements Background {
+  readonly name = 'settler'
   readonly #store: Store
   readonly #worker: number
+  readonly #monitor: Monitor
   readonly #events: SettlerEvents
   /** Notes that an attempt ended; true when it was the last one under its lease. */
   readonly #lastOfLease: (lease: string) => boolean
@@ -48,9 +49,10 @@ export class Settler {
   #atOnce = mostAtOnce
   #abandoned = false
 
-  constructor(store: Store, worker: number, lastOfLease: (lease: string) => boolean, events: SettlerEvents) {
+  constructor(store: Store, worker: number, lastOfLease: (lease: string) => boolean, monitor: Monitor, events: SettlerEvents) {
     this.#store = store
     this.#worker = worker
+    this.#monitor = monitor
     this.#lastOfLease = lastOfLease
     this.#events = events
   }
@@ -60,16 +62,20 @@ export class Settler {
     return this.#waiting.length
   }
 
+  /** The first result that is added starts the writing. */
+  start(): void {}
+
   add(settling: Settling): void {
     this.#waiting.push(settling)
     this.#writing ??= this.#write()
+    this.#monitor.asking('results')
   }
 
-  /** Resolves when everything is written, or after that time. False: something is left; its leases will run out. */
-  async finish(withinMs: number): Promise<boolean> {
+  async stop(withinMs: number): Promise<void> {
     if (this.#writing) await Promise.race([this.#writing, sleep(withinMs, { unref: true })])
     this.#abandoned = true
-    return this.#waiting.length === 0
+    const left = this.#waiting.length
+    if (left > 0) throw new Error(`the database is away; the leases of the unwritten results will run out (${left})`)
   }
 
   async #write(): Promise<void> {
@@ -87,7 +93,7 @@ export class Settler {
         if (again.length > 0) await sleep(pause * (0.5 + Math.random()))
         pause = again.length > 0 ? Math.min(pause * 2, pauseMs.most) : pauseMs.first
       } catch (error) {
-        this.#events.trouble(error, this.#waiting.length)
+        this.#monitor.failed('results', error)
         this.#atOnce = Math.max(1, Math.ceil(batch.length / 2))
         await sleep(pause * (0.5 + Math.random()))
         pause = Math.min(pause * 2, pauseMs.most)
@@ -125,12 +131,13 @@ export class Settler {
     for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
     if (this.#putOffs.size > 0) for (const settling of batch) this.#putOffs.delete(settling)
     this.#finish(finished)
+    this.#monitor.answered('results')
     this.#events.settled(batch, lost)
   }
 
   /** A limit of the server was reached, which may be this result's fault or the server's own: it comes again, behind all others. */
   #putOff(settling: Settling, error: unknown): void {
-    this.#events.trouble(error, this.#waiting.length)
+    this.#monitor.failed('results', error)
     this.#putOffs.add(settling)
   }
 
@@ -138,6 +145,7 @@ export class Settler {
   #refuse(settling: Settling, error: unknown): void {
     this.#unclosable.add(settling.job.lease)
     this.#finish(this.#finishedBy([settling]))
+    this.#monitor.answered('results')
     this.#events.refused(settling, error)
   }
 

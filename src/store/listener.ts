@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { Background } from '../background/background.js'
 import { sleep } from '../clock.js'
 import { cutOff, type Database } from './database.js'
 import { channelName, quotedChannel } from './schema-name.js'
@@ -41,7 +42,8 @@ export interface ListenerOptions {
  * connection says nothing at all, so it is asked a question every ten seconds. Losing it costs latency, never a job:
  * polling goes on underneath.
  */
-export class Listener {
+export class Listener implements Background {
+  readonly name = 'listener'
   readonly #config: pg.ClientConfig
   readonly #schema: string
   #lanes: readonly string[] = []

@@ -1,4 +1,5 @@
-import { monotonicMs, sleep } from '../clock.js'
+import type { Background, Monitor } from '../background/background.js'
+import { sleep } from '../clock.js'
 
 /** A chore: does what there is to do once and says whether it should come again at once. */
 export interface Chore {
@@ -14,16 +15,16 @@ export interface Chore {
  * for little more than one, and they need one connection. Every worker does; what must not happen twice is decided in the
  * database, not by electing somebody who may have died. A chore that fails is reported and comes again.
  */
-export class Upkeep {
+export class Upkeep implements Background {
+  readonly name = 'upkeep'
   readonly #chores: readonly Chore[]
-  readonly #onTrouble: (chore: string, error: unknown) => void
+  readonly #monitor: Monitor
   readonly #stop = new AbortController()
-  readonly #failing = new Map<string, { sinceMs: number; error: unknown }>()
   #running: Promise<unknown> | undefined
 
-  constructor(chores: readonly Chore[], onTrouble: (chore: string, error: unknown) => void) {
+  constructor(chores: readonly Chore[], monitor: Monitor) {
     this.#chores = chores
-    this.#onTrouble = onTrouble
+    this.#monitor = monitor
   }
 
   start(): void {
@@ -36,12 +37,6 @@ export class Upkeep {
         ),
       ),
     )
-  }
-
-  /** The chores whose last turn failed, since when they have, and why. */
-  get failing(): { chore: string; forMs: number; error: unknown }[] {
-    const now = monotonicMs()
-    return [...this.#failing].map(([chore, { sinceMs, error }]) => ({ chore, forMs: now - sinceMs, error }))
   }
 
   async stop(): Promise<void> {
@@ -63,10 +58,9 @@ export class Upkeep {
   async #finish(chore: Chore): Promise<void> {
     try {
       while (!this.#stop.signal.aborted && (await chore.runOnce()).more);
-      this.#failing.delete(chore.name)
+      this.#monitor.answered(`upkeep of ${chore.name}`)
     } catch (error) {
-      this.#failing.set(chore.name, { sinceMs: this.#failing.get(chore.name)?.sinceMs ?? monotonicMs(), error })
-      this.#onTrouble(chore.name, error)
+      this.#monitor.failed(`upkeep of ${chore.name}`, error)
     }
   }
 }

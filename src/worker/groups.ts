@@ -11,12 +11,12 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, pools: SlotPool
     ([id, { type }]): TypeGroup => ({
       types: [id],
       atOnce: pools.ownAtOnce(type),
-      room: () => pools.ownRoom(type),
+      claimable: () => pools.ownClaimable(type),
       startable: () => pools.ownFree(type),
     }),
   )
   if (shared.length === 0) return groups
-  const [room, startable] = [() => pools.sharedRoom, () => pools.sharedFree]
-  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, room, startable })
+  const [claimable, startable] = [() => pools.sharedClaimable, () => pools.sharedFree]
+  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, startable })
   return groups
 }

@@ -13,12 +13,16 @@ export interface Health {
   /** How many inline handlers of a type go on although they were told to stop. They keep their memory, not their slot. */
   overrunning?: Record<string, number>
   /** Settings of the server, as they were at the start, under which it may lose what it acknowledged; a schema that is newer than this
-   * version; and upkeep that fails. */
+   * version; and each background part that fails without stopping the jobs: upkeep, log lines, a part that did not stop in time. */
   warnings?: readonly string[]
 }
 
 /** What a worker needs the database for. It works only as long as each of them is answered. */
 export type Need = 'claims' | 'heartbeats' | 'results' | 'duties'
+
+export function isNeed(what: string): what is Need {
+  return what in missing
+}
 
 /** What has not happened while a need goes unanswered. */
 const missing: Record<Need, string> = {
@@ -29,13 +33,15 @@ const missing: Record<Need, string> = {
 }
 
 /**
- * Whether the worker truly works. Each need is watched by itself: heartbeats that get through say nothing about claims that
- * do not. What counts is how long a question has gone unanswered, so a worker at rest is well however long it rests.
+ * Whether the worker truly works. Each need is watched by itself, because heartbeats may get through while claims do not. A worker is
+ * unhealthy when the database has left a need unanswered for too long; an idle worker asks for nothing and is healthy.
  */
 export class Pulse {
   readonly #unhealthyAfterMs: number
   readonly #unansweredSince = new Map<Need, number>()
   readonly #errors = new Map<Need, string>()
+  /** What else fails. The worker works without it, so that ending the process would only cost: somebody has to look. */
+  readonly #failing = new Map<string, { sinceMs: number; error: string }>()
   /** Needs that fail because the database is away, and not because it says no. */
   readonly #away = new Set<Need>()
   #contactAt = monotonicMs()
@@ -78,23 +84,30 @@ export class Pulse {
     return true
   }
 
-  read(): { status: 'ok' | 'unhealthy'; reason?: string; lastContactMs: number } {
+  /** Something beside the needs failed: a chore, the log, a part that did not stop. */
+  failing(what: string, error: string): void {
+    this.#failing.set(what, { sinceMs: this.#failing.get(what)?.sinceMs ?? monotonicMs(), error })
+  }
+
+  recovered(what: string): void {
+    this.#failing.delete(what)
+  }
+
+  /** `failing` has a sentence for each failure that the worker can live with. */
+  read(): { status: 'ok' | 'unhealthy'; reason?: string; lastContactMs: number; failing: string[] } {
     const now = monotonicMs()
+    const failing = [...this.#failing].map(
+      ([what, { sinceMs, error }]) => `the ${what} has failed for ${Math.round((now - sinceMs) / 1000)} s: ${error}`,
+    )
     const lastContactMs = Math.round(now - this.#contactAt)
     for (const [need, since] of this.#unansweredSince) {
       if (now - since < this.#unhealthyAfterMs) continue
       const seconds = Math.round((now - since) / 1000)
       const why = this.#errors.get(need) ?? 'it says nothing'
-      return { status: 'unhealthy', reason: `${missing[need]} for ${seconds} s: ${why}`, lastContactMs }
+      return { status: 'unhealthy', reason: `${missing[need]} for ${seconds} s: ${why}`, lastContactMs, failing }
     }
-    return { status: 'ok', lastContactMs }
+    return { status: 'ok', lastContactMs, failing }
   }
-}
-
-/** A chore that fails. The worker works without it, so that ending the process would only cost: somebody has to look. */
-export function inWords({ chore, forMs, error }: { chore: string; forMs: number; error: unknown }): string {
-  const why = error instanceof Error ? error.message : String(error)
-  return `the upkeep of ${chore} has failed for ${Math.round(forMs / 1000)} s: ${why}`
 }
 
 export function countEach(names: readonly string[]): Record<string, number> {

@@ -1,3 +1,4 @@
+import type { Background } from '../background/background.js'
 import { attemptInProgress } from '../run/attempt.js'
 
 /**
@@ -5,9 +6,28 @@ import { attemptInProgress } from '../run/attempt.js'
  * a throw in a timer) ends that handler's attempt and nothing else. One that belongs to no handler is not ours to
  * swallow: it goes on to end the process as it would have without us.
  */
+export class ProcessGuard implements Background {
+  readonly name = 'process guard'
+  readonly #stopWorker: (() => Promise<void>) | undefined
+  #releases: (() => void)[] = []
+
+  /** With `stopWorker`, signals stop the worker and then end the process. */
+  constructor(stopWorker?: () => Promise<void>) {
+    this.#stopWorker = stopWorker
+  }
+
+  start(): void {
+    this.#releases = [guardProcess(), ...(this.#stopWorker ? [stopOnSignals(this.#stopWorker)] : [])]
+  }
+
+  async stop(): Promise<void> {
+    for (const release of this.#releases.splice(0)) release()
+  }
+}
+
 let guarded = 0
 
-export function guardProcess(): () => void {
+function guardProcess(): () => void {
   if (guarded++ === 0) {
     process.on('unhandledRejection', onRejection)
     process.on('uncaughtException', onException)
@@ -47,7 +67,7 @@ let stopping = false
  * On the first SIGTERM or SIGINT all workers of this process stop, and the process ends when the last of them has; a
  * second signal ends it at once. The returned function says that this worker has been stopped some other way.
  */
-export function stopOnSignals(stop: () => Promise<void>): () => void {
+function stopOnSignals(stop: () => Promise<void>): () => void {
   if (stops.size === 0) {
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import type { Monitor } from '../background/background.js'
 import { monotonicMs } from '../clock.js'
 import type { WorkerEvent, WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
@@ -8,7 +9,7 @@ import type { Settling } from '../settle/settler.js'
 import type { TroubleRow } from '../store/alert-store.js'
 import type { DutyRow } from '../store/duty-rows.js'
 import { explained, isConnectionTrouble } from '../store/sqlstate.js'
-import type { Need, Pulse } from './health.js'
+import { isNeed, type Need, type Pulse } from './health.js'
 import type { Logger } from './logger.js'
 
 /** What is worth a line, and how loud. Thousands of jobs a second complete, so that is said only to a log that wants it. */
@@ -39,7 +40,7 @@ const dutyOf: Record<Need, string> = { claims: 'claim', heartbeats: 'heartbeat',
 const sayAgainMs = 60_000
 
 /** Tells what happens in a worker: to whoever listens, and to the log where it is news. */
-export class Report {
+export class Report implements Monitor {
   readonly events = new EventEmitter<WorkerEvents>()
   readonly #log: Logger
   readonly #logsDebug: boolean
@@ -71,15 +72,34 @@ export class Report {
     return this.events.listenerCount(name) > 0 || (logged[name] === 'debug' && this.#logsDebug)
   }
 
-  /** The database answered. */
-  answered(need: Need): void {
+  asking(what: string): void {
+    if (isNeed(what)) this.#pulse.asking(what)
+  }
+
+  answered(what: string): void {
+    if (isNeed(what)) this.#needAnswered(what)
+    else this.#pulse.recovered(what)
+  }
+
+  failed(what: string, error: unknown): void {
+    if (isNeed(what)) return this.#needFailed(what, error)
+    this.#pulse.failing(what, textOf(error))
+    this.#log.warn({ part: what, error: textOf(error) }, `the ${what} failed and tries again`)
+  }
+
+  gaveUp(what: string, error: unknown): void {
+    this.#pulse.failing(what, textOf(error))
+    this.#log.error({ part: what, error: textOf(error) }, `the ${what} failed`)
+  }
+
+  #needAnswered(need: Need): void {
     this.#failures.delete(dutyOf[need])
     const back = this.#pulse.answered(need)
     if (back) this.tell('database.back', back)
   }
 
   /** The database did not answer, which is said once until it does; or it refused, and that is another matter. */
-  trouble(need: Need, error: unknown): void {
+  #needFailed(need: Need, error: unknown): void {
     if (typeof error !== 'string' && !isConnectionTrouble(error)) {
       const text = textOf(explained(error))
       this.#pulse.refused(need, text)
@@ -90,7 +110,6 @@ export class Report {
 
   /** What is due was done, and so these duties went that had something to do. */
   dutiesDone(rows: readonly DutyRow[]): void {
-    this.answered('duties')
     for (const { duty, ms, failed } of rows) {
       this.#meter.duty({ duty, ms, failures: failed.length })
       for (const one of failed) this.#dutyFailed({ duty, ...one })
@@ -158,14 +177,6 @@ export class Report {
 
   resultRefused(job: string, error: unknown): void {
     this.#log.error({ job, error: textOf(error) }, 'a result cannot be written')
-  }
-
-  logFailed(error: unknown): void {
-    this.#log.warn({ error: textOf(error) }, 'progress and log lines cannot be written; they are tried again')
-  }
-
-  choreFailed(chore: string, error: unknown): void {
-    this.#log.warn({ chore, error: textOf(error) }, 'a chore failed and will come again')
   }
 }
 

@@ -44,7 +44,8 @@ export async function startWorker(
     })
     const ahead = await store.inspect.schemaAhead()
     const warnings = [...durabilityWarnings(await readDurability(store.database)), ...(ahead ? [ahead] : [])]
-    return new Worker(store, privacy, id, name, handlers, known, settings, options.logger ?? defaultLogger(), warnings)
+    const log = options.logger ?? defaultLogger()
+    return await Worker.start({ store, privacy, id, name, handlers, known, settings, log, warnings })
   } catch (error) {
     throw explained(error)
   }

@@ -101,8 +101,9 @@ test('where nothing can be promoted at all, jobs that are free run nevertheless,
   await eventually(() => failed.length > 0)
   expect(failed[0]).toEqual({ duty: 'promote', error: expect.stringContaining('tick') })
   expect(away).toEqual([])
-  await eventually(() => worker.health().status === 'unhealthy')
-  expect(worker.health().reason).toMatch(/nothing that is due has been promoted for \d+ s: .*tick/)
+  // On a busy machine the first heartbeat may be late too, and its reason stands first until it has come.
+  const isToldOf = (reason = '') => /nothing that is due has been promoted for \d+ s: .*tick/.test(reason)
+  await eventually(() => worker.health().status === 'unhealthy' && isToldOf(worker.health().reason))
 
   await queue.sql('alter function holdfast.tick_gone rename to tick')
   await eventually(() => worker.health().status === 'ok')

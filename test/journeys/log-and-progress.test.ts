@@ -62,6 +62,20 @@ describe('what a handler says', () => {
     expect(await queue.sql('select job_id from holdfast.log_lines union all select job_id from holdfast.progress')).toEqual([])
   })
 
+  test('is kept while it cannot be written, and the worker says so in its health until it is', async () => {
+    const queue = await makeQueue()
+    const worker = await startHere(queue, talkers)
+    await queue.sql('alter table holdfast.log_lines add constraint refused check (false) not valid')
+    const { id } = await queue.holdfast.enqueue('talk_inline', { lines: 3 })
+    await ends(queue, id, 'completed')
+    const said = () => worker.health().warnings?.find((warning) => warning.startsWith('the log writer has failed for'))
+    await eventually(async () => said()?.includes('refused') ?? false)
+    expect(worker.health()).toMatchObject({ status: 'ok' })
+    await queue.sql('alter table holdfast.log_lines drop constraint refused')
+    await eventually(async () => (await queue.holdfast.log(id)).length === 3)
+    await eventually(async () => said() === undefined)
+  })
+
   test('can be read on from any line', async () => {
     const queue = await makeQueue()
     await startHere(queue, talkers)

@@ -232,7 +232,7 @@ describe('retention', () => {
       expect(worker.health()).toMatchObject({ status: 'ok' })
       await vi.waitFor(() => {
         const warnings = worker.health().warnings?.join('\n')
-        expect(warnings).toMatch(/the upkeep of days has failed for \d+ s: the partition of history for \S+ cannot be made/)
+        expect(warnings).toMatch(/the upkeep of partitions has failed for \d+ s: the partition of history for \S+ cannot be made/)
         expect(warnings).toMatch(/the upkeep of retention has failed for \d+ s: /)
       }, 20_000)
     } finally {

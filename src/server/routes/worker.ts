@@ -16,6 +16,7 @@ import {
   signOffAnswer,
   signOffBody,
 } from '../../api/worker.js'
+import { BackgroundGroup } from '../../background/group.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { checkedActor } from '../../job/actor.js'
@@ -30,10 +31,13 @@ import { rescueChore } from '../../upkeep/rescue.js'
 import { Upkeep } from '../../upkeep/upkeep.js'
 import type { Logger } from '../../worker/logger.js'
 import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
+import { loggingMonitor } from '../background.js'
 import type { Callers } from '../callers.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
 import { defined, leaseOf, readReports, readResult, typesOf, waitOf } from './worker-bodies.js'
 
+/** What the database leaves unanswered does not keep the server from closing for longer. */
+const stopWithinMs = 5_000
 /** A hundred failed results with their stacks. */
 const bodyLimit = 2 * 1024 * 1024
 /** A hundred results of the size that a type keeps by default, with what stands around them. */
@@ -54,13 +58,17 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     }
     return worker
   }
+  const monitor = loggingMonitor(log)
   // A fleet may have no other worker that would free what a silent one held.
   const upkeep = new Upkeep(
     [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), idleWorkersChore(store)],
-    (chore, error) => log.warn({ chore, error: String(error) }, 'a chore failed; it comes again'),
+    monitor,
   )
+  const stage = [claims, upkeep].map((part) => ({ part, stopWithinMs }))
+  /** Started by the first remote worker that registers or claims: a server without one has nothing to do here. */
+  const background = new BackgroundGroup([stage], monitor)
   // Polls that wait would keep the server from closing.
-  app.addHook('preClose', async () => void (await Promise.all([claims.close(), upkeep.stop()])))
+  app.addHook('preClose', () => background.stop())
 
   app.post<{ Body: RegisterBody }>(
     '/worker/register',
@@ -73,7 +81,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       )
       const rights = { mayChange: allows(callerOf(request), 'types:manage'), who: checkedActor(actor(request, undefined)) }
       const made = await workers.register({ name, host, pid, version }, types.map(defined), rights)
-      upkeep.start()
+      background.start()
       return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })
     },
   )
@@ -90,7 +98,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
         request,
         [...types.values()].map((type) => type.name),
       )
-      upkeep.start()
+      background.start()
       if (body.holding) await store.releaseUnacknowledged(worker.id, body.holding)
       if (worker.drain) return answer(reply, { jobs: [], ...orders(worker) })
       const gone = new AbortController()

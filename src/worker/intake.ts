@@ -1,0 +1,57 @@
+import type { Monitor } from '../background/background.js'
+import type { Lane } from '../claim/lanes.js'
+import type { LeaseKeeper } from '../claim/lease-keeper.js'
+import { monotonicMs } from '../clock.js'
+import type { AnyJobType } from '../job/type.js'
+import type { Privacy } from '../privacy/privacy.js'
+import type { SlotPools } from '../run/slot-pools.js'
+import { mayBeSuspect, withCrashes } from '../run/suspects.js'
+import type { ClaimedRow } from '../store/rows.js'
+import type { Store } from '../store/store.js'
+import { claimedJob } from './claimed-job.js'
+import type { Outcomes } from './outcomes.js'
+
+export interface IntakeParts {
+  store: Store
+  privacy: Privacy
+  types: ReadonlyMap<number, AnyJobType>
+  leases: LeaseKeeper
+  pools: SlotPools
+  outcomes: Outcomes
+  monitor: Monitor
+}
+
+/** The way of a claimed row to the slot it runs in: its lease is kept from the first moment on, its payload is decrypted. */
+export class Intake {
+  readonly #parts: IntakeParts
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts
+  }
+
+  /** How many jobs of this lane the worker can take now. */
+  claimable(lane: Lane): number {
+    const { outcomes, pools } = this.#parts
+    if (outcomes.full) return 0
+    const claimable = lane.group.claimable()
+    if (lane.slots === Number.POSITIVE_INFINITY) return claimable
+    return Math.min(claimable, Math.max(0, lane.slots - pools.heldOf(lane.reader.lane)))
+  }
+
+  async take(rows: readonly ClaimedRow[], lane: Lane): Promise<void> {
+    const { store, privacy, types, leases, pools, outcomes, monitor } = this.#parts
+    const claimedAtMs = monotonicMs()
+    const lease = (rows[0] as ClaimedRow).lease
+    leases.hold(lease, rows.length, lane.leaseMs)
+    const jobs = rows.map((row) => claimedJob(row, types.get(row.type) as AnyJobType, lane.reader.lane, claimedAtMs, privacy))
+    const retried = jobs.filter(mayBeSuspect)
+    if (retried.length === 0) return pools.add(jobs)
+    pools.add(jobs.filter((job) => !mayBeSuspect(job)))
+    try {
+      pools.add(await withCrashes(store, retried))
+    } catch (error) {
+      monitor.failed('claims', error)
+      for (const job of retried) outcomes.ended(job, { kind: 'handed_back' }, null)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { monotonicMs } from '../clock.js'
+import type { ClaimedJob } from '../job/claimed.js'
+import type { Outcome } from '../job/outcome.js'
+import type { Meter } from '../metrics/meter.js'
+import { type Privacy, withResultEncrypted } from '../privacy/privacy.js'
+import { decide } from '../settle/decide.js'
+import type { Settler, Settling } from '../settle/settler.js'
+import type { Report } from './report.js'
+
+/** A worker with this many results waiting to be written claims no more: further results would only pile up in its memory. */
+const mostUnwritten = 10_000
+
+export interface OutcomesEvents {
+  /** The settler has written enough for the worker to claim again. */
+  writtenEnough(): void
+  /** This worker put off a job itself, for that long. */
+  putOff(ms: number): void
+}
+
+/** The way of an attempt's outcome: its result encrypted, decided, given to the settler, and told once it is written. */
+export class Outcomes {
+  readonly #settler: Settler
+  readonly #privacy: Privacy
+  readonly #meter: Meter
+  readonly #report: Report
+  readonly #quarantineAfter: number
+  readonly #events: OutcomesEvents
+  #full = false
+
+  constructor(settler: Settler, privacy: Privacy, meter: Meter, report: Report, quarantineAfter: number, events: OutcomesEvents) {
+    this.#settler = settler
+    this.#privacy = privacy
+    this.#meter = meter
+    this.#report = report
+    this.#quarantineAfter = quarantineAfter
+    this.#events = events
+  }
+
+  /** Whether so many results are unwritten that no more jobs should be claimed. */
+  get full(): boolean {
+    this.#full = this.#settler.unwritten >= mostUnwritten
+    return this.#full
+  }
+
+  ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
+    const { type, encrypt: encrypted } = job.type
+    const stored = withResultEncrypted(this.#privacy, outcome, { id: job.id, type, encrypted })
+    const settlement = decide(stored, job, job.type.backoff, Math.random, this.#quarantineAfter)
+    const endedAtMs = monotonicMs()
+    this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried: false })
+  }
+
+  /** Not before a batch is written: until then a cancel may be faster than the result. */
+  settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void {
+    // The settler counts this batch as written only when this function has returned.
+    if (this.#full) setImmediate(() => this.#events.writtenEnough())
+    this.#full = false
+    let dueInMs = Number.POSITIVE_INFINITY
+    // Most jobs complete and most programs do not listen.
+    const nobodyListens = lost.size === 0 && !this.#report.hears('job.completed')
+    for (const settling of batch) {
+      const { job, settlement, startedAtMs, endedAtMs } = settling
+      if (lost.size === 0 || !lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
+      if (nobodyListens && settlement.move === 'complete') continue
+      this.#report.attemptEnded(settling, lost.get(job.id))
+      dueInMs = Math.min(dueInMs, settlement.delayMs ?? dueInMs)
+    }
+    if (dueInMs < Number.POSITIVE_INFINITY) this.#events.putOff(dueInMs)
+  }
+}
