@@ -44,13 +44,13 @@ function claimsOf(...enabled: Lane[]) {
 const refused = () => Promise.reject(Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' }))
 const one = () => Promise.resolve([{} as ClaimedRow])
 
-test('after a claim whose answer never came one job is asked for, and after an answer as many as there is room for', async () => {
+test('after a claim whose answer never came one job is asked for, and after an answer as many as the worker can take', async () => {
   const lost = () => Promise.reject(new Error('Query read timeout'))
   const { lane, asked } = laneThat(1, [lost, lost])
   const { claims } = claimsOf(lane)
   await expect(claims.round(0, never)).rejects.toThrow('Query read timeout')
   expect(claims.unacknowledged).toBe(true)
-  claims.heard()
+  claims.released()
   await expect(claims.round(0, never)).rejects.toThrow('Query read timeout')
   await claims.round(0, never)
   await claims.round(0, never)

@@ -9,12 +9,12 @@ import { Refusals } from './refusals.js'
 export interface ClaimsEvents {
   /** How many jobs of one lane the worker can take now. */
   claimable(lane: Lane): number
-  /** The next one is waited for when these jobs are where they run. */
+  /** These jobs were claimed. Resolves when they are in their slots or wait for one. */
   claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
 }
 
 const mostPerClaim = 500
-/** Ahead of jobs that have not begun yet, less than this is not worth a statement. */
+/** While claimed jobs have not begun, a claim of fewer jobs than this is not worth a statement. */
 const leastAhead = mostPerClaim / 2
 const mostUnderWay = 2
 
@@ -31,10 +31,10 @@ interface Asked extends Expected {
 }
 
 /**
- * Claims from the lanes in turn. Where there is much to do and little to do about each job, the next claim is sent before the
- * jobs of the last begin, so that the database works while they do, and another one behind it, so that it works while one
- * waits for the disk. Handlers that do nothing end one after the other without once returning to the event loop, and what is
- * to be sent after them is sent after them all. The price: the second claim reads past the rows of the first.
+ * Claims from the lanes in turn. Under a load of many short jobs the worker sends the next claim before the jobs of the last one begin, so
+ * that the database works while handlers run, and one more behind it, so that the database works while the first waits for the disk. It
+ * has to send them before: handlers that await nothing run one after the other without returning to the event loop, and nothing is sent
+ * until all of them have ended. The price is that the second claim skips the locked rows of the first.
  */
 export class Claims {
   readonly #worker: number
@@ -43,7 +43,7 @@ export class Claims {
   readonly #events: ClaimsEvents
   #turn = 0
   #unacknowledged = false
-  /** One after a claim whose answer never came: where answers are lost, so would be the jobs of the next one. */
+  /** How many jobs a claim may ask for. One, after a claim whose answer never arrived: the jobs of the next may be lost the same way. */
   #most = mostPerClaim
   #wantsSlots = false
   readonly #refusals = new Refusals()
@@ -55,17 +55,17 @@ export class Claims {
     this.#events = events
   }
 
-  /** A claim went out and its answer never came: jobs may be held in this worker's name that it does not know of. */
+  /** Whether a claim was sent whose answer never arrived: it may have taken jobs that this worker does not know of. */
   get unacknowledged(): boolean {
     return this.#unacknowledged
   }
 
-  /** They have been handed back. */
-  heard(): void {
+  /** Those jobs have been handed back. */
+  released(): void {
     this.#unacknowledged = false
   }
 
-  /** Whether the last round could have had more with more room. */
+  /** Whether the last round would have claimed more with more free slots. */
   get wantsSlots(): boolean {
     return this.#wantsSlots
   }
@@ -75,7 +75,7 @@ export class Claims {
     return this.#lanes.enabled.some(({ reader }) => this.#refusals.has(reader))
   }
 
-  /** How soon a lane that was refused may be asked again; infinity where none was. */
+  /** How soon a lane whose claim was refused may be claimed from again; infinity where none was refused. */
   get askAgainInMs(): number {
     return Math.min(...this.#lanes.enabled.map(({ reader }) => this.#refusals.againInMs(reader)))
   }
@@ -86,9 +86,9 @@ export class Claims {
   }
 
   /**
-   * Asks every lane, a different one first each time, and all of them again as long as one of them gives as many as it was
-   * asked for; not longer than that time. A lane without room is passed over, and so is for a while one whose claim the database
-   * refused: what is wrong with one lane must not keep the others from running.
+   * Claims from every lane, beginning with a different one each time, and from all of them again as long as one gives as many jobs as it
+   * was asked for, but not longer than that time. A lane without a free slot is skipped, and so is for a while one whose claim the
+   * database refused: a fault in one lane must not stop the others.
    */
   async round(forMs: number, stop: AbortSignal): Promise<{ claimed: number; more: boolean }> {
     const until = monotonicMs() + forMs
@@ -127,7 +127,7 @@ export class Claims {
         const isMuch = rows.length >= leastAhead
         if (isMuch) await askAhead([{ lane, jobs: rows.length }])
         if (rows.length > 0) await this.#events.claimed(rows, lane)
-        // Where one runs at a time, somebody may count on their order, and two claims under way may pass each other.
+        // Not for types that run one job at a time: somebody may count on their order, and of two claims under way either may be first.
         if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
       }
     } catch (error) {
@@ -135,14 +135,14 @@ export class Claims {
         this.#unacknowledged = true
         this.#most = 1
       }
-      await this.#hearOut(underWay)
+      await this.#awaitOthers(underWay)
       throw error
     }
     this.#wantsSlots ||= more
     return { claimed, more: more || left > 0 }
   }
 
-  /** Nothing where the database refused it. What it refused it has not done; only what it left unanswered it may have done. */
+  /** Undefined where the database refused the claim. A refused claim took no jobs; only one that was never answered may have. */
   async #answered({ lane, rows }: Asked): Promise<readonly ClaimedRow[] | undefined> {
     try {
       const answer = await rows
@@ -156,25 +156,25 @@ export class Claims {
     }
   }
 
-  /** After a failure: what the other claims hold is known then, and only what nobody heard of is handed back. */
-  async #hearOut(underWay: readonly Asked[]): Promise<void> {
+  /** After a failed claim, waits for the others that are under way, so that only the jobs of claims without an answer are handed back. */
+  async #awaitOthers(underWay: readonly Asked[]): Promise<void> {
     for (const { rows, lane } of underWay) {
-      const heard = await rows.catch(() => [])
-      if (heard.length > 0) await this.#events.claimed(heard, lane)
+      const answer = await rows.catch(() => [])
+      if (answer.length > 0) await this.#events.claimed(answer, lane)
     }
   }
 
-  /** Nothing where there is no room, counting what is expected already. */
+  /** Sends a claim. Undefined where the worker could take no more jobs of this lane, counting those it expects already. */
   #ask(lane: Lane, expected: readonly Expected[]): Asked | undefined {
     if (this.#refusals.rests(lane.reader)) return undefined
     const shared = expected.filter((other) => other.lane.group === lane.group || other.lane.reader.lane === lane.reader.lane)
-    const room = this.#events.claimable(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
-    if (room < (expected.length > 0 ? leastAhead : 1)) {
+    const claimable = this.#events.claimable(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
+    if (claimable < (expected.length > 0 ? leastAhead : 1)) {
       this.#wantsSlots = true
       return undefined
     }
-    const jobs = Math.min(this.#most, room)
-    // One even where every slot is taken: those are of handlers so short that it starts in a moment.
+    const jobs = Math.min(this.#most, claimable)
+    // At least one, even where every slot is taken: a worker that claims ahead runs handlers so short that a slot is free in a moment.
     const gated = shared.length > 0 ? 1 : Math.max(1, lane.group.startable())
     return {
       lane,
@@ -184,7 +184,7 @@ export class Claims {
     }
   }
 
-  /** What goes wrong with it is heard when its turn comes. */
+  /** Lets the claim be written to the socket. Whether it fails is handled when its turn comes. */
   async #sent({ rows }: Asked): Promise<void> {
     rows.catch(() => {})
     await turnOfTheLoop()

@@ -5,7 +5,7 @@ export interface HeartbeatSettings {
   intervalMs: number
   /** The lease of lanes that have none of their own. */
   leaseMs: number
-  /** A worker that has said nothing for this long hangs: its leases are no longer renewed. */
+  /** A worker that has sent nothing to the thread for this long hangs: its leases are no longer renewed. */
   patienceMs: number
   connection: pg.ClientConfig
   schema: string
@@ -30,9 +30,9 @@ export type FromHeartbeat =
 const leastMs = 5_000
 
 /**
- * How long one try of a heartbeat may take to connect and to be answered: shares of the shortest lease that is held. On a slow
- * network a try that is given up after seconds never succeeds, and every job would be lost to that; a connection that is dead
- * without a word is found to be while the lease leaves the time for another.
+ * How long one heartbeat may take to connect and to be answered: a half and a third of the shortest lease that is held. Shorter, no
+ * heartbeat would succeed on a slow network, and the worker would lose every job; longer, a half-open connection would be noticed too
+ * late for another try within the lease.
  */
 export function heartbeatPatience(leasesMs: readonly number[]): { connectMs: number; answerMs: number } {
   const leaseMs = Math.min(...leasesMs)

@@ -1,7 +1,7 @@
 /**
- * Renews the worker's leases from a thread of its own, with a connection of its own: a handler that blocks the event
- * loop for minutes does not lose its job. One that blocks it for longer than any of its jobs may take is not waited for:
- * its timeouts cannot fire, and renewing would keep its jobs from everybody else for ever.
+ * Renews the worker's leases from a thread of its own, with a connection of its own, so that a handler that blocks the event loop for
+ * minutes does not lose its job. A worker whose event loop is blocked for longer than the longest timeout of its types gets no more
+ * renewals: its timeouts cannot fire, and its jobs would be kept from all other workers for ever.
  * The price is one connection and about 10 MB of memory per worker.
  */
 import { parentPort, workerData } from 'node:worker_threads'
@@ -26,7 +26,7 @@ let timer: NodeJS.Timeout | undefined
 let stopping = false
 let beating: Promise<void> = Promise.resolve()
 let workerSpokeAt = monotonicMs()
-/** When the worker last asked for jobs and was answered. */
+/** When the database last answered a claim of the worker. */
 let lookedAt: number | undefined
 
 function tell(message: FromHeartbeat): void {
@@ -114,7 +114,7 @@ async function disconnect(): Promise<void> {
   const old = client
   client = undefined
   if (!old) return
-  // A connection that does not answer would not answer to a polite goodbye either.
+  // end() waits for the server; a connection that does not answer is cut off.
   await Promise.race([old.end().catch(() => {}), sleep(500, { unref: true })])
   cutOff(old)
 }

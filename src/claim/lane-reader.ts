@@ -4,13 +4,13 @@ import type { Store } from '../store/store.js'
 
 const head: readonly bigint[] = Array<bigint>(10).fill(0n)
 
-/** A read from the head may cost this share of the time, no more. */
+/** Claims that read from the head take at most this share of the time. */
 const headReadShare = 1 / 20
 
 /**
- * One worker's reading of one lane. It remembers per priority how far it has read and goes on from there, so that the
- * dead entries other claims left at the head are walked over rarely. Jobs that were committed late or handed back stand
- * behind the mark; a claim from the head finds them, and comes as often as its own cost allows.
+ * One worker's claims from one lane. The reader remembers for each priority the position up to which it has read and goes on from there,
+ * so that it rarely walks over the dead index entries that other claims left at the head. A job that was committed late or handed back
+ * has a smaller position; a claim from the head finds it, and the reader makes one as often as its cost allows.
  */
 export class LaneReader {
   readonly lane: number
@@ -30,7 +30,7 @@ export class LaneReader {
     const begun = monotonicMs()
     const fromHead = begun >= this.#headReadAllowedAt
     const after = fromHead ? head : this.#after
-    // One that is sent behind it goes on from the mark.
+    // A claim that is sent before this one is answered reads on from the remembered position.
     if (fromHead) this.#headReadAllowedAt = Number.POSITIVE_INFINITY
     const ask = { worker, lane: this.lane, types: this.types, ...most, leaseMs, after }
     const rows = await this.#store.claim(ask).catch((error: unknown) => {
@@ -50,8 +50,8 @@ export class LaneReader {
   }
 
   /**
-   * How soon to look again although the last look found nothing: it may have begun behind the job somebody called for. Zero
-   * where a look from the head may come at once, infinity where it has been.
+   * How soon to claim again although the last claim found nothing: it may have started to read behind the job of a notification. Zero where
+   * a claim from the head may be sent at once, infinity where the last one was from the head.
    */
   get lookAgainInMs(): number {
     return this.#readFromHead ? Number.POSITIVE_INFINITY : Math.max(0, this.#headReadAllowedAt - monotonicMs())

@@ -9,7 +9,7 @@ export interface TypeGroup {
   readonly atOnce: number
   /** How many more of them the worker may claim now. */
   claimable(): number
-  /** How many of them could start at once. */
+  /** How many of them would start right now, because their slots are free. */
   startable(): number
 }
 
@@ -19,17 +19,17 @@ export interface Lane {
   readonly group: TypeGroup
   readonly leaseMs: number
   readonly pollMs: number
-  /** Most jobs of it running here at once. */
+  /** How many jobs of the lane may run in this worker at once. */
   readonly slots: number
 }
 
 /**
- * The lanes this worker's types run in, as the database said last. It says so with every look for what is due, so that a
- * change by an operator takes effect within one look, without a restart.
+ * The lanes that this worker's types run in. The database lists them in its answer to every tick, so that a change by an operator
+ * takes effect with the next one, without a restart.
  *
- * Each group of types has readers of its own, so that never more jobs are held than can run: one that reads for several
- * groups and passes over those that are full would have to read from the head to find their jobs again. The price is a
- * statement for each group that has room.
+ * Each group of types has lane readers of its own, so that the worker never holds more jobs than it can run: a reader for several groups
+ * would skip jobs of a group without free slots, and would have to read from the head to find them again. The price is one claim for each
+ * group that has free slots.
  */
 export class Lanes {
   readonly #store: Store
@@ -52,27 +52,27 @@ export class Lanes {
     return this.#enabled
   }
 
-  /** Every lane whose calls concern this worker, drained ones too. */
+  /** Every lane whose notifications concern this worker, drained ones too. */
   get ids(): readonly number[] {
     return this.#ids
   }
 
-  /** How long at most to rest between two looks: as long as the most impatient lane. */
+  /** The longest time between two polls: the shortest poll interval of all lanes. */
   get pollMs(): number {
     return Math.min(60_000, ...this.#enabled.map((lane) => lane.pollMs))
   }
 
-  /** How soon to look again although the last looks found nothing; infinity where all of them began at the head. */
+  /** How soon to claim again although the last claims found nothing; infinity where all of them read from the head. */
   get lookAgainInMs(): number {
     return Math.min(...this.#enabled.map((lane) => lane.reader.lookAgainInMs))
   }
 
-  /** The types that are asked about. */
+  /** The types of all groups. */
   get types(): readonly number[] {
     return this.#groups.flatMap((group) => group.types)
   }
 
-  /** True where they are not the same as before. */
+  /** Takes over what the database said. True where the lanes are not the same as before. */
   update(rows: readonly WorkerLaneRow[]): boolean {
     this.#enabled = rows.filter((row) => row.enabled).flatMap((row) => this.#lanesOf(row))
     const ids = rows.map((row) => row.id)
@@ -93,7 +93,7 @@ export class Lanes {
     }))
   }
 
-  /** Kept as long as the worker lives: it remembers how far the lane has been read. */
+  /** A reader is kept as long as the worker lives, because it remembers how far it has read its lane. */
   #reader(lane: number, group: TypeGroup): LaneReader {
     const ofGroup = this.#readers.get(group) ?? new Map<number, LaneReader>()
     this.#readers.set(group, ofGroup)

@@ -11,10 +11,10 @@ export interface LeaseKeeperEvents {
   cancelled(jobs: readonly string[]): void
 }
 
-/** A thread that cannot live is not started as fast as it dies. */
+/** A heartbeat thread that dies is replaced after this: one that cannot run must not be started as fast as it dies. */
 const replaceAfterMs = 1_000
 
-/** The worker's side of the heartbeat thread: which leases it holds, and which of them were lost. */
+/** Keeps the leases of a worker: tells the heartbeat thread which ones to renew, and the worker which ones were lost. */
 export class LeaseKeeper implements Background {
   readonly name = 'heartbeat'
   readonly #settings: HeartbeatSettings
@@ -52,7 +52,7 @@ export class LeaseKeeper implements Background {
     for (const [lease, leaseMs] of this.#leaseMs) this.#tell({ kind: 'hold', lease, leaseMs })
   }
 
-  /** The worker asked for jobs and was answered. Told to the others with the next heartbeat but one. */
+  /** The database answered a claim. Other workers and operators see it in the next heartbeat but one. */
   looked(): void {
     const first = this.#lookedAt === undefined
     this.#lookedAt = monotonicMs()
@@ -65,7 +65,7 @@ export class LeaseKeeper implements Background {
     this.#tell({ kind: 'hold', lease, leaseMs })
   }
 
-  /** Every lease this worker was told of and that has not been closed. */
+  /** Every lease of a claim that was answered, until it is closed. */
   get known(): string[] {
     return [...this.#leaseMs.keys()]
   }
@@ -86,7 +86,7 @@ export class LeaseKeeper implements Background {
     this.#tell({ kind: 'release', leases })
   }
 
-  /** Somebody says that something has changed about a job that is held here. */
+  /** A notification for this worker alone: one of its jobs was cancelled, which the next heartbeat says. */
   beatNow(): void {
     this.#tell({ kind: 'beat_now' })
   }

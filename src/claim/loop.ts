@@ -18,9 +18,9 @@ export interface ClaimLoopSettings {
 export interface ClaimLoopEvents extends ClaimsEvents {
   /** Whether notifications can be heard right now. */
   listening(): boolean
-  /** Whether any lease has run out, where the database was asked; so many workers share the asking. */
+  /** The database said whether any lease has run out. `sharing`: how many idle workers take turns in asking. */
   expiredLeases(expired: boolean, sharing: number): unknown
-  /** Jobs may be held in this worker's name that it does not know of: hands them back and says how many they were. */
+  /** Hands back jobs that a claim took for this worker and whose answer never arrived. Says how many they were. */
   unacknowledged(): Promise<number>
   /** The database answered every claim of a round. */
   looked(): void
@@ -30,7 +30,7 @@ export interface ClaimLoopEvents extends ClaimsEvents {
 
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
-/** Reading the waiting jobs or the queue from the start may cost this share of the time, no more. */
+/** The loop reads the waiting jobs from the start, instead of from where it last ended, in at most this share of its time. */
 const rereadShare = 1 / 20
 const soonestMs = 10
 /**
@@ -44,14 +44,14 @@ const fullForMs = 1_000
 const nothingAsked = { promoted: 0, noneFree: false }
 const nothingClaimed = { claimed: 0, more: false }
 const pauseMs = { first: 100, most: 5_000, mostWhereLost: 60_000 }
-/** Longer than any claim is waited for, here or in the database. */
+/** A claim that this worker gave up has ended in the database by then, one way or the other. */
 const handBackAgainMs = 15_000
-/** Duties that fail as a whole come again after this: they are asked for with almost every look. */
+/** Duties that fail as a whole are tried again after this, because almost every round would try them. */
 const dutiesPauseMs = { first: 500, most: 10_000 }
 
 /**
- * Stop 2 of a job's way: promote what is due, claim as many jobs as there are free slots, wait when there is nothing. Never gives up; and what is
- * due and cannot be promoted does not keep it from claiming.
+ * Step 3 of a job's way. Each round the worker promotes jobs that have become due, claims as many as it has free slots for, and waits
+ * when there are none. The loop goes on through every failure; where due jobs cannot be promoted, it claims those that are in the queue.
  */
 export class ClaimLoop implements Background {
   readonly name = 'claim loop'
@@ -73,7 +73,7 @@ export class ClaimLoop implements Background {
   #dutiesPauseMs = dutiesPauseMs.first
   #lookAt = 0
   #handBackAgainAt = Number.POSITIVE_INFINITY
-  /** How often jobs were claimed and nobody heard of it, since some last were heard of. */
+  /** How many times in a row jobs were claimed and the answer did not arrive. */
   #lostInARow = 0
   #notified = false
   #fullSince: number | undefined
@@ -92,7 +92,7 @@ export class ClaimLoop implements Background {
     this.#running ??= this.#run()
   }
 
-  /** Resolves when no claim is on its way any more. */
+  /** Resolves when no claim is under way any more. */
   async stop(): Promise<void> {
     this.#stop.abort()
     this.wake.signal()
@@ -106,7 +106,7 @@ export class ClaimLoop implements Background {
     this.wake.signal()
   }
 
-  /** A handler ended. Of interest where no slot was free; a busy worker also polls now for what came meanwhile. */
+  /** A handler ended. Wakes the loop where the last round wanted more slots; a busy worker is not notified of new jobs, so it polls too. */
   slotFree(): void {
     if (this.#claims.wantsSlots || !this.#subscription.active) this.wake.signal()
   }
@@ -136,25 +136,25 @@ export class ClaimLoop implements Background {
         this.#subscription.forget()
         this.#nextDueAt = 0
         this.#lookAt = 0
-        // Not to be cut short: with the database away, every handler that ends would be one more knock at its door.
+        // Only a stop cuts this pause short: while the database is away, every handler that ends would otherwise send one more statement.
         await sleep(pause * (0.5 + Math.random()), { signal: this.#stop.signal })
         pause = Math.min(pause * 2, this.#lostInARow > 1 ? pauseMs.mostWhereLost : pauseMs.most)
       }
     }
   }
 
-  /** Does what there is to do now. Returns how long there is nothing more, unless somebody signals. */
+  /** Does what there is to do now. Returns how long the loop may wait for a signal before the next round. */
   async #round(): Promise<number> {
     await this.#releaseUnacknowledged()
-    // Almost every notification is of a job that can start now, so the claim comes first; but not twice before what is due.
+    // Almost every notification is about a job that can start now, so the claim goes first, unless due jobs are waiting to be promoted.
     const claimFirst = this.#notified && monotonicMs() < this.#nextDueAt
-    // A job due in a moment notifies too. And a worker that has just subscribed has to look at both: what is due soon may also
-    // come from a producer that did not see the subscription.
+    // A notification may also be about a job that is due in a moment. And a worker that has just subscribed looks for due jobs too,
+    // because their producer may not have seen the subscription.
     if (this.#notified || (this.#subscription.active && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
     this.#notified = false
     const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
     if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
-      // A lane that was refused is asked although nothing is free: otherwise nobody would learn that it is well again.
+      // A lane whose claim the database refused is claimed from although no job is free: only an answer shows that it works again.
       const skip = noneFree && !this.#claims.refused
       const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.busy, this.#stop.signal)
       if (claimed > 0) {
@@ -163,7 +163,7 @@ export class ClaimLoop implements Background {
       }
       await this.#subscription.review()
       const lookAgainInMs = skip ? Number.POSITIVE_INFINITY : Math.min(this.#lanes.lookAgainInMs, this.#claims.askAgainInMs)
-      // A busy worker finds what came meanwhile by polling; an idle one is notified of it.
+      // A busy worker polls again at once after it got jobs; an idle one is notified of new ones.
       const atOnce = this.#subscription.active && this.#events.listening() ? more : claimed > 0
       const restMs = await this.#untilNextLook(atOnce, lookAgainInMs)
       this.#lookAt = monotonicMs() + restMs
@@ -173,8 +173,9 @@ export class ClaimLoop implements Background {
   }
 
   /**
-   * Twice, the second time when no claim can be under way in the database any more: one that was given up here may have been
-   * committed after the first. Where there were jobs each time, answers get lost, and trying often would only hold them up.
+   * Hands back jobs of claims whose answer never arrived. It does so twice, the second time when the claim must have ended in the
+   * database, because a claim that was given up here may commit after the first. Where jobs were found every time, answers get lost on
+   * the way, and claiming often would only keep jobs from other workers.
    */
   async #releaseUnacknowledged(): Promise<void> {
     const now = monotonicMs()
@@ -182,15 +183,15 @@ export class ClaimLoop implements Background {
     const jobs = await this.#events.unacknowledged()
     this.#handBackAgainAt = this.#claims.unacknowledged ? now + handBackAgainMs : Number.POSITIVE_INFINITY
     if (jobs > 0) this.#lostInARow += 1
-    this.#claims.heard()
+    this.#claims.released()
   }
 
   async #promoteWhatIsDue(): Promise<{ promoted: number; noneFree: boolean }> {
     const now = monotonicMs()
     if (now < this.#nextDueAt || now < this.#dutiesNotBefore) return nothingAsked
-    // Whoever says that something is due sooner while the statement runs says it about a job the statement may not have seen.
+    // dueIn() may set it while the statement runs, for a job that the statement may not have seen.
     this.#nextDueAt = Number.POSITIVE_INFINITY
-    // A job committed late may be due behind the mark; reading from the start finds it.
+    // A job that was committed late may stand before the point up to which the loop has read; reading from the start finds it.
     const fromStart = now >= this.#rereadAt
     if (fromStart) this.#promotedTo = distantPast
     const thorough = this.#subscription.active && now >= this.#thoroughAt
@@ -224,7 +225,7 @@ export class ClaimLoop implements Background {
     return { promoted, noneFree: promoted === 0 && free === false }
   }
 
-  /** What is free can be claimed, whatever becomes of the duties; only the lanes have to be known. */
+  /** Where the duties failed, the loop still claims; for that it only has to know the lanes. */
   async #withoutDuties(): Promise<{ promoted: number; noneFree: boolean }> {
     this.#restAfterDuties(true)
     this.#nextDueAt = this.#dutiesNotBefore

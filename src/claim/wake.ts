@@ -1,6 +1,6 @@
 /**
- * One signal made of many: a notification, room in the worker, a due time, a stop. Somebody who signals before anybody
- * waits is not forgotten.
+ * Ends the wait of the claim loop or a long poll: on a notification, a free slot, a due time, a stop. A signal that comes while nobody
+ * waits ends the next wait at once.
  */
 export class Wake {
   #signalled = false
@@ -11,7 +11,7 @@ export class Wake {
     this.#waiter?.()
   }
 
-  /** Resolves at the next signal with true, or after that time with false. */
+  /** Resolves with true at the next signal, or with false after that time. */
   async wait(ms: number): Promise<boolean> {
     if (!this.#signalled) {
       await new Promise<void>((resolve) => {

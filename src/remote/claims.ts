@@ -34,9 +34,9 @@ const asMany = () => Number.POSITIVE_INFINITY
 const mostReadings = 1_000
 
 /**
- * Claims for workers behind HTTP, which may wait for jobs. It goes the way of a worker's own loop: what is due is promoted,
- * what is free is claimed, and while there is nothing, producers are asked to call; a rest is never longer than the waiter
- * has been waiting, so that a job whose producer looked just before is found too (see claim/idle-subscription.ts).
+ * Claims for workers behind HTTP, which may wait for jobs in a long poll. The server does what a worker's claim loop does: it promotes due
+ * jobs, claims free ones, and while there are none, subscribes the remote worker to notifications. A poll is tried again after at most as
+ * long as it has been waiting, so that a job whose producer looked just before the subscription is found too (claim/idle-subscription.ts).
  */
 export class RemoteClaims implements Background {
   readonly name = 'long polls'
@@ -53,7 +53,7 @@ export class RemoteClaims implements Background {
     this.#polls = new LongPolls(store)
   }
 
-  /** At most so many jobs, as soon as there is one, or none after that time. */
+  /** Returns at most `limit` jobs as soon as there is one, or none after `waitMs`. */
   async claim(worker: RemoteWorker, ask: ClaimAsk): Promise<RemoteClaim[]> {
     const group = `${[...ask.types].sort((a, b) => a - b).join()} ${ask.leaseMs}`
     const reading = this.#reading(group, ask)
@@ -82,7 +82,7 @@ export class RemoteClaims implements Background {
     }
   }
 
-  /** Frees jobs whose worker has gone before it could hear of them: no attempt is spent, and none is recorded. */
+  /** Frees jobs whose worker hung up before it got the answer: no attempt is spent, and none is recorded. */
   async handBack(worker: Pick<RemoteWorker, 'id'>, rows: readonly RemoteClaim[]): Promise<void> {
     if (rows.length === 0) return
     const settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null } as const
@@ -132,7 +132,7 @@ export class RemoteClaims implements Background {
           ...(await (Number.isFinite(lane.slots) ? this.#inTurn(worker, lane, wanted) : this.#take(worker, lane, wanted))),
         )
       } catch (error) {
-        // What other lanes had is held already, and would be nobody's until its lease ends. The next poll meets the error again.
+        // Jobs of other lanes are claimed already and must be answered, or they wait until their lease ends. The next poll meets the error again.
         if (claimed.length === 0) throw error
         break
       }
@@ -140,15 +140,15 @@ export class RemoteClaims implements Background {
     return claimed
   }
 
-  /** Who asks for so many can start them all. */
+  /** A remote worker asks for as many jobs as it can start at once, admitted by a gate or not. */
   async #take(worker: number, { reader, leaseMs }: Lane, wanted: number): Promise<RemoteClaim[]> {
     const rows = await reader.claim(worker, { limit: wanted, gated: wanted }, leaseMs)
     return rows.map((row) => ({ ...row, leaseMs }))
   }
 
   /**
-   * Within the slots a lane has in one worker: its polls here take them one after the other, since two that counted at once would both
-   * find room. What a poll at another server took meanwhile is seen afterwards, and as much is given back.
+   * Claims from a lane that has a limit of slots per worker. Polls of one worker at this server take turns, because two that counted at
+   * once would both find a free slot. What a poll at another server claimed meanwhile is counted afterwards, and as many jobs are handed back.
    */
   async #inTurn(worker: number, lane: Lane, wanted: number): Promise<RemoteClaim[]> {
     const turnKey = `${worker} ${lane.reader.lane}`
@@ -170,7 +170,7 @@ export class RemoteClaims implements Background {
     }
   }
 
-  /** Who does not wait is not told that there is nothing by a look that began behind a job that was handed back. */
+  /** A caller that does not wait gets one more claim, from the head: the first may have started to read behind a job that was handed back. */
   async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
     const again = reading.lanes.lookAgainInMs
     if (again > pollMs.notListening) return []
@@ -179,8 +179,8 @@ export class RemoteClaims implements Background {
   }
 
   /**
-   * Once for all who wait here, and with it comes how the lanes of those who asked are set up. Producers call for jobs that are
-   * due soon, so what is further away is looked at now and then.
+   * Promotes due jobs for all polls that wait here, and reads the lanes of the types that this one asked for. Producers notify for jobs
+   * that are due soon, so jobs that are due later are looked for only every two seconds.
    */
   async #promote(reading: Reading): Promise<void> {
     const now = monotonicMs()
@@ -189,7 +189,7 @@ export class RemoteClaims implements Background {
     const { types } = reading.lanes
     const { promoted, nextInMs, lanes } = await this.#store.tick(promoteAtOnce, distantPast, types).catch(async (error) => {
       if (isConnectionTrouble(error)) throw error
-      // The workers that do the upkeep report what fails; what is free can be claimed all the same.
+      // A worker that runs the same tick reports what fails; jobs in the queue can be claimed all the same.
       return { promoted: 0, nextInMs: null, lanes: await this.#store.lanesOf(types) }
     })
     reading.lanes.update(lanes)

@@ -2,7 +2,7 @@ import { Wake } from '../claim/wake.js'
 import { Listener } from '../store/listener.js'
 import type { Store } from '../store/store.js'
 
-/** Somebody who waits for jobs of some types. */
+/** A long poll that waits for jobs of some types. */
 export interface Waiter {
   readonly group: string
   readonly worker: number
@@ -10,9 +10,8 @@ export interface Waiter {
 }
 
 /**
- * Where long polls of this server wait, all on one listening connection, which is opened when the first one comes. A call
- * wakes one waiter of each group of types; whoever finds something wakes the next of its group, so that a hundred waiting
- * workers do not all run to the database for one job.
+ * The long polls of this server, which all wait on one listening connection; the first one opens it. A notification wakes one poll of each
+ * group of types, and a poll that ends wakes the next of its group, so that a hundred waiting workers do not all send a claim for one job.
  */
 export class LongPolls {
   readonly #store: Store
@@ -33,7 +32,7 @@ export class LongPolls {
     const waiter = { group, worker, wake: new Wake() }
     this.#groups.set(group, [...(this.#groups.get(group) ?? []), waiter])
     this.#workers.set(worker, (this.#workers.get(worker) ?? 0) + 1)
-    this.#hear(lanes)
+    this.#listenTo(lanes)
     return waiter
   }
 
@@ -46,12 +45,12 @@ export class LongPolls {
     if (polls > 0) this.#workers.set(waiter.worker, polls)
     else {
       this.#workers.delete(waiter.worker)
-      // Where it cannot be said, the worker is forgotten for its silence; until then producers notify it in vain.
+      // Where this fails, the upkeep removes the subscription after a while; until then producers notify the worker in vain.
       await this.#store.unsubscribeIdle(waiter.worker).catch(() => {})
     }
   }
 
-  /** There may be more for others of this group. */
+  /** Wakes the next poll of this group: there may be more jobs. */
   wakeNext(group: string): void {
     this.#groups.get(group)?.[0]?.wake.signal()
   }
@@ -65,7 +64,7 @@ export class LongPolls {
     await this.#listener?.stop()
   }
 
-  #hear(lanes: readonly number[]): void {
+  #listenTo(lanes: readonly number[]): void {
     const known = this.#lanes.size
     for (const lane of lanes) this.#lanes.add(lane)
     if (this.#listener && this.#lanes.size === known) return

@@ -16,7 +16,7 @@ import type { AttemptServices } from './services.js'
 /** One try at one job, wherever it runs. */
 export interface RunningAttempt {
   readonly job: ClaimedJob
-  /** Null: its handler has not begun. */
+  /** Null while its handler has not begun. */
   readonly startedAtMs: number | null
   readonly deadlineMs: number
   start(): void
@@ -28,7 +28,7 @@ export interface RunningAttempt {
 }
 
 export interface AttemptEvents {
-  /** The attempt has ended, once, however many ways it tries to. */
+  /** The attempt has ended. Comes once, although the handler, the timeout and a shutdown may all want to end it. */
   ended(attempt: RunningAttempt, outcome: Outcome): void
   /** A handler came to its end after its attempt had been ended without it, or after its lease was lost. */
   overran(attempt: RunningAttempt, leaseLost: boolean): void
@@ -45,7 +45,7 @@ export function attemptInProgress(): Attempt | undefined {
   return currentAttempt.getStore()
 }
 
-/** One try at one job: begin, perform, end. Ends exactly once, by its handler or by whoever is faster. */
+/** One try at one job in this process. It ends exactly once: by its handler, its timeout, a cancel, a lost lease or a shutdown, whichever is first. */
 export class Attempt implements RunningAttempt {
   readonly job: ClaimedJob
   readonly startedAtMs: number = monotonicMs()
@@ -64,7 +64,7 @@ export class Attempt implements RunningAttempt {
     this.deadlineMs = this.startedAtMs + job.type.timeoutMs
   }
 
-  /** Made when first asked for: most short handlers never look at it. */
+  /** Made when the handler first reads it, because most short handlers never do. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     return this.#controller.signal
@@ -132,7 +132,7 @@ export class Attempt implements RunningAttempt {
     else this.#end(outcome)
   }
 
-  /** A promise only where the schema answers with one: every promise more would be felt at thousands of jobs a second. */
+  /** A promise only where the schema returns one, because one more promise for each job costs throughput at thousands of jobs a second. */
   #payload(): unknown {
     if (this.job.unreadable !== undefined) throw new FatalError(this.job.unreadable)
     if (this.job.payload === null) throw new FatalError('the body of this job is missing from the database')
@@ -154,13 +154,13 @@ export class Attempt implements RunningAttempt {
     this.#abort(reason)
   }
 
-  /** Outside of the attempt's context: what the worker starts from here, such as a connection, is not the handler's. */
+  /** Leaves the attempt's async context, so that a connection the worker opens from here does not count as the handler's. */
   #end(outcome: Outcome): void {
     this.#ended = true
     currentAttempt.run(undefined, () => this.#events.ended(this, outcome))
   }
 
-  /** Inside of the attempt's context: a listener of the handler's that throws here belongs to the handler. */
+  /** Stays in the attempt's async context, so that an error thrown by a listener of the signal counts as the handler's. */
   #abort(reason: unknown): void {
     this.#controller ??= new AbortController()
     currentAttempt.run(this, () => this.#controller?.abort(reason))
@@ -187,7 +187,7 @@ function failed(error: unknown): Outcome {
   }
 }
 
-/** instanceof asks the thrown thing itself, and a Proxy may answer by throwing. */
+/** Like instanceof, but false where the thrown value is a Proxy that throws when it is asked. */
 function isA<Type>(thrown: unknown, type: new (...args: never[]) => Type): thrown is Type {
   try {
     return thrown instanceof type

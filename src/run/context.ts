@@ -5,7 +5,7 @@ import { decodePayload, encodePayload } from '../job/payload.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
 import type { AttemptServices } from './services.js'
 
-/** The attempt, as far as its handler may reach into it. */
+/** What the context uses of the attempt. */
 export interface Reachable {
   readonly job: ClaimedJob
   readonly signal: AbortSignal
@@ -17,8 +17,8 @@ export interface Reachable {
 }
 
 /**
- * One is made for every attempt and most handlers look at little of it. So what costs something is made when it is asked
- * for, by getters that stand on the class: a getter on each object would cost more than all the rest of a short attempt.
+ * What a handler gets as its second argument. The worker makes one for every attempt, and most handlers use little of it, so each part is
+ * made when the handler reads it. The getters are on the class: on each object they would cost more than the rest of a short attempt.
  */
 export class AttemptContext implements RunContext {
   readonly job: JobInHand

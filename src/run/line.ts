@@ -1,6 +1,6 @@
 /**
- * A line in which things wait their turn. Taking the first costs the same however long it is, which Array.shift and
- * splice do not promise; the slots left empty at the front go when new ones join.
+ * A first-in, first-out list. Taking the first element costs the same however long the list is, which Array.shift and splice do not
+ * promise; the memory of the elements that were taken is freed when new ones are added.
  */
 export class Line<Thing> {
   #things: Thing[] = []
@@ -19,7 +19,7 @@ export class Line<Thing> {
     this.#front = 0
   }
 
-  /** Before all that wait. */
+  /** Adds them before all that wait. */
   jump(things: readonly Thing[]): void {
     this.#things = things.concat(this.#things.slice(this.#front))
     this.#front = 0
@@ -35,7 +35,7 @@ export class Line<Thing> {
     return this.length === 0 ? undefined : this.#things[this.#front++]
   }
 
-  /** Takes out everything for which that is true, or everything, in its order. */
+  /** Removes and returns the elements for which `which` is true, or all of them, in their order. */
   takeOut(which: (thing: Thing) => boolean = () => true): Thing[] {
     const waiting = this.#things.slice(this.#front)
     this.#things = waiting.filter((thing) => !which(thing))

@@ -1,13 +1,13 @@
 import { monotonicMs } from '../clock.js'
 import type { RunningAttempt } from './attempt.js'
 
-/** A handler that was told to stop has this long before it is said to ignore it. */
+/** A handler whose signal has fired and that has not returned after this long is reported as ignoring it. */
 const returnsWithinMs = 2_000
 const told = Number.POSITIVE_INFINITY
 
-/** Inline handlers that go on after their attempt was given up. Nobody can end them; they are waited for and named. */
+/** Inline handlers that go on after their attempt was given up. They cannot be ended, so the worker waits for them and reports them. */
 export class Overruns {
-  /** Each with the time at which to say so. */
+  /** When to report each of them. */
   readonly #tellAt = new Map<RunningAttempt, number>()
 
   /** The types of handlers that ignore that they were told to stop, each as often as it does. */
@@ -19,14 +19,14 @@ export class Overruns {
     this.#tellAt.set(attempt, monotonicMs() + returnsWithinMs)
   }
 
-  /** True where it came later than one that obeys does. */
+  /** The handler returned. True where it took longer than one that obeys its signal. */
   returned(attempt: RunningAttempt): boolean {
     const late = monotonicMs() >= (this.#tellAt.get(attempt) ?? Number.POSITIVE_INFINITY) || this.#tellAt.get(attempt) === told
     this.#tellAt.delete(attempt)
     return late
   }
 
-  /** Says which of them ignore it. True while there may be more to say. */
+  /** Reports those that ignore their signal. True while there may be more to report. */
   tell(now: number, say: (attempt: RunningAttempt) => void): boolean {
     let more = false
     for (const [attempt, tellAt] of this.#tellAt) {

@@ -9,9 +9,9 @@ import { Slots, type SlotsEvents } from './slots.js'
 
 export interface SlotPoolsSettings {
   concurrency: number
-  /** The file with the handlers, for what runs outside of the worker. */
+  /** The file with the handlers, from which threads and processes load them. */
   module: string | null
-  /** A job whose hosts died this often under it runs alone, in a process of its own. */
+  /** A job during which its host died this often runs alone, in a process of its own. */
   quarantineAfter: number
 }
 
@@ -20,13 +20,13 @@ export interface SlotPoolsEvents extends SlotsEvents {
   hostCrashed(type: string, reason: string, inARow: number, restMs: number): void
 }
 
-/** A quarantined job waits longer for its turn than others: every other worker would have it wait as well. */
+/** A quarantined job waits this long for its slot before it is handed back: in any other worker it would have to wait as well. */
 const quarantineWaitMs = 60_000
 const quarantinedAtOnce = 1
 
 /**
- * Where a worker's jobs run. Inline types share the worker's slots; a type that is isolated, or says how many may run at
- * once, has slots of its own; suspects go into quarantine. None of them ever waits for another.
+ * All slots of a worker. Inline types share one pool; a type that is isolated, or has `atOnce`, has a pool of its own; jobs that may have
+ * crashed their hosts run in quarantine. No pool waits for a slot of another.
  */
 export class SlotPools {
   readonly #shared: Slots
@@ -116,7 +116,7 @@ export class SlotPools {
     for (const [slots, some] of bySlots) slots.add(some)
   }
 
-  /** How many jobs of one lane are held here. */
+  /** How many jobs of one lane run here or wait for a slot. */
   heldOf(lane: number): number {
     return this.#all().reduce((sum, slots) => sum + slots.heldOf(lane), 0)
   }
@@ -150,7 +150,7 @@ export class SlotPools {
   }
 
   #slotsOf(job: ClaimedJob): Slots {
-    // Without a file there is no other process to run it in: it stays where it was, with its attempts as the only limit.
+    // Where the file with the handlers is not known, no process can run the job: it stays in its pool, and its attempts are the only limit.
     if (this.#settings.module !== null && (job.crashes?.length ?? 0) >= this.#settings.quarantineAfter) {
       this.#events.quarantined(job)
       return this.#quarantine
@@ -192,7 +192,7 @@ export class SlotPools {
     const pool = new HostPool({
       open: (events) => openProcess(this.#settings.module as string, memoryMb, events),
       recycle: { jobs: 1, memoryMb: 0 },
-      // A crash is what a quarantine is for.
+      // Crashes are expected in quarantine, so that one does not delay the next job.
       rests: false,
       onCrash: (reason, inARow, restMs) => this.#events.hostCrashed(type.type, reason, inARow, restMs),
       onRested: () => {},

@@ -12,7 +12,7 @@ import type { AttemptServices } from './services.js'
 export interface SlotsEvents {
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
   overran(job: ClaimedJob, leaseLost: boolean): void
-  /** Its attempt is over, it was told to stop, and it goes on. */
+  /** Its handler goes on although the attempt is over and its signal has fired. */
   overrunning(job: ClaimedJob): void
   escaped(job: ClaimedJob, failure: Failure): void
   /** A slot became free, so that another claim is worth a statement. */
@@ -23,26 +23,27 @@ export type BeginAttempt = (job: ClaimedJob, services: AttemptServices, events: 
 
 export interface SlotsSettings {
   concurrency: number
-  /** A job that waited this long for its slot goes back: another worker may be free. */
+  /** A job that has waited this long for a slot is handed back, because another worker may have a free one. */
   longestWaitMs?: number
-  /** How an attempt is made; by default inline. */
+  /** Makes an attempt; where it is left out, the handler runs inline. */
   begin?: BeginAttempt
+  /** False while no job should be claimed for these slots. */
   open?(): boolean
 }
 
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
 const longestWaitMs = 1_000
-/** Two claims under way, and the one whose jobs are about to begin. */
+/** The jobs of two claims under way, and of one whose jobs are about to begin. */
 const mostAhead = 1_500
 const watchEveryMs = 50
 
 const inline: BeginAttempt = (job, services, events) => new Attempt(job, services, events)
 
 /**
- * The slots in which handlers run, and the short line of claimed jobs in front of them. When handlers take a
- * millisecond, claiming one job at a time would spend all time on round trips; when they take minutes, claiming ahead
- * would keep jobs from other workers. So the line is as long as what is measured to run within a moment.
+ * The slots in which handlers run, and the line of claimed jobs that wait for one. Where handlers take a millisecond, a worker that claims
+ * one job at a time spends its time on round trips; where they take minutes, one that claims ahead keeps jobs from other workers. So the
+ * line may be as long as what the slots are measured to run within 50 ms.
  */
 export class Slots {
   readonly #settings: SlotsSettings
@@ -71,7 +72,7 @@ export class Slots {
         trace.end(outcome, () => this.#ended(attempt, outcome))
       },
       overran: (attempt, leaseLost) => {
-        // A handler that returned soon after it was told to did what it was told, and only its result comes too late.
+        // A handler that returned soon after its signal fired obeyed it: only its result comes too late, and nobody is told.
         const ignored = this.#overruns.returned(attempt)
         if (leaseLost || ignored) events.overran(attempt.job, leaseLost)
       },
@@ -110,7 +111,7 @@ export class Slots {
     return held
   }
 
-  /** How many jobs may be claimed now. Zero until it is worth a statement. */
+  /** How many jobs may be claimed now: for the free slots, and ahead of them. Zero until that is worth a statement. */
   get claimable(): number {
     if (this.#settings.open?.() === false) return 0
     const { concurrency } = this.#settings
@@ -128,7 +129,7 @@ export class Slots {
     this.#fill()
   }
 
-  /** The leases are gone: what waits under them is forgotten, what runs is told. Returns how many jobs that were. */
+  /** Other workers may have the jobs of these leases: drops those that wait, and fires the signals of those that run. Returns how many they were. */
   loseLeases(leases: ReadonlySet<string>): number {
     let lost = this.#line.takeOut((job) => leases.has(job.lease)).length
     for (const attempt of this.#running) {
@@ -145,18 +146,18 @@ export class Slots {
     return lost
   }
 
-  /** The jobs were cancelled: what waits is dropped, what runs is told to stop and keeps its slot until it has. */
+  /** The jobs were cancelled: drops those that wait, and fires the signals of those that run, which keep their slots until they return. */
   cancel(jobs: ReadonlySet<string>): void {
     for (const job of this.#line.takeOut((job) => jobs.has(job.id))) this.#events.ended(job, { kind: 'handed_back' }, null)
     for (const attempt of [...this.#running]) if (jobs.has(attempt.job.id)) attempt.cancel()
   }
 
-  /** Gives back what waits in line; no attempt was begun. */
+  /** Hands back jobs that wait for a slot. No attempt was begun. */
   handBackWaiting(which?: (job: ClaimedJob) => boolean): void {
     for (const job of this.#line.takeOut(which)) this.#events.ended(job, { kind: 'handed_back' }, null)
   }
 
-  /** Gives back what is still running, without spending the attempts. */
+  /** Hands back jobs that are running, without spending their attempts. */
   handBackRunning(): void {
     for (const attempt of [...this.#running]) attempt.handBack()
   }
@@ -167,7 +168,7 @@ export class Slots {
   }
 
   #fill(): void {
-    // An attempt that cannot even begin ends inside of start(): the loop below goes on, rather than one within the other.
+    // An attempt that cannot even begin ends inside of start(), and its end calls this again: the loop that is running takes the next job.
     if (this.#filling) return
     this.#filling = true
     while (this.#running.size < this.#settings.concurrency) {
@@ -209,10 +210,10 @@ export class Slots {
       for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
       const { first } = this.#line
       if (first?.gated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? claimAheadMs)) {
-        // A rate counts it as started and others wait for it: it starts now or another time.
+        // Its gate counts an admitted job as started, so that it must not wait here: it is handed back to its gate.
         this.handBackWaiting((job) => job.gated === true)
       } else if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
-        // What was measured no longer holds; claiming ahead again would only hold up the same jobs again.
+        // Handlers take longer than was measured, so the line is emptied and the worker stops claiming ahead until they are fast again.
         this.#averageMs = longestWaitMs
         this.handBackWaiting()
       }
@@ -226,7 +227,7 @@ export class Slots {
     if (!this.#running.has(attempt)) this.#expectReturn(attempt)
   }
 
-  /** An isolated handler is ended for good after its grace time; an inline one can only be waited for. */
+  /** Waits for the handler of an attempt that was given up. Only for inline ones: the host of an isolated one is killed after its grace time. */
   #expectReturn(attempt: RunningAttempt): void {
     if (attempt instanceof Attempt) this.#overruns.expect(attempt)
     this.#watchTime()

@@ -7,7 +7,7 @@ import type { Settlement } from '../job/settlement.js'
 const completed: Settlement = { move: 'complete', outcome: 'completed', delayMs: null, failure: null }
 const handedBack: Settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null }
 
-/** Decides what an outcome means. No clock, no database, no log: the same question always has the same answer. */
+/** Decides what becomes of a job after an attempt with this outcome. A pure function: it reads no clock and no database. */
 export function decide(
   outcome: Outcome,
   job: { attempt: number; maxAttempts: number; crashes?: readonly Crash[] },

@@ -6,9 +6,9 @@ import type { LogRow, LogStore } from '../store/log-store.js'
 
 const writeEveryMs = 250
 const mostAtOnce = 1_000
-/** What is kept here through an outage. Beyond that lines are lost, and a line says how many. */
+/** How many lines are kept through an outage. The oldest are dropped beyond that, and a line says how many. */
 const mostKept = 20_000
-/** A result waits for its lines no longer than this. */
+/** A result waits no longer than this for the lines of its job. */
 const patienceMs = 1_000
 const pauseMs = { first: 250, most: 5_000 }
 
@@ -27,7 +27,7 @@ export class LogWriter implements Background {
   readonly #monitor: Monitor
   readonly #lines = new WeakMap<ClaimedJob, number>()
   #waiting: WaitingRow[] = []
-  /** What a write has on its way; apart from what waits, because that loses its oldest lines when there are too many. */
+  /** The lines that are being written; apart from those that wait, of which the oldest are dropped when there are too many. */
   #underWay: WaitingRow[] = []
   #dropped = 0
   #writing: Promise<void> | undefined
@@ -61,7 +61,7 @@ export class LogWriter implements Background {
     const isOfThem = ({ jobId }: WaitingRow) => ids.has(jobId)
     if (!this.#underWay.some(isOfThem) && !this.#waiting.some(isOfThem)) return undefined
     const waited = new AbortController()
-    // What fails here is tried again, and told, by the one who writes from time to time.
+    // A failure is told, and the lines are tried again, by the loop in #write.
     const written = this.#writeAll().catch(() => {})
     return Promise.race([written, sleep(patienceMs, { signal: waited.signal })]).finally(() => waited.abort())
   }
@@ -101,7 +101,7 @@ export class LogWriter implements Background {
     this.#writing = undefined
   }
 
-  /** One at a time: two would write the same lines. */
+  /** One write at a time, because two would write the same lines. */
   #writeAll(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined

@@ -8,20 +8,20 @@ import type { Store } from '../store/store.js'
 /** A decided attempt on its way to the database. */
 export interface Settling extends EndedAttempt {
   job: ClaimedJob
-  /** Whether it was the last attempt under its lease. Undefined until it is first written. */
+  /** Whether it is the last open attempt of its lease, so that writing it closes the lease. Undefined until it is first written. */
   closesLease: boolean | undefined
   /** Whether it was sent to the database before, whatever came of it. */
   tried: boolean
 }
 
 export interface SettlerEvents {
-  /** About to be written. What is answered is waited for. */
+  /** The batch is about to be written. The settler waits for the promise, if there is one. */
   settling(batch: readonly Settling[]): Promise<void> | undefined
-  /** Written. `lost` are the jobs whose lease was gone, and why: for them nothing was changed. */
+  /** The batch is written. For the jobs in `lost` nothing was changed, because they were cancelled or their lease was lost. */
   settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void
-  /** These leases have no open attempt left and need no more renewing. */
+  /** These leases have no open attempt left and need not be renewed any more. */
   finished(leases: readonly string[]): void
-  /** One settlement can never be written; its lease will run out and say so in history. */
+  /** The database will never take this one. Its lease runs out, and the rescue writes into history that it did. */
   refused(settling: Settling, error: unknown): void
 }
 
@@ -29,8 +29,9 @@ const mostAtOnce = 1_000
 const pauseMs = { first: 50, most: 2_000 }
 
 /**
- * Writes how attempts ended. While one batch is on its way the next one fills, so that under load many go together and
- * alone one goes at once. Through an outage everything is kept and tried again, in smaller batches if they time out.
+ * Writes how attempts ended. While one batch is being written, results that come in wait for the next one: under load many share a
+ * statement, and a single one is written at once. Through an outage the settler keeps everything and tries again, in batches half as
+ * large after each failure.
  */
 export class Settler implements Background {
   readonly name = 'settler'
@@ -38,12 +39,12 @@ export class Settler implements Background {
   readonly #worker: number
   readonly #monitor: Monitor
   readonly #events: SettlerEvents
-  /** Notes that an attempt ended; true when it was the last one under its lease. */
+  /** Counts an ended attempt; true when it was the last open one of its lease. */
   readonly #lastOfLease: (lease: string) => boolean
-  /** Leases with an attempt that could not be written. They are left to run out. */
+  /** Leases with a result that can never be written. They stay open until they run out, so that the rescue finds the job. */
   readonly #unclosable = new Set<string>()
   #waiting: Settling[] = []
-  /** Those that a limit of the server kept from being written. They come again behind all others. */
+  /** Results that hit a limit of the server. They are tried again after all others. */
   readonly #putOffs = new Set<Settling>()
   #writing: Promise<void> | undefined
   #atOnce = mostAtOnce
@@ -79,7 +80,7 @@ export class Settler implements Background {
   }
 
   async #write(): Promise<void> {
-    // Lets the handlers that end in this very turn join the first batch.
+    // Handlers that end in the same turn of the event loop join the first batch.
     await new Promise<void>((resolve) => setImmediate(resolve))
     let pause = pauseMs.first
     while (this.#waiting.length > 0 && !this.#abandoned) {
@@ -109,7 +110,7 @@ export class Settler implements Background {
     } catch (error) {
       if (isLimit(error) && batch.length === 1) return this.#putOff(batch[0] as Settling, error)
       if (!isRefusal(error)) throw error
-      // One of them cannot be written. The others must not wait for it.
+      // The database refuses one of the batch. Halving the batch finds it, and the others are written.
       if (batch.length === 1) return this.#refuse(batch[0] as Settling, error)
       const half = Math.ceil(batch.length / 2)
       await this.#writeBatch(batch.slice(0, half))
@@ -126,7 +127,7 @@ export class Settler implements Background {
     for (const settling of batch) settling.tried = true
     const closed = finished.filter((lease) => !this.#unclosable.has(lease))
     const rows = await this.#store.settle(this.#worker, batch, now, closed)
-    // A try whose connection broke may have been written nevertheless; then the next one finds its own work done.
+    // A statement whose connection broke may have been committed; then the next try finds its own result written, which is no loss.
     const lost = new Map<string, 'cancelled' | 'lost'>()
     for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
     if (this.#putOffs.size > 0) for (const settling of batch) this.#putOffs.delete(settling)
@@ -135,13 +136,13 @@ export class Settler implements Background {
     this.#events.settled(batch, lost)
   }
 
-  /** A limit of the server was reached, which may be this result's fault or the server's own: it comes again, behind all others. */
+  /** A limit of the server was reached, by this result or by the server's load: it is tried again after all others. */
   #putOff(settling: Settling, error: unknown): void {
     this.#monitor.failed('results', error)
     this.#putOffs.add(settling)
   }
 
-  /** Its job is still held by the lease, which must outlive this: closed, nobody would ever find the job again. */
+  /** Gives up a result. The lease still holds its job and must stay open: once it is closed, no rescue would find the job. */
   #refuse(settling: Settling, error: unknown): void {
     this.#unclosable.add(settling.job.lease)
     this.#finish(this.#finishedBy([settling]))
@@ -162,7 +163,7 @@ export class Settler implements Background {
       const { closesLease, job } = settling
       const left = closesLease && [...this.#putOffs].find((other) => other.job.lease === job.lease && !batch.includes(other))
       if (left) {
-        // Its lease is needed until that one is written too, and is closed by it.
+        // Another result of this lease is still to be written; that one closes the lease.
         settling.closesLease = false
         left.closesLease = true
       } else if (closesLease) finished.push(job.lease)

@@ -9,27 +9,27 @@ const answerWithinMs = 5_000
 const reconnectMs = { first: 200, most: 5_000 }
 const goodbyeMs = 500
 const mostBorrowed = 20
-/** A pooler that swallows calls will go on doing so; but it may be replaced, and a probe may have come too late. */
+/** A pooler that swallows notifications will go on doing so, but it may be replaced, and the probe may have failed by chance: tried again after this. */
 const afterSwallowedMs = 600_000
 /**
- * How long the server lets what it sends lie unread. A process that is frozen reads nothing; its backend would wait in the middle of
- * its sending, with a snapshot that keeps every vacuum of the server from cleaning up, for as long as the process stays frozen.
- * On a Unix socket, and where the server's system cannot, it has no effect.
+ * How long the server waits for this process to read what it sends (tcp_user_timeout). A frozen process reads nothing, and its backend
+ * would wait in the middle of sending for as long as that lasts, with a snapshot that keeps every vacuum of the server from cleaning up.
+ * On a Unix socket, and where the server's system does not support it, it has no effect.
  */
 const unreadForMs = 30_000
 
 export const swallowedCalls =
-  'a pooler in transaction mode swallows the notifications, so this worker looks for jobs five times a second: ' +
+  'a pooler in transaction mode swallows the notifications, so this worker polls five times a second: ' +
   'give listen: false, or a connection that goes past the pooler'
 
 export interface ListenerEvents {
-  /** Somebody called, or may have called while nobody listened. */
+  /** A producer sent a notification, or may have sent one while the connection was down. */
   notified(): void
-  /** This worker alone was called, or may have been: one of its jobs was cancelled. */
+  /** This worker alone was notified, or may have been: one of its jobs was cancelled. */
   ordered(): void
-  /** From now on no call can be heard. */
+  /** The connection is lost; until the next one no notification arrives. */
   disconnected(): void
-  /** A pooler between here and the server swallows the calls. Said once. */
+  /** A pooler between here and the server swallows the notifications. Comes once. */
   swallowed?(): void
 }
 
@@ -38,9 +38,8 @@ export interface ListenerOptions {
 }
 
 /**
- * Hears the notifications of some lanes, on a connection of its own that it re-makes whenever it breaks. A half-open
- * connection says nothing at all, so it is asked a question every ten seconds. Losing it costs latency, never a job:
- * polling goes on underneath.
+ * Receives the notifications of some lanes, on a connection of its own that it opens again whenever it breaks. Every ten seconds it sends a
+ * statement, because a half-open connection is silent like an idle one. A lost connection costs latency, never a job: workers poll too.
  */
 export class Listener implements Background {
   readonly name = 'listener'
@@ -57,7 +56,7 @@ export class Listener implements Background {
   readonly #unreadForMs: number
   #swallowed = false
 
-  /** `own`: the worker that is also called alone, when one of its jobs is cancelled. */
+  /** `own`: the worker that is also notified alone, when one of its jobs is cancelled. */
   constructor(
     database: Pick<Database, 'clientConfig' | 'schema'>,
     own: number | 'remote',
@@ -76,12 +75,12 @@ export class Listener implements Background {
     return this.#listening
   }
 
-  /** Whether a pooler was found to swallow the calls. */
+  /** Whether a pooler was found to swallow the notifications. */
   get swallowed(): boolean {
     return this.#swallowed
   }
 
-  /** Hears these lanes from now on. A lane that is left out is only no longer waited for. */
+  /** Listens to these lanes from now on, and at every new connection. A lane that is left out stays subscribed until then. */
   listenTo(lanes: readonly number[]): void {
     this.#lanes = lanes.map((lane) => channelName(this.#schema, 'lane', lane))
     for (const channel of this.#lanes) this.#client?.query(`listen ${quotedChannel(channel)}`).catch(() => this.#broken?.())
@@ -105,7 +104,7 @@ export class Listener implements Background {
           pause = reconnectMs.first
         })
       } catch {
-        // The database is away; the claim loop reports that. Here it only means to try again.
+        // The database is away, which the claim loop reports. The listener only tries again.
       }
       const restMs = this.#swallowed ? afterSwallowedMs : pause * (0.5 + Math.random())
       await sleep(restMs, { signal: this.#stop.signal })
@@ -123,13 +122,13 @@ export class Listener implements Background {
     client.on('notification', ({ channel }) => (channel === this.#own ? this.#events.ordered() : this.#events.notified()))
     let check: NodeJS.Timeout | undefined
     try {
-      // A stop is not to wait for a server that does not answer.
+      // stop() resolves `broken`, so that it does not wait for a server that does not answer.
       const ready = await Promise.race([this.#reach(client), broken.then(() => false)])
       if (!ready) return
       this.#client = client
       this.#listening = true
       onReady()
-      // Whatever was called while nobody listened is found by looking.
+      // Notifications that were sent while the connection was down are lost, so both are told to look.
       this.#events.notified()
       this.#events.ordered()
       check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
@@ -145,7 +144,10 @@ export class Listener implements Background {
     }
   }
 
-  /** False where calls cannot be heard. Behind a pooler the backend is another one than the one we were greeted by; only then it is tried. */
+  /**
+   * Connects and listens. False where notifications cannot arrive. Only a pooler makes the backend another one than the one that the
+   * greeting named, so only then is it tried out.
+   */
   async #reach(client: pg.Client): Promise<boolean> {
     await client.connect()
     const direct = (await backendOf(client)) === (client as unknown as { processID: number }).processID
@@ -159,8 +161,9 @@ export class Listener implements Background {
   }
 
   /**
-   * A pooler in session mode keeps one backend for us; where somebody else gets that one, it does not. Where they get another, they
-   * call once, and what is not heard is swallowed: one in transaction mode leaves the LISTEN in whichever backend took it.
+   * Finds out whether a pooler passes notifications on. A pooler in session mode keeps one backend for this connection; where a second
+   * connection gets the same backend, it is not in that mode. Where the second gets another one, it sends a NOTIFY: if that does not
+   * arrive, the pooler is in transaction mode and left the LISTEN in whichever backend ran it.
    */
   async #hearsThroughPooler(client: pg.Client): Promise<boolean> {
     const caller = this.#newClient()
@@ -181,7 +184,7 @@ export class Listener implements Background {
     }
   }
 
-  /** Takes the LISTEN back from that backend of the pooler: borrows one after the other until it is among them. */
+  /** Undoes the LISTEN in that backend of the pooler: opens transactions, each of which gets another backend, until one gets that backend. */
   async #takeBack(backend: number): Promise<void> {
     const borrowed: pg.Client[] = []
     try {
@@ -194,7 +197,7 @@ export class Listener implements Background {
         return
       }
     } catch {
-      // All of them are taken. The pooler ends that one in its time.
+      // The pooler has no more backends to give. It will close that one at some time.
     } finally {
       await Promise.all(borrowed.map((client) => client.query('rollback').catch(() => {})))
       await Promise.all(borrowed.map((client) => this.#sayGoodbye(client)))
@@ -208,7 +211,7 @@ export class Listener implements Background {
   }
 
   async #listen(client: pg.Client): Promise<void> {
-    // Lanes may be added while this waits for the server; those are heard too before anybody is told that calls are heard.
+    // Lanes may be added while this waits for the server; they too are listened to before `listening` becomes true.
     const heard = new Set<string>()
     for (;;) {
       const channel = [this.#own, ...this.#lanes].find((name) => !heard.has(name))
@@ -227,7 +230,7 @@ export class Listener implements Background {
   }
 }
 
-/** Runs a statement and says which backend it ran in: both in one message, and so in one backend through any pooler. */
+/** Runs a statement and returns the backend it ran in. Both are sent in one message, so that any pooler runs both in one backend. */
 async function backendOf(client: pg.Client, statement = ''): Promise<number> {
   const results = (await client.query(`${statement}; select pg_backend_pid() as pid`)) as unknown as
     | pg.QueryResult

@@ -5,16 +5,16 @@ import type { Chore } from './upkeep.js'
 
 const atOnce = { leases: 200, jobs: 1_000 }
 
-/** How long after an outage the others get to renew what ran out meanwhile: to notice, to connect again, and to say so. */
+/** After an outage, the other workers have this long to connect again and renew the leases that ran out meanwhile. */
 const longestGraceMs = 10_000
 
-/** What was last heard of leases that have run out. An idle worker hears it with every poll and need not ask. */
+/** Whether any lease had run out, as the database last said. It says so in its answer to every tick of an idle worker, which then need not ask. */
 export class LeaseNews {
   #expired = false
   #heardAt = Number.NEGATIVE_INFINITY
   #sharing = 1
 
-  /** Where several workers share the asking, each hears it more rarely. */
+  /** `sharing`: how many idle workers take turns in polling; each gets an answer that many times more rarely. */
   heard(expired: boolean, sharing = 1): boolean {
     this.#expired = expired
     this.#sharing = sharing
@@ -22,7 +22,7 @@ export class LeaseNews {
     return expired
   }
 
-  /** Undefined where it is older than that, or than as many times that as there are who ask. */
+  /** The last answer; undefined where it is older than that time, or than that time for each worker that shares the polling. */
   within(ms: number): boolean | undefined {
     return monotonicMs() - this.#heardAt < ms * this.#sharing ? this.#expired : undefined
   }
@@ -33,8 +33,8 @@ export class LeaseNews {
 }
 
 /**
- * Finds leases nobody renewed and frees their jobs, a few leases at a time, so that no statement is long. After an outage
- * longer than a lease every lease has run out, and most of their workers live: whoever saw the outage waits a little.
+ * Finds leases that were not renewed and frees their jobs, a few leases at a time, so that no statement takes long. After an outage that was
+ * longer than a lease all leases have run out although most workers live, so a worker that saw the outage waits a little first.
  */
 export function rescueChore(
   store: Store,
@@ -46,7 +46,7 @@ export function rescueChore(
   let notBefore = 0
   return {
     name: 'rescue',
-    // Most turns are only a look at what was heard.
+    // Most runs only read what the last tick said, and send no statement.
     everyMs: settings.everyMs / 3,
     async runOnce() {
       try {

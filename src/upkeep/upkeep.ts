@@ -1,19 +1,19 @@
 import type { Background, Monitor } from '../background/background.js'
 import { sleep } from '../clock.js'
 
-/** A chore: does what there is to do once and says whether it should come again at once. */
+/** Something that workers do for the database from time to time. runOnce() says whether it should run again at once. */
 export interface Chore {
   readonly name: string
   readonly everyMs: number
-  /** Nobody waits for it when a worker starts: its first turn too comes after a rest. */
+  /** A worker that starts does not run it at once: nobody waits for it. */
   readonly inNoHurry?: true
   runOnce(): Promise<{ more: boolean }>
 }
 
 /**
- * Runs chores again and again. Those of one rhythm go one after the other: a processor that was just woken does four of them
- * for little more than one, and they need one connection. Every worker does; what must not happen twice is decided in the
- * database, not by electing somebody who may have died. A chore that fails is reported and comes again.
+ * Runs chores again and again. Chores of the same interval run one after the other: waking the processor costs more than most of them, and
+ * together they need one connection. Every worker runs all chores; what must not happen twice is prevented in the database, not by
+ * electing one worker, which may have died. A chore that fails is reported and runs again.
  */
 export class Upkeep implements Background {
   readonly name = 'upkeep'

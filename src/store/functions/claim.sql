@@ -1,23 +1,24 @@
 -- Stops 2 and 3: a worker takes jobs under a lease and keeps it while it works.
 
--- Claims at most p_limit free jobs of one lane under one new lease, never one that somebody else is claiming.
--- Order: priority first, but each lane's ageing step of waiting counts as one priority, so low priorities move too;
--- inside one priority, first in first out.
--- p_after: per priority (0 to 9) the position in the queue up to which this worker has read before. Starting there instead of at
--- the head is what keeps a claim fast while dead index entries pile up under somebody's long transaction; the price is
--- that a job committed late is found only by the next claim from the head.
--- p_types: only these types; null where the worker runs every type of the lane.
--- A lane with a limit of slots is claimed from by one worker at a time, under its row; a lane without pays nothing.
--- Jobs whose type has been gated since they were queued are moved aside in passing, once per job.
--- p_gated: after so many that came through a gate it is enough; null: no matter. Their start is counted here, so a worker takes
--- only those that it can start at once.
--- p_within_ms: how long the worker waits for the answer, null: no matter. A claim that takes longer is undone: nobody would run
--- its jobs, and they would lose an attempt to a lease that nobody renews. For a lock it waits half as long.
--- Answers with one row for all, a list a column, in the order in which they are to run: rows would be stored, sent and read one
--- by one, at twice the cost. lease is null where none was claimed. Between payloads stands U+001F, which JSON never contains;
--- an empty text where a body is gone. Who came through a gate and who is traced is said of those alone: most did not and are not.
--- The settings pin the plans, whatever the statistics say: the queue is read by queue_claim, and the bodies of all that was
--- claimed in one walk through their index, where a nested loop would descend it once a job.
+-- A worker claims at most p_limit free jobs of one lane under one new lease. Rows that another claim has locked are skipped.
+-- Order: higher priorities first, but a job that has waited for one ageing step of its lane counts as one priority higher, so that low
+-- priorities move too; inside one priority, first in first out.
+-- p_after: per priority (0 to 9) the position in the queue up to which this worker has read before. A claim that starts there instead of
+-- at the head stays fast while dead index entries pile up under somebody's long transaction; the price is that a job committed late,
+-- behind that position, is found only by the next claim from the head.
+-- p_types: only jobs of these types; null where the worker runs every type of the lane.
+-- A lane with a limit of slots is claimed from by one worker at a time, which locks the lane's row; a lane without one takes no lock.
+-- Jobs whose type got a gate after they were queued are moved into "gated" by the first claim that reads them.
+-- p_gated: the claim ends after this many jobs that were admitted by a gate; null: it does not count them. A claim counts as their start
+-- for the rate of their type, so a worker takes only as many as it can start at once.
+-- p_within_ms: how long the worker waits for the answer; null: for ever. A claim that takes longer is rolled back, because nobody would
+-- run its jobs and each would lose an attempt to a lease that nobody renews. The claim waits half as long for a lock.
+-- Returns one row for all jobs, a list in each column, in the order in which they are to run: a row for each job would be stored, sent
+-- and read one by one, at twice the cost. lease is null where nothing was claimed. Payloads are joined by U+001F, which JSON never
+-- contains; a job whose body is gone has an empty text. gated and traces name only the jobs that were admitted by a gate or are traced,
+-- because most are neither.
+-- The settings pin the plans, whatever the statistics say: the queue is read by the index queue_claim, and the bodies of all claimed jobs
+-- in one walk through their index, where a nested loop would descend it once for each job.
 create or replace function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
   p_gated integer default null, p_within_ms integer default null,
@@ -56,14 +57,15 @@ begin
   if p_within_ms is not null then
     perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
   end if;
-  -- Whoever sets a limit waits until no claim is under way that does not know of it; what is read below is read after that.
+  -- An operator who sets a limit takes this lock alone, and so waits for every claim that began without the limit. What this claim reads
+  -- below it reads under the lock, and so with the limit.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
   select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
          p_gated is not null and exists (select from holdfast.admissions as h where h.lease_id is null and h.type_id = any (array(
            select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
   into v_enabled, v_step, v_slots, v_gated, v_admitted from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then
-    -- Read again: whoever had the row may have changed it.
+    -- The lane is read again, now locked: the transaction that held the lock may have changed it.
     select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
     v_left := least(v_left, v_slots - (select count(*) from holdfast.lane_slots as s where s.lane_id = p_lane));
   end if;
@@ -71,7 +73,8 @@ begin
     return;
   end if;
 
-  -- The age-adjusted head of every priority, unlocked: a hint for the order, nothing more.
+  -- Reads the first free job of every priority without locking it, to know in which order to claim from the priorities. The job itself may
+  -- be gone by then.
   select array_agg(head.rank order by p.priority) into v_ranks
   from generate_series(0, 9) as p (priority)
   left join lateral (
@@ -96,8 +99,9 @@ begin
     end loop;
     exit when v_best is null;
 
-    -- Where the next priority is close behind, take half and look again; where it is far behind, take what is asked. Once
-    -- jobs had to be moved aside, many are read at a time: the rest of them stands in the way of every other claim too.
+    -- Where the jobs of another priority are almost as old, the claim takes half of what is left and compares again; otherwise it takes all
+    -- from this one. Once it had to move jobs into "gated", it reads many at a time, because the rest of them are in the way of every other
+    -- claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
     if v_admitted and holdfast.admitted_ahead(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk) then
       select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
@@ -127,7 +131,8 @@ begin
       v_aside := v_aside + v_found - cardinality(v_rows);
     end if;
     v_all := v_all || v_rows[1 : v_left];
-    -- Also of those that are not taken: only a list of what to read. The first and the last tell in which days.
+    -- This list may have jobs that are not claimed in the end: it only says which bodies to read. The smallest and the largest id say in
+    -- which daily partitions they are.
     v_all_jobs := v_all_jobs || v_jobs;
     v_first := least(v_first, v_jobs[1]);
     v_latest := greatest(v_latest, v_jobs[v_found]);
@@ -138,14 +143,14 @@ begin
   end loop;
 
   if v_aside > 2000 or (p_gated = 0 and v_aside > 0) then
-    -- It stopped in the middle, and there may be jobs to claim behind: to be looked at again at once, not after a rest.
+    -- The claim stopped before the end of the queue and there may be claimable jobs behind, so idle workers are notified to claim at once.
     perform holdfast.wake_lanes(array[p_lane], true);
   end if;
   if v_all = '{}' then
     return;
   end if;
 
-  -- Read here and not before: a claim may have waited for its locks, and a lease must not have run out when it is given.
+  -- The clock is read here and not earlier: the claim may have waited for locks, and a lease must not begin in the past.
   v_now := holdfast.now();
   lease := nextval('holdfast.lease_seq');
   with claimed as (
@@ -182,7 +187,8 @@ begin
   end if;
 end $$;
 
--- What came through a gate has begun: its start is counted where its type has a rate, and others may come up behind it.
+-- Called by a claim that got jobs which a gate had admitted: counts their start where their type has a rate, and has the gate admit the
+-- next ones.
 create or replace function holdfast.count_starts(p_lease bigint) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
@@ -199,7 +205,7 @@ begin
     returning h.type_id, h.concurrency_key
   ), counted as (
     insert into holdfast.starts (type_id, concurrency_key, at)
-    -- The clock is read here: the claim may have waited for its lane meanwhile, and starts now.
+    -- The clock is read here, because the claim may have waited for the lock of its lane, and its jobs start now.
     select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
     where g.rate_count is not null or g.key_rate_count is not null
   )
@@ -208,7 +214,7 @@ begin
 end $$;
 
 -- Runs under the plan settings of claim_jobs.
--- When the first free job of one priority became ready, moved back by one ageing step per priority; null where none is.
+-- The time at which the first free job of one priority became ready, minus one ageing step for each priority; null where no job is free.
 create or replace function holdfast.head_rank(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_step interval)
 returns timestamptz
 language plpgsql as $$
@@ -221,8 +227,8 @@ begin
   );
 end $$;
 
--- Whether a claim of these types would find a job, in any lane that is enabled. Reads from the head, as a claim does that has
--- read nothing before. The settings pin the plan to queue_claim, whatever the statistics say.
+-- Whether a claim of these types would find a job, in any lane that is enabled. Reads from the head of the queue, as the first claim of a
+-- worker does. The settings pin the plan to the index queue_claim, whatever the statistics say.
 create or replace function holdfast.any_free(p_types integer[]) returns boolean
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
@@ -237,9 +243,9 @@ begin
       and exists (select from holdfast.types as t where t.id = any (p_types) and l.id = any (t.left_lanes || t.lane_id)));
 end $$;
 
--- Whether there is anything to rescue.
--- Asks for the first lease to end rather than for one that has ended: the planner would expect to find one of those soon, and
--- read the whole table to find none.
+-- Whether any lease has run out, so that its jobs are to be rescued.
+-- Reads the lease that ends first and compares it with the clock. Asked for a lease that has ended, the planner would expect to find one soon
+-- and read the whole table to find none.
 create or replace function holdfast.any_lease_expired() returns boolean language plpgsql as $$
 begin
   return coalesce((select l.expires_at < holdfast.now() from holdfast.leases as l order by l.expires_at limit 1), false);

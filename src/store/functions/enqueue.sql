@@ -1,7 +1,7 @@
 -- Stop 1 of a job's way. The SDK, the HTTP server and plain SQL all enqueue through enqueue_jobs.
 
--- Refuses a type nobody registered, naming the registered ones that look most like it. Says whether any of them has a
--- uniqueness of its own, whether nothing at all is asked of any of them, and whether any wants its payload encrypted.
+-- Refuses a type that is not registered, naming the registered ones whose names are most like it. Returns whether any of the types has a
+-- uniqueness, whether all of them are plain (no gate, no uniqueness, no approval), and whether any wants its payload encrypted.
 create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
 declare
   v_missing text;
@@ -109,7 +109,7 @@ begin
     end loop;
   end if;
   if v_unique and not p_fresh then
-    -- The second try of an enqueue must not meet its own job.
+    -- The caller may be trying again what was stored the first time: its own job must not count as the one that is in the way.
     for ordinal, job_id in
       select a.ordinal, a.id from unnest(p_ids, v_taken) with ordinality as a (id, taken, ordinal)
       where not a.taken and exists (select from holdfast.bodies as b where b.id = a.id)
@@ -193,12 +193,12 @@ begin
     select id, (approval ->> 'quorum')::smallint, decide_by, approval ->> 'on_deadline', run_at
     from judged where is_new and approval is not null
   )
-  -- A job due within moments wakes its lane too: a worker at rest looks at what waits only every two to eight seconds.
+  -- A job that is due within 12 seconds notifies idle workers too: they look for due jobs only every two to eight seconds.
   select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '12 seconds')),
          array_agg(judged.ordinal) filter (where not is_new), count(*)
   into v_lanes, v_known, v_asked from judged;
 
-  -- Whatever the reason, a job that was not stored must not be acknowledged.
+  -- An enqueue that stored fewer jobs than it was given fails as a whole, whatever the reason: an acknowledged job must exist.
   v_asked := v_asked + cardinality(array_positions(v_taken, true));
   if v_asked <> cardinality(p_ids) then
     raise exception 'only % of % jobs could be stored', v_asked, cardinality(p_ids) using errcode = 'XX000';
@@ -208,7 +208,7 @@ begin
     job_id := p_ids[ordinal];
     what := 'existing';
     perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal], p_owner);
-    -- Taken above or just before, for a job that turned out to exist without it.
+    -- This call, or take_keys before it, took the idempotency key for a job that turned out to exist already, without that key.
     delete from holdfast.idempotency_keys as k using holdfast.types as t
     where t.name = p_types[ordinal] and k.type_id = t.id and k.key = p_keys[ordinal] and k.job_id = p_ids[ordinal];
     return next;
@@ -217,8 +217,9 @@ begin
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end $$;
 
--- What most enqueues are: one new job, due at once, without a key. Where its type asks for nothing either, that is two inserts and
--- a look for somebody to call, at a third of what the general way costs. Null: simply created; else what happened and which job stands.
+-- Stores one new job that is due at once and has no key, which is what most enqueues are. Where its type is plain too, that is two inserts
+-- and a look for idle workers to notify, at a third of the cost of enqueue_jobs. Returns null where the job was simply created; else what
+-- happened, and the id of the job that stands.
 create or replace function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
   p_owner text, p_trace text) returns text language plpgsql

@@ -2,10 +2,10 @@
 
 -- Both run under the plan settings of settle_jobs, which says what they have in common.
 
--- What most settles are: attempts that completed, and nothing else. The same as end_moved for them, at half of the cost: their
--- rows are found in one walk through queue_by_job, where a nested loop would descend it once a job.
--- ended, ended_leases: whose attempt held its lease and is over. passed: those of them that came through a gate, of the types
--- in gate_types; probed: types of which a breaker's probe succeeded.
+-- Ends attempts that all completed, which is what most settles are. Does the same as end_moved would, at half of the cost: the rows are
+-- found in one walk through the index queue_by_job, where a nested loop would descend it once for each job.
+-- ended, ended_leases: the attempts that held their lease until now. passed: those of them that a gate had admitted, whose types are in
+-- gate_types; probed: the types for which this was the successful probe of a breaker.
 create or replace function holdfast.end_completed(
   p_jobs uuid[], p_leases bigint[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_worker integer,
   out ended uuid[], out ended_leases bigint[], out passed uuid[], out probed integer[], out gate_types integer[]
@@ -34,14 +34,14 @@ begin
     select g.type_id, holdfast.attempt_count_step(v_now), p_worker, count(*), 0 from gone as g group by g.type_id
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good
   )
-  -- Without "distinct", for which all rows would be sorted: what is gathered by a filter is mostly nothing.
+  -- Not "distinct", which would sort all rows: the filtered lists are mostly empty.
   select array_agg(g.job_id), array_agg(g.lease_id), array_agg(g.job_id) filter (where g.pass > 0),
          array_agg(g.type_id) filter (where g.pass = 2), array_agg(g.type_id) filter (where g.pass > 0)
   into ended, ended_leases, passed, probed, gate_types from gone as g;
 end $$;
 
--- Attempts of which some did not complete; the arrays are those of settle_jobs. Calls the lanes that got something to do.
--- Answers like end_completed, and with the types of attempts that failed.
+-- Ends attempts of which some did not complete; the arrays are those of settle_jobs. Notifies idle workers in the lanes that got jobs.
+-- Returns what end_completed returns, and the types of attempts that failed.
 create or replace function holdfast.end_moved(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
@@ -127,7 +127,7 @@ begin
     select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
   ) as done;
   perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
-  -- As in enqueue_jobs: this worker knows when the job is due, but it may have no room for it then.
+  -- Jobs due within moments notify, as in enqueue_jobs: this worker knows when they are due, but it may have no free slot then.
   perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
 end $$;
 
@@ -144,9 +144,8 @@ as $$
   where s.result is not null and (s.job_id, s.lease_id) in (select e.job_id, e.lease_id from unnest(p_ended, p_ended_leases) as e (job_id, lease_id))
 $$;
 
--- Ends attempts, many at once. Touches nothing unless that very attempt still holds its lease; history is written in the
--- same statement as the state change. The arrays stand side by side, one element an attempt; where one is shorter, the
--- rest of it is null:
+-- A worker ends attempts, many at once. An attempt that no longer holds its lease changes nothing; history is written in the same statement
+-- as the state. The arrays are parallel, one element for each attempt; the missing end of a shorter one is null:
 --   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) |
 --             poison (it crashed its host too often) | snooze | hand_back
 --   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
@@ -154,9 +153,9 @@ $$;
 --   result    JSON that a completed job is kept with; null for most
 --   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
 -- p_closed: leases that have no open attempt left after this call.
--- Rows are taken in the order of their ids, as a rescue takes them, so that the two wait for each other and never deadlock. A
--- closed lease that somebody else has locked is left to run out empty: waiting for it here could be waiting for a rescue.
--- Returns every attempt whose lease was lost, with the outcome it came with: nothing was changed for it.
+-- Rows are locked in the order of their ids, as a rescue locks them, so that the two wait for each other and do not deadlock. A closed lease
+-- that another transaction has locked is left to run out empty, because this settle would wait for a rescue that waits for its rows.
+-- Returns every attempt whose lease was lost, with its outcome: nothing was changed for it.
 create or replace function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
@@ -188,7 +187,8 @@ begin
     perform holdfast.keep_results(p_jobs, p_leases, p_results, p_ended_ago_ms, v_ended, v_ended_leases);
   end if;
   if v_passed is not null or cardinality(p_stops) > 0 then
-    -- All the gates this call can touch, in order, before it touches one: two settles wait for each other.
+    -- Locks all gates that this settle can change, in the order of their types, before it changes one: so two settles wait for each other
+    -- instead of deadlocking.
     perform from holdfast.gates as g where g.type_id = any (v_gate_types) order by g.type_id for update;
   end if;
   if v_failing is not null then
