@@ -130,7 +130,7 @@ test("a caller's pool into silence does not keep an enqueue waiting for ever", a
   expect((await holdfast.enqueue(work(), {})).status).toBe('created')
 }, 60_000)
 
-test('a pool that cannot be handed to the heartbeat thread is refused with a reason', async () => {
+test('a pool that cannot be handed to the heartbeat thread is refused with a reason, and nothing of the worker is left', async () => {
   const database = await makeObservedDatabase()
   const { hostname, port, username, password, pathname } = new URL(database.url)
   const pool = new pg.Pool({
@@ -143,7 +143,13 @@ test('a pool that cannot be handed to the heartbeat thread is refused with a rea
   onTestFinished(() => pool.end())
   const holdfast = new Holdfast({ pool })
   const refusal = { code: 'invalid_configuration', message: expect.stringContaining('function') }
-  await expect(startWorker(holdfast, [work()], { logger: quiet })).rejects.toMatchObject(refusal)
+  const errors: object[] = []
+  const logger = { ...quiet, error: (fields: object) => void errors.push(fields) }
+  const guards = process.listenerCount('uncaughtException')
+  await expect(startWorker(holdfast, [work()], { logger })).rejects.toMatchObject(refusal)
+  expect(errors).toEqual([{ part: 'heartbeat', error: expect.stringContaining('function') }])
+  expect(process.listenerCount('uncaughtException')).toBe(guards)
+  expect(await database.sql('select from holdfast.workers where stopped_at is null')).toEqual([])
 }, 60_000)
 
 test('after close nothing is left open, and the process ends by itself', async () => {

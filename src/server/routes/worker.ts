@@ -100,7 +100,8 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       )
       background.start()
       if (body.holding) await store.releaseUnacknowledged(worker.id, body.holding)
-      if (worker.drain) return answer(reply, { jobs: [], ...orders(worker) })
+      // A server that closes claims nothing more: the worker asks again, and another server answers.
+      if (worker.drain || background.stopping) return answer(reply, { jobs: [], ...orders(worker) })
       const gone = new AbortController()
       whenGone(reply, gone)
       const forget = whileAllowed(request, callers, () => gone.abort())
