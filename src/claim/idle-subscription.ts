@@ -9,7 +9,7 @@ const quietAfterMs = 1_000
 const subscribeAgainMs = 20_000
 /**
  * Of several workers idle in the same lanes each polls that many times more rarely, so that an idle fleet costs little more than
- * one idle worker. The factor and the interval are bounded: where notifications are not heard, a job that only one of the workers
+ * one idle worker. The factor and the interval are bounded: where notifications do not arrive, a job that only one of the workers
  * can run waits for that worker's poll.
  */
 const mostSharing = 4
@@ -76,7 +76,7 @@ export class IdleSubscription {
   }
 
   /**
-   * Called when nothing was found and notifications can be heard. Returns after how long to poll again; zero means that the worker
+   * Called when nothing was found and notifications can arrive. Returns after how long to poll again; zero means that the worker
    * has just subscribed and must poll once more at once, because a producer may have looked just before.
    */
   async nextPollMs(pollMs: number): Promise<number> {
@@ -96,7 +96,7 @@ export class IdleSubscription {
     return 0
   }
 
-  /** Called when nothing was found and no notification can be heard: there is no point in subscribing. */
+  /** Called when nothing was found and no notification can arrive, so that subscribing would be of no use. */
   nextPollUnnotifiedMs(pollMs: number): number {
     return this.#workedLately() ? Math.min(busyPollMs, pollMs) : pollMs
   }

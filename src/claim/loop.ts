@@ -16,7 +16,7 @@ export interface ClaimLoopSettings {
 }
 
 export interface ClaimLoopEvents extends ClaimsEvents {
-  /** Whether notifications can be heard right now. */
+  /** Whether notifications can arrive right now. */
   listening(): boolean
   /** The database said whether any lease has run out. `sharing`: how many idle workers take turns in asking. */
   expiredLeases(expired: boolean, sharing: number): unknown

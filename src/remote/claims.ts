@@ -12,7 +12,7 @@ export interface ClaimAsk {
   limit: number
   leaseMs: number
   waitMs: number
-  /** Fires when nobody waits for the answer any more. */
+  /** Fires when the caller has hung up, or may no longer claim. */
   gone: AbortSignal
 }
 

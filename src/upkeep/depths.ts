@@ -4,8 +4,8 @@ import type { Chore } from './upkeep.js'
 const everyMs = 15_000
 
 /**
- * Counts what waits, also where nobody enqueues, so that a drained queue is seen to be one. The database sees to it that a
- * fleet counts once and that counting stays cheap.
+ * Counts the jobs that wait. Enqueues count too, but a queue that is drained while nothing is enqueued is seen only here. The database
+ * lets one worker of a fleet count, and bounds the cost.
  */
 export function depthsChore(store: OperatorStore): Chore {
   return {

@@ -2,7 +2,7 @@ import type { OperatorStore, RepairRow } from '../store/operator-store.js'
 import type { Chore } from './upkeep.js'
 
 const everyMs = 60_000
-/** A fleet looks together as often as one of them would alone. */
+/** Where another worker has compared within this time, the chore does nothing: a fleet compares as often as one worker alone. */
 const notWithinMs = 40_000
 const atOnce = 1_000
 

@@ -6,8 +6,8 @@ const dropEveryMs = 600_000
 const sweepAtOnce = 1_000
 
 /**
- * Makes the partitions of the partitions ahead. Often, because it is one look at the catalog where none is missing, and because a day
- * that somebody's long transaction kept from being made should not wait for long after that.
+ * Makes the partitions of the days ahead. It runs every minute, because it costs one read of the catalog where none is missing, and because
+ * a partition that a long transaction kept from being made should be made soon after that.
  */
 export function partitionsChore(partitions: PartitionStore): Chore {
   return {

@@ -5,8 +5,8 @@ const everyMs = 60_000
 const atOnce = 5_000
 
 /**
- * Brings jobs after their type when it has changed its lane, also those of transactions that were open meanwhile. Until then
- * workers look into the lane it left, so that none of them waits for this.
+ * Moves the jobs of a type that has changed its lane into the new lane, also those of transactions that were open meanwhile. Until then
+ * workers also claim from the lane it left, so that no job waits for this.
  */
 export function straysChore(store: OperatorStore): Chore {
   return {

@@ -19,7 +19,7 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     gated: row.gated === true,
     claimedAtMs,
   }
-  // Most payloads are kept from nobody, and a copy of each job would be felt.
+  // Most payloads are neither encrypted nor redacted, and copying each job would cost throughput.
   return row.payload !== null && privacy.concerns(row.payload, type.redact)
     ? { ...job, ...readable(row.id, row.payload, type, privacy) }
     : job

@@ -40,7 +40,7 @@ export class Pulse {
   readonly #unhealthyAfterMs: number
   readonly #unansweredSince = new Map<Need, number>()
   readonly #errors = new Map<Need, string>()
-  /** What else fails. The worker works without it, so that ending the process would only cost: somebody has to look. */
+  /** What else fails. The jobs run without it, so the worker stays healthy and warns: ending its process would help nobody. */
   readonly #failing = new Map<string, { sinceMs: number; error: string }>()
   /** Needs that fail because the database is away, and not because it says no. */
   readonly #away = new Set<Need>()

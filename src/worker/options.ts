@@ -14,9 +14,9 @@ export interface WorkerOptions {
   lease?: Duration
   /** How long running handlers may go on after stop() before their jobs are handed back. */
   drain?: Duration
-  /** The longest rest between two looks at the queue while notifications can be heard. */
+  /** The longest time between two polls of the queue while notifications can arrive. */
   poll?: Duration
-  /** Whether to hear notifications. Off where LISTEN cannot work, as behind a pooler in transaction mode. */
+  /** Whether to listen for notifications. Off where LISTEN cannot work, as behind a pooler in transaction mode. */
   listen?: boolean
   /** For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart. */
   unhealthyAfter?: Duration

@@ -39,7 +39,7 @@ const dutyOf: Record<Need, string> = { claims: 'claim', heartbeats: 'heartbeat',
 /** The same failure is said again after this, and not with every try. */
 const sayAgainMs = 60_000
 
-/** Tells what happens in a worker: to whoever listens, and to the log where it is news. */
+/** Tells what happens in a worker: to the listeners of its events, to the log, and to its health. */
 export class Report implements Monitor {
   readonly events = new EventEmitter<WorkerEvents>()
   readonly #log: Logger
@@ -121,7 +121,7 @@ export class Report implements Monitor {
     const subject = of === undefined ? duty : `${duty} ${of}`
     const said = this.#failures.get(subject)
     if (said?.error === error && monotonicMs() - said.saidAt < sayAgainMs) return
-    // What was set aside comes again after minutes and is worth no memory; a duty as a whole fails with every look.
+    // A single job that was set aside is tried again after minutes, so it is not remembered; a duty as a whole fails with every tick.
     if (of === undefined) this.#failures.set(subject, { error, saidAt: monotonicMs() })
     this.tell('duty.failed', failure)
   }

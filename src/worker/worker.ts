@@ -45,7 +45,7 @@ export interface WorkerSetup {
 const notListeningPollMs = 200
 /** How long the parts that only write something may take for it when the worker stops. */
 const writeWithinMs = 5_000
-/** A claim under way is waited for: its jobs would be nobody's until their lease runs out. */
+/** A worker that stops waits this long for a claim under way: jobs of a claim that is not answered wait until their lease runs out. */
 const lastClaimWithinMs = 60_000
 
 /** The parts of a worker and how they are joined. Each part says in its own file what it does. */

@@ -3,8 +3,8 @@ import type { Channel, ChannelEvents } from './host.js'
 import type { ChildSettings, FromHost, FromSupervisor, HostEnd, ToHost, ToSupervisor } from './messages.js'
 
 /**
- * What a process may take beside the heap: V8 needs room to collect it, and Buffers count as well. The look at the whole
- * process allows this much; what the system enforces lies above, so that the reason can still be told.
+ * How much memory a process may use beyond its start: more than its heap, because V8 needs space to collect it, and Buffers count as well.
+ * The watch thread ends the process at this much and says why; the limit that the system enforces is higher, so that it can.
  */
 const growMb = (memoryMb: number): number => Math.ceil(memoryMb * 1.25) + 48
 const dataMb = (grow: number): number => Math.ceil(grow * 1.5) + 256

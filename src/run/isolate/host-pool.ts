@@ -4,11 +4,11 @@ import { Host, HostBroken, type OpenChannel } from './host.js'
 export interface HostPoolSettings {
   open: OpenChannel
   recycle: { readonly jobs: number; readonly memoryMb: number }
-  /** Whether to start no new one for a while after several died in a row. */
+  /** Whether to start no new host for a while after several died in a row. */
   rests: boolean
-  /** Says that a host died or did not start, how many did so in a row, and how long none is started now. */
+  /** A host died or did not start: how many did so in a row, and for how long no new one is started. */
   onCrash(reason: string, inARow: number, restMs: number): void
-  /** The rest is over. */
+  /** Hosts may be started again. */
   onRested(): void
 }
 
@@ -18,9 +18,9 @@ export interface PoolTrouble {
   reason: string
 }
 
-/** A host nobody needs for this long is ended: it holds some 10 (thread) to 40 MB (process). */
+/** A host without a job for this long is ended, because it takes 10 MB (thread) to 40 MB (process). */
 const idleMs = 60_000
-/** One crash is a bad job; from the second in a row on it may be the host, so that each new one waits twice as long. */
+/** A single crash may be the job's fault; from the second in a row on it may be the host's, and the pool waits before each new one, twice as long each time. */
 const rest = { fromInARow: 2, firstMs: 500, mostMs: 30_000 }
 
 /** The threads or processes of one type: made when needed, used again, replaced when old, large or dead. */

@@ -3,7 +3,7 @@ import type { Outcome } from '../../job/outcome.js'
 import type { ServiceName } from '../services.js'
 import type { FromHost, GiveUp, HostEnd, JobAcross, ToHost } from './messages.js'
 
-/** A way to a thread or process, whichever it is. */
+/** How messages reach a thread or process. */
 export interface Channel {
   send(message: ToHost): void
   kill(): void
@@ -31,7 +31,7 @@ export type RunEnd =
 /** The host could not load the handlers, or did not start at all. */
 export class HostBroken extends Error {
   readonly failure: Failure
-  /** The supervisor died while this host was starting, so it may well be another's fault. */
+  /** The supervisor died while this host was starting, so another host may have killed it. */
   readonly fell: boolean
 
   constructor(failure: Failure, fell = false) {

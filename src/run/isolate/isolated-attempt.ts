@@ -15,18 +15,18 @@ export interface IsolatedSettings {
   graceMs: number
   /** The hosts of this type. */
   pool: HostPool
-  /** Processes that run one job and end: where a job runs whose neighbour killed their supervisor, or that is a suspect. */
+  /** Processes that run one job and end: for a job that has crashed its host before, or whose supervisor died while several jobs ran in it. */
   quarantine: HostPool
 }
 
 /**
- * One try at one job in a thread or process. It ends when nothing of it runs any more: given up, its signal fires; after
- * the grace time its host is ended. So its slot is free only when the work has truly stopped.
+ * One try at one job in a thread or process. An attempt that is given up has its signal fire, and after the grace time its host is killed.
+ * It ends when nothing of it runs any more, so its slot is free only when the work has truly stopped.
  */
 export class IsolatedAttempt implements RunningAttempt {
   readonly job: ClaimedJob
   startedAtMs: number | null = null
-  /** Never, until the handler starts: the time a host takes to start is not the handler's. */
+  /** Set when the handler starts: the time its host takes to start does not count. */
   deadlineMs = Number.POSITIVE_INFINITY
   readonly #settings: IsolatedSettings
   readonly #services: AttemptServices
@@ -56,7 +56,7 @@ export class IsolatedAttempt implements RunningAttempt {
     this.#giveUp('handed_back', { kind: 'handed_back' })
   }
 
-  /** The job has ended as cancelled already; what is left to report is that nothing of it runs any more. */
+  /** The job has ended as cancelled already; the attempt ends when its handler has, and frees its slot. */
   cancel(): void {
     this.#giveUp('cancelled', { kind: 'handed_back' })
   }
@@ -68,10 +68,10 @@ export class IsolatedAttempt implements RunningAttempt {
   async #perform(): Promise<void> {
     const { pool, quarantine } = this.#settings
     const alone = pool === quarantine
-    // Whoever starts attempts counts on none of them ending before start() is back.
+    // The slots start attempts in a loop and rely on none of them ending inside of start().
     await Promise.resolve()
     if (this.#ended) return
-    // Hosts die one after the other: the job need not wait for that here, another worker may do better.
+    // The hosts of this type die one after the other, so the job is handed back: another worker may be able to run it.
     if (pool.restMs > 0) return this.#end({ kind: 'handed_back' })
     let end = await this.#runIn(pool, alone || this.#settings.kind === 'process')
     if (end === 'again') end = await this.#runIn(quarantine, true)
@@ -81,7 +81,7 @@ export class IsolatedAttempt implements RunningAttempt {
     if (this.#givenUp.outcome) this.#end(this.#givenUp.outcome)
   }
 
-  /** One run. `again`: the supervisor died while others ran there too, so it must be tried alone to know who did it. */
+  /** One run. `again`: the supervisor died while several jobs ran in it, so the job runs once more alone, to find out which of them did it. */
   async #runIn(pool: HostPool, alone: boolean): Promise<Outcome | 'again'> {
     let host: Host
     try {
@@ -111,7 +111,7 @@ export class IsolatedAttempt implements RunningAttempt {
   #died(end: HostEnd, pool: HostPool, alone: boolean): Outcome | 'again' {
     const kind = alone ? 'process' : this.#settings.kind
     const outcome = outcomeOf(end, { kind, memoryMb: this.#settings.memoryMb, alone })
-    // Ended by us, for the timeout or the cap: no crash of the host's own.
+    // The worker killed the host, after the grace time: that is no crash.
     if (this.#givenUp) return outcome
     if (end.how === 'supervisor_died') return 'again'
     if (outcome.kind === 'crashed') pool.crashed(outcome.failure.message)
@@ -127,7 +127,7 @@ export class IsolatedAttempt implements RunningAttempt {
     if (this.#givenUp || this.#ended) return
     this.#givenUp = { outcome }
     const host = this.#host
-    // No handler has begun; the host that is on its way serves the next job.
+    // No handler has begun. The host that is starting will run the next job.
     if (!host) return outcome ? this.#end(outcome) : undefined
     host.giveUp(why)
     this.#grace = setTimeout(() => host.kill(), this.#settings.graceMs)

@@ -66,7 +66,7 @@ export interface ChildSettings {
   parent: number
 }
 
-/** What a process writes before it ends itself, because nobody could tell its end from a crash. */
+/** What a process writes before it ends itself, because the worker could not tell that from a crash. */
 export type LastWords = { kind: 'memory'; usedMb: number }
 
 /** The pipe they go to; 0 to 2 are the usual ones and 3 carries the messages. */

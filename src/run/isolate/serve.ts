@@ -29,7 +29,7 @@ export function enterHost(): void {
   Object.defineProperty(globalThis, mark, { value: true })
 }
 
-/** What Node calls it when a Buffer asks for memory that the system does not give; there is no code to go by. */
+/** The message of Node's error when the system gives a Buffer no memory; the error has no code. */
 const noMemory = 'Array buffer allocation failed'
 
 /** The inner side of a thread or process: loads the handlers and runs one attempt after the other, as the worker says. */
@@ -90,7 +90,7 @@ class Host {
     this.#cancelled = false
     const job: ClaimedJob = { ...across, type, claimedAtMs: 0 }
     const attempt = new Attempt(job, this.#services, {
-      // An attempt the worker gave up is settled there; what matters then is when its handler returns.
+      // The worker settles an attempt that it gave up; it only waits to hear that the handler has returned.
       ended: (_, outcome) => this.#ended(outcome),
       overran: () => this.#givenUp && this.#tellReturn(),
       escaped: () => {
@@ -131,7 +131,7 @@ class Host {
     return value
   }
 
-  /** An error nobody waited for. It ends the attempt it belongs to, and the host after it: who knows what still runs. */
+  /** A rejection or throw that no handler caught. It ends its attempt, and the host after it, because something of it may still run. */
   #escaped(error: unknown): void {
     this.#clean = false
     const attempt = attemptInProgress() ?? this.#attempt
