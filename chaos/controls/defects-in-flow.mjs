@@ -55,8 +55,8 @@ export const defectsInFlow = [
     story: cancelWhileRunning,
     put: inSql(
       'cancel_jobs',
-      'delete from holdfast.queue as q where q.job_id = any (v_live)',
-      'delete from holdfast.queue as q where q.job_id = any (v_live) and q.lease_id is null',
+      'take_out(v_live)',
+      'take_out(array(select l.job_id from holdfast.live as l where l.job_id = any (v_live) and l.lease_id is null))',
     ),
   },
   {
@@ -71,8 +71,8 @@ export const defectsInFlow = [
     story: cancelWhileRunning,
     put: inSql(
       'cancel_jobs',
-      'perform holdfast.leave_queue(v_live);',
-      'perform holdfast.leave_queue(v_live); perform holdfast.free_slots(v_live, v_live);',
+      'perform holdfast.take_out(v_live);',
+      'perform holdfast.take_out(v_live); perform holdfast.free_slots(v_live, v_live);',
     ),
   },
   {

@@ -75,7 +75,7 @@ export const defectsInSql = [
     caughtBy: 'I3',
     story: quiet,
     drainMs: 5_000,
-    put: inSql('queue_due', /delete (from holdfast\.waiting as w where .*)\s+returning (.*)/g, 'select $2 $1'),
+    put: inSql('make_ready', /delete (from holdfast\.waiting as w where .*)\s+returning (.*)/g, 'select $2 $1'),
   },
   {
     name: 'key-that-is-not-waited-for',
@@ -94,6 +94,6 @@ export const defectsInSql = [
     name: 'retention-of-live-jobs',
     caughtBy: 'I16',
     story: oldDay,
-    put: inSql('jobs_still_needed', 'from holdfast.queue where', 'from holdfast.queue where false and'),
+    put: inSql('jobs_still_needed', 'from holdfast.live where', `from holdfast.live where place <> 'queue' and`),
   },
 ]

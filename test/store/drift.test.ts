@@ -104,7 +104,7 @@ test('a job that waits for another which has ended is started', async () => {
   await queue.client.query('delete from holdfast.queue')
   expect(await drift()).toEqual(['leader_missing'])
   expect(await repair()).toEqual([{ what: 'leader_missing', repaired: 1 }])
-  expect(await rows('select from holdfast.waiting')).toHaveLength(1)
+  expect(await rows('select place from holdfast.live')).toEqual([{ place: 'queue' }])
 })
 
 test('a slot that a claim takes while the repair waits for it is not freed', async () => {

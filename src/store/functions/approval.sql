@@ -102,7 +102,7 @@ begin
   )
   select array_agg(p.job_id), array_agg(distinct p.lane_id) into v_later, v_lanes from put_off as p;
   perform holdfast.wake_lanes(v_lanes, true);
-  perform holdfast.make_ready(array(select j from unnest(p_jobs) as j where v_later is null or j <> all (v_later)));
+  perform holdfast.make_ready(array(select j from unnest(p_jobs) as j where v_later is null or j <> all (v_later)), holdfast.now(), true);
 end $$;
 
 -- Ends jobs that nobody is to run, with the reason in history.

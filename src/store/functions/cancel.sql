@@ -1,40 +1,7 @@
--- What operators do to single jobs begins here: how jobs are found and locked wherever they stand, and cancel. Each
+-- What operators do to single jobs begins here, with cancel; how jobs are found and locked stands in places.sql. Each
 -- move takes a list of jobs. A list of one waits for whoever works on the job right now and always has an answer. A longer
 -- list passes over jobs somebody else works on, so that it never waits while it holds rows and cannot deadlock; those are
 -- then asked for one by one.
-
--- Locks the rows of live jobs and says where each stands: queue, waiting, gated or following. Ended and unknown jobs have no row.
-create or replace function holdfast.lock_jobs(p_jobs uuid[]) returns table (job_id uuid, place text)
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-as $$
-begin
-  if cardinality(p_jobs) > 1 then
-    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
-    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
-    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = any (p_jobs) order by g.job_id for update skip locked;
-    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
-    return;
-  end if;
-  for v_look in 1..100 loop
-    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = p_jobs[1] for update;
-    if found then return; end if;
-    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = p_jobs[1] for update;
-    if found then return; end if;
-    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = p_jobs[1] for update;
-    if found then return; end if;
-    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = p_jobs[1] for update;
-    if found then return; end if;
-    -- It may have moved on from a table we had not looked at to one we had. In one snapshot it stands in one place or has ended.
-    if not exists (select from holdfast.queue as q where q.job_id = p_jobs[1])
-       and not exists (select from holdfast.waiting as w where w.job_id = p_jobs[1])
-       and not exists (select from holdfast.gated as g where g.job_id = p_jobs[1])
-       and not exists (select from holdfast.following as f where f.job_id = p_jobs[1]) then
-      return;
-    end if;
-  end loop;
-  raise exception 'job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001', hint = 'Try again.';
-end $$;
 
 -- The answer for a job that is not live.
 create or replace function holdfast.not_live(p_job uuid) returns setof holdfast.moved language sql volatile as $$
@@ -44,40 +11,6 @@ create or replace function holdfast.not_live(p_job uuid) returns setof holdfast.
     when 'dead' then 'it is dead; it can be replayed or discarded'
     when 'discarded' then 'it was already discarded' end
   from (select p_job as id) as asked left join holdfast.jobs as j on j.id = asked.id
-$$;
-
--- Where jobs that are locked stand, with what a move has to know.
-create or replace function holdfast.where_jobs_stand(p_jobs uuid[])
-returns table (job_id uuid, status text, place text, lane_id smallint, priority smallint, attempt smallint, due_at timestamptz, lease_id bigint,
-               type_id integer)
-language sql volatile
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-as $$
-  select q.job_id, case when q.lease_id is null then 'pending' else 'processing' end, 'queue', q.lane_id, q.priority, q.attempt,
-         q.ready_at, q.lease_id, q.type_id
-  from holdfast.queue as q where q.job_id = any (p_jobs)
-  union all
-  select w.job_id, w.status, 'waiting', w.lane_id, w.priority, w.attempt, w.due_at, null, w.type_id
-  from holdfast.waiting as w where w.job_id = any (p_jobs)
-  union all
-  select g.job_id, 'pending', 'gated', g.lane_id, g.priority, g.attempt, g.ready_at, null, g.type_id
-  from holdfast.gated as g where g.job_id = any (p_jobs)
-  union all
-  select f.job_id, 'pending', 'following', f.lane_id, f.priority, 1::smallint, f.due_at, null, f.type_id
-  from holdfast.following as f where f.job_id = any (p_jobs)
-$$;
-
--- Takes jobs that are not running out of the queue, and gives back the slots they had been admitted to. Their keys are looked
--- at again by whoever admits next: taking the gate's lock here, with rows in hand, could deadlock with an operator who has it.
-create or replace function holdfast.leave_queue(p_jobs uuid[]) returns setof holdfast.queue language sql volatile as $$
-  with gone as (
-    delete from holdfast.queue as q where q.job_id = any (p_jobs) and q.lease_id is null returning q.*
-  ), given_up as (
-    delete from holdfast.admissions as h using gone as g where g.pass > 0 and h.job_id = g.job_id returning h.type_id, h.concurrency_key
-  ), arrived as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
-  )
-  select * from gone
 $$;
 
 -- Cancels jobs: the row that would have run is deleted and history says so in the same transaction. Whoever deletes the row
@@ -100,7 +33,8 @@ begin
     return;
   end if;
   with stood as materialized (
-    select s.*, e.worker_id, e.claimed_at from holdfast.where_jobs_stand(v_live) as s left join holdfast.leases as e on e.id = s.lease_id
+    select s.*, e.worker_id, e.claimed_at from holdfast.live as s left join holdfast.leases as e on e.id = s.lease_id
+    where s.job_id = any (v_live)
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
     select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, holdfast.lease_mark(s.lease_id), v_error from stood as s
@@ -112,11 +46,7 @@ begin
   select array_agg(row (s.job_id, true, s.status, 'cancelled', null)::holdfast.moved order by s.job_id),
          array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)
   into v_moved, v_lanes, v_workers from stood as s;
-  perform holdfast.leave_queue(v_live);
-  delete from holdfast.queue as q where q.job_id = any (v_live);
-  delete from holdfast.waiting as w where w.job_id = any (v_live);
-  delete from holdfast.gated as g where g.job_id = any (v_live);
-  delete from holdfast.following as f where f.job_id = any (v_live);
+  perform holdfast.take_out(v_live);
   perform holdfast.start_followers(v_live);
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();

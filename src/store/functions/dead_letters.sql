@@ -157,7 +157,7 @@ begin
       v_go := array_remove(v_go, v_job);
     end if;
   end loop;
-  perform holdfast.make_ready(v_go);
+  perform holdfast.make_ready(v_go, v_now, true);
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
     || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_actor);
   return query select * from unnest(v_moved);

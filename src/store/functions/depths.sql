@@ -22,13 +22,9 @@ begin
            count(*) filter (where s.part = 'later') as scheduled, count(*) filter (where s.part = 'running') as running,
            min(s.ready_at) filter (where s.part = 'ready') as oldest_at
     from (
-      select type_id, priority, case when lease_id is null then 'ready' else 'running' end as part, ready_at from holdfast.queue
-      union all
-      select type_id, priority, 'ready', ready_at from holdfast.gated
-      union all
-      select type_id, priority, 'ready', due_at from holdfast.following
-      union all
-      select type_id, priority, 'later', due_at from holdfast.waiting
+      select l.type_id, l.priority, l.due_at as ready_at,
+             case when l.place = 'waiting' then 'later' when l.lease_id is null then 'ready' else 'running' end as part
+      from holdfast.live as l
     ) as s group by s.type_id, s.priority
   ), ever as (
     insert into holdfast.enqueued as e (type_id, total, running)

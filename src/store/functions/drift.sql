@@ -54,8 +54,8 @@ $$;
 create or replace function holdfast.find_drift() returns setof holdfast.drift
 language sql stable as $$
   select * from holdfast.drift_of_jobs(array(
-    select q.job_id from holdfast.queue as q union all select h.job_id from holdfast.admissions as h
-    union all select s.job_id from holdfast.lane_slots as s union all select f.job_id from holdfast.following as f))
+    select l.job_id from holdfast.live as l union all select h.job_id from holdfast.admissions as h
+    union all select s.job_id from holdfast.lane_slots as s))
   union all
   select d.* from (
     select array_agg(k.type_id) as types, array_agg(k.concurrency_key) as keys from (

@@ -1,33 +1,6 @@
 -- What the clock brings about, apart from claims: jobs become due, deadlines pass, gates open. Each is a duty of its own
 -- that runs, is timed and fails alone, because a row that cannot be handled must not keep everything else from running.
 
--- Moves jobs that are due into the queue, those of gated types to their gate, and wakes their lanes. The rows are locked by
--- the caller.
-create or replace function holdfast.queue_due(p_jobs uuid[]) returns void language plpgsql as $$
-declare
-  v_lanes smallint[];
-begin
-  with moved as (
-    delete from holdfast.waiting as w where w.job_id = any (p_jobs)
-    returning w.due_at, w.job_id, w.type_id, w.lane_id, w.priority, w.attempt
-  ), queued as (
-    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select m.due_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt
-    from moved as m join holdfast.types as t on t.id = m.type_id where not t.gated
-  ), gated as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select m.job_id, m.due_at - m.priority * l.ageing, m.due_at, m.type_id, t.lane_id, m.priority, m.attempt,
-           coalesce(b.concurrency_key, '')
-    from moved as m join holdfast.types as t on t.id = m.type_id join holdfast.lanes as l on l.id = t.lane_id
-    left join holdfast.bodies as b on b.id = m.job_id where t.gated
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from gated
-  )
-  select array_agg(distinct t.lane_id) into v_lanes from moved as m join holdfast.types as t on t.id = m.type_id;
-  perform holdfast.wake_lanes(v_lanes, false);
-end $$;
-
 -- Looks at these gates. Returns when to look again: at the latest in half a second while any has jobs before it.
 create or replace function holdfast.admit_types(p_types text[]) returns timestamptz
 language plpgsql
@@ -83,7 +56,7 @@ begin
     v_part := p_of[v_first : v_last];
     begin
       case p_duty
-        when 'promote' then perform holdfast.queue_due(v_part::uuid[]);
+        when 'promote' then perform holdfast.make_ready(v_part::uuid[], null, false);
         when 'deadlines' then perform holdfast.apply_deadlines(v_part::uuid[]);
         when 'followers' then perform holdfast.start_followers(v_part::uuid[]);
         when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);

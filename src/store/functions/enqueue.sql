@@ -83,6 +83,7 @@ declare
   v_encrypted boolean;
   v_met record;
   v_unique_keys text[];
+  v_ready holdfast.ready[];
   v_behind constant boolean := holdfast.may_be_behind();
 begin
   v_plain := p_fresh and not v_behind and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
@@ -144,7 +145,7 @@ begin
   end if;
 
   with asked as materialized (
-    select a.ordinal, a.id, t.id as type_id, t.lane_id, t.gated, coalesce(a.priority, t.priority) as priority,
+    select a.ordinal, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
@@ -172,16 +173,6 @@ begin
              v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by
       from asked
     ) as n
-  ), queued as (
-    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
-    select v_now, id, type_id, lane_id, priority, 1 from judged where goes_on and is_due and not gated order by judged.ordinal
-  ), gated as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select j.id, v_now - j.priority * l.ageing, v_now, j.type_id, j.lane_id, j.priority, 1, coalesce(j.concurrency_key, '')
-    from judged as j join holdfast.lanes as l on l.id = j.lane_id where j.goes_on and j.is_due and j.gated
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   ), scheduled as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
     select id, coalesce(run_at, v_now), type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
@@ -194,9 +185,11 @@ begin
     from judged where is_new and approval is not null
   )
   -- A job that is due within 12 seconds notifies idle workers too: they look for due jobs only every two to eight seconds.
-  select array_agg(distinct lane_id) filter (where goes_on and (run_at is null or run_at < v_now + interval '12 seconds')),
-         array_agg(judged.ordinal) filter (where not is_new), count(*)
-  into v_lanes, v_known, v_asked from judged;
+  select array_agg(distinct lane_id) filter (where goes_on and not is_due and (run_at is null or run_at < v_now + interval '12 seconds')),
+         array_agg(judged.ordinal) filter (where not is_new), count(*),
+         array_agg((id, type_id, priority, 1, v_now, null)::holdfast.ready order by judged.ordinal) filter (where goes_on and is_due)
+  into v_lanes, v_known, v_asked, v_ready from judged;
+  perform holdfast.put_ready(v_ready, p_wake_always);
 
   -- An enqueue that stored fewer jobs than it was given fails as a whole, whatever the reason: an acknowledged job must exist.
   v_asked := v_asked + cardinality(array_positions(v_taken, true));

@@ -13,21 +13,19 @@ declare
   v_key holdfast.keys;
   v_body holdfast.bodies;
   v_queue holdfast.queue;
-  v_waiting holdfast.waiting;
+  v_live holdfast.live;
   v_gated holdfast.gated;
-  v_following holdfast.following;
   v_worker holdfast.workers;
   v_lease holdfast.leases;
   v_facts jsonb;
   v_key_name text;
 begin
   select * into v_body from holdfast.bodies as b where b.id = p_job;
+  select * into v_live from holdfast.live as l where l.job_id = p_job;
+  -- Of these two its position among the others is asked for below.
   select * into v_queue from holdfast.queue as q where q.job_id = p_job;
-  select * into v_waiting from holdfast.waiting as w where w.job_id = p_job;
   select * into v_gated from holdfast.gated as g where g.job_id = p_job;
-  select * into v_following from holdfast.following as f where f.job_id = p_job;
-  select * into v_type from holdfast.types as t
-  where t.id = coalesce(v_body.type_id, v_queue.type_id, v_waiting.type_id, v_gated.type_id, v_following.type_id);
+  select * into v_type from holdfast.types as t where t.id = coalesce(v_body.type_id, v_live.type_id);
   if not found then
     return null;
   end if;
@@ -48,15 +46,14 @@ begin
     'lane_held_by', (select coalesce(jsonb_agg(s.job_id), '[]') from (
        select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
     'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
-    'place', case when v_queue.job_id is not null then 'queue' when v_waiting.job_id is not null then 'waiting'
-                  when v_gated.job_id is not null then 'gated' when v_following.job_id is not null then 'following' end,
-    'follows', v_following.follows,
+    'place', v_live.place,
+    'follows', v_live.follows,
     'set_aside', (select jsonb_build_object('duty', s.duty, 'error', s.error, 'times', s.times,
                     'again_in_ms', greatest(0, extract(epoch from s.again_at - v_now) * 1000))
                   from holdfast.set_aside as s
                   where s.of = p_job::text or (s.of = v_type.name and s.duty = 'admit' and v_gated.job_id is not null) limit 1),
-    'due_in_ms', case when isfinite(v_waiting.due_at) then extract(epoch from v_waiting.due_at - v_now) * 1000 end,
-    'due_at', v_waiting.due_at,
+    'due_in_ms', case when v_live.place = 'waiting' and isfinite(v_live.due_at) then extract(epoch from v_live.due_at - v_now) * 1000 end,
+    'due_at', case when v_live.place = 'waiting' then v_live.due_at end,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
 
   if v_queue.lease_id is null and v_queue.job_id is not null then

@@ -1,19 +1,5 @@
--- What becomes of a job that stands for a unique key: it is looked for, locked, or followed. A new body is given to it
+-- What becomes of a job that stands for a unique key: it is looked at, locked (places.sql), or followed. A new body is given to it
 -- by renew_job, with what approval asks for.
-
--- Where a job that has not ended stands, and its status. One statement, one snapshot: a job that is just moving from one
--- table to another is found in one of them, never in none. No row: it has ended, or there is none.
-create or replace function holdfast.whereabouts(p_job uuid) returns table (place text, status text)
-language sql stable
-set enable_seqscan = off set jit = off
-as $$
-  select 'queue', case when q.lease_id is null then 'pending' else 'processing' end from holdfast.queue as q where q.job_id = p_job
-  union all select 'waiting', w.status from holdfast.waiting as w where w.job_id = p_job
-  union all select 'gated', 'pending' from holdfast.gated as g where g.job_id = p_job
-  union all select 'following', 'pending' from holdfast.following as f where f.job_id = p_job
-  -- Cancelled, but its handler may still be at work.
-  union all select 'stopping', 'processing' from holdfast.cancellations as c where c.job_id = p_job
-$$;
 
 -- The status of a job, ended or not; null where nothing of it is kept.
 create or replace function holdfast.status_of(p_job uuid) returns text
@@ -26,33 +12,6 @@ as $$
     (select h.outcome::text from holdfast.history as h
      where h.job_id = p_job and h.outcome in ('completed', 'cancelled', 'discarded') limit 1))
 $$;
-
--- Locks a job that waits, wherever that is, so that it can neither start nor move before this transaction ends. Claims and
--- promotions pass over it meanwhile. No row: it runs or has ended.
-create or replace function holdfast.lock_waiting(p_job uuid) returns table (place text, status text)
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
-begin
-  for v_look in 1..100 loop
-    select w.place, w.status into place, status from holdfast.whereabouts(p_job) as w;
-    if not found or status = 'processing' then
-      return;
-    end if;
-    case place
-      when 'queue' then perform from holdfast.queue as q where q.job_id = p_job and q.lease_id is null for update;
-      when 'waiting' then perform from holdfast.waiting as w where w.job_id = p_job for update;
-      when 'gated' then perform from holdfast.gated as g where g.job_id = p_job for update;
-      when 'following' then perform from holdfast.following as f where f.job_id = p_job for update;
-    end case;
-    if found then
-      return next;
-      return;
-    end if;
-    -- It moved on between the two looks.
-  end loop;
-  raise exception 'job % moved on a hundred times while it was looked for', p_job using errcode = '40001', hint = 'Try again.';
-end $$;
 
 -- Decides what becomes of a job whose key was taken before, and does it, except for creating the job. Runs under the lock
 -- of the key's row. What it decides by is what the standing job is now; where that job must stay so until this transaction
@@ -127,7 +86,7 @@ begin
       else
         what := case p_unique.policy when 'debounce' then 'debounced' else 'replaced' end;
         perform holdfast.renew_job(
-          v_target, case p_unique.policy when 'debounce' then 'debounce' else 'replace' end, v_held.place, p_payload, p_priority,
+          v_target, case p_unique.policy when 'debounce' then 'debounce' else 'replace' end, p_payload, p_priority,
           p_max_attempts, p_concurrency_key, p_approval,
           case when p_unique.policy <> 'debounce' then coalesce(p_due, v_now)
                when v_held.place = 'waiting' and v_held.status in ('scheduled', 'awaiting_approval')
@@ -158,7 +117,7 @@ begin
   return next;
 end $$;
 
--- Makes the jobs due that wait behind these, where these have ended; a job that waits for its next attempt has not.
+-- Starts the jobs that follow these, where these have ended, or lets them wait for their time or for people; a job that waits for its next attempt has not.
 -- A follower that is being replaced at this moment is passed over: check_leader sees to it when that is committed.
 create or replace function holdfast.start_followers(p_leaders uuid[]) returns void
 language plpgsql
@@ -166,8 +125,10 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
 declare
   v_now timestamptz := holdfast.now();
+  v_behind constant boolean := holdfast.may_be_behind();
   v_jobs uuid[];
   v_lanes smallint[];
+  v_ready holdfast.ready[];
 begin
   -- Almost always nobody follows anybody; then this one look is all it costs.
   if not exists (select from holdfast.following) then
@@ -183,14 +144,21 @@ begin
   with freed as (
     delete from holdfast.following as f where f.job_id = any (v_jobs)
     returning f.job_id, f.due_at, f.type_id, f.lane_id, f.priority
-  ), due as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select f.job_id, case when r.job_id is null then greatest(f.due_at, v_now) else coalesce(r.deadline, 'infinity') end,
-           f.type_id, f.lane_id, f.priority, 1, case when r.job_id is null then 'scheduled' else 'awaiting_approval' end
+  ), judged as materialized (
+    -- Whoever may see types as they were long ago leaves it to the next tick to find the lane, as in enqueue_jobs.
+    select f.*, r.job_id is not null as asks, r.deadline, r.job_id is null and f.due_at <= v_now and not v_behind as is_ready
     from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id and not holdfast.is_approved(f.job_id)
+  ), later as (
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select j.job_id, case when j.asks then coalesce(j.deadline, 'infinity') else greatest(j.due_at, v_now) end, j.type_id, j.lane_id,
+           j.priority, 1, case when j.asks then 'awaiting_approval' else 'scheduled' end
+    from judged as j where not j.is_ready
   )
-  select array_agg(distinct f.lane_id) into v_lanes from freed as f;
+  select array_agg(distinct j.lane_id) filter (where not j.is_ready),
+         array_agg((j.job_id, j.type_id, j.priority, 1, v_now, null)::holdfast.ready order by j.job_id) filter (where j.is_ready)
+  into v_lanes, v_ready from judged as j;
   perform holdfast.wake_lanes(v_lanes, true);
+  perform holdfast.put_ready(v_ready, true);
 end $$;
 
 -- When a follower is about to be committed: makes sure that whoever ends its leader will see it, by locking the leader's
@@ -203,17 +171,18 @@ set enable_seqscan = off set jit = off
 as $$
 declare
   v_place text := (select w.place from holdfast.whereabouts(new.follows) as w);
+  v_held boolean;
 begin
-  case v_place
-    when 'queue' then perform from holdfast.queue as q where q.job_id = new.follows for update skip locked;
-    when 'waiting' then perform from holdfast.waiting as w where w.job_id = new.follows for update skip locked;
-    when 'gated' then perform from holdfast.gated as g where g.job_id = new.follows for update skip locked;
-    when 'stopping' then perform from holdfast.cancellations as c where c.job_id = new.follows for update skip locked;
-    else
-      perform holdfast.start_followers(array[new.follows]);
-      return null;
-  end case;
-  if not found then
+  if v_place is null then
+    perform holdfast.start_followers(array[new.follows]);
+    return null;
+  elsif v_place = 'stopping' then
+    perform from holdfast.cancellations as c where c.job_id = new.follows for update skip locked;
+    v_held := found;
+  else
+    v_held := holdfast.lock_place(new.follows, v_place, true, false);
+  end if;
+  if not v_held then
     update holdfast.following as f set unsure = true where f.job_id = new.job_id;
     perform holdfast.wake_lanes(array[new.lane_id], true);
   end if;

@@ -67,18 +67,23 @@ declare
   v_pass smallint;
   v_type integer;
   v_types integer[];
+  v_priority smallint;
+  v_next smallint;
+  v_ready_at timestamptz;
+  v_seq bigint;
+  v_again holdfast.ready[];
   v_lost uuid[];
   v_passed uuid[];
 begin
-  for job_id, type, attempt, worker_id, dead, v_pass, v_type in
+  for job_id, type, attempt, worker_id, dead, v_pass, v_type, v_priority, v_next, v_ready_at, v_seq in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by h.job_id
     ), lost as (
       delete from holdfast.queue as q using held as h where q.job_id = h.job_id and q.lease_id = h.id
-      returning q.seq, q.ready_at, q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
+      returning q.seq, q.ready_at, q.job_id, q.lease_id, q.type_id, q.priority, q.attempt, q.pass, h.worker_id, h.claimed_at, h.expires_at
     ), judged as materialized (
-      select l.*, coalesce(b.concurrency_key, '') as concurrency_key, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
+      select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
         'message', format('worker %s did not renew its lease, which ended at %s', l.worker_id, l.expires_at)
       ) as error
@@ -87,18 +92,6 @@ begin
       insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
       select j.job_id, v_now, j.claimed_at, j.worker_id, 'lease_expired', j.attempt, holdfast.lease_mark(j.lease_id), j.error
       from judged as j
-    ), freed as (
-      insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
-      select j.seq, j.ready_at, j.job_id, j.type_id, t.lane_id, j.priority, j.attempt + 1
-      from judged as j join holdfast.types as t on t.id = j.type_id where not j.dead and j.pass = 0
-    ), back_to_gate as (
-      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-      select j.job_id, j.ready_at - j.priority * a.ageing, j.ready_at, j.type_id, j.lane_id, j.priority, j.attempt + 1,
-             j.concurrency_key
-      from judged as j join holdfast.lanes as a on a.id = j.lane_id where not j.dead and j.pass > 0
-    ), arrived as (
-      insert into holdfast.dirty_keys (type_id, concurrency_key)
-      select distinct j.type_id, j.concurrency_key from judged as j where not j.dead and j.pass > 0
     ), counted_attempts as (
       insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad, lost)
       select j.type_id, holdfast.attempt_count_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
@@ -118,7 +111,7 @@ begin
       ) as known
       where j.dead
     )
-    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass, j.type_id
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass, j.type_id, j.priority, j.attempt + 1, j.ready_at, j.seq
     from judged as j join holdfast.types as t on t.id = j.type_id
   loop
     v_lost := v_lost || job_id;
@@ -126,9 +119,13 @@ begin
     if v_pass > 0 then
       v_passed := v_passed || job_id;
     end if;
+    if not dead then
+      v_again := v_again || (job_id, v_type, v_priority, v_next, v_ready_at, v_seq)::holdfast.ready;
+    end if;
     return next;
   end loop;
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
+  perform holdfast.put_ready(v_again, true);
   -- A type that kills its workers never reports a failure; its breaker has to hear of it here.
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
@@ -167,6 +164,7 @@ declare
   v_lanes smallint[];
   v_jobs uuid[];
   v_passed uuid[];
+  v_back holdfast.ready[];
   v_all_jobs uuid[];
   v_all_passed uuid[];
 begin
@@ -181,23 +179,16 @@ begin
     ), passed as (
       delete from holdfast.queue as q where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and q.pass > 0
       returning q.job_id, q.ready_at, q.type_id, q.priority, q.attempt
-    ), back_to_gate as (
-      insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-      select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, t.lane_id, p.priority, p.attempt,
-             coalesce(b.concurrency_key, '')
-      from passed as p join holdfast.types as t on t.id = p.type_id join holdfast.lanes as l on l.id = t.lane_id
-      left join holdfast.bodies as b on b.id = p.job_id
-      returning type_id, concurrency_key
-    ), arrived as (
-      insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
     )
     select array_agg(distinct j.lane_id) filter (where not j.passed), array_agg(j.job_id),
-           array_agg(j.job_id) filter (where j.passed)
-    into v_lanes, v_jobs, v_passed
+           array_agg(j.job_id) filter (where j.passed),
+           (select array_agg((p.job_id, p.type_id, p.priority, p.attempt, p.ready_at, null)::holdfast.ready) from passed as p)
+    into v_lanes, v_jobs, v_passed, v_back
     from (select f.job_id, f.lane_id, false as passed from freed as f
           union all select p.job_id, null, true from passed as p) as j;
     v_all_jobs := v_all_jobs || v_jobs;
     v_all_passed := v_all_passed || v_passed;
+    perform holdfast.put_ready(v_back, true);
     perform holdfast.wake_lanes(v_lanes, true);
   end loop;
   perform holdfast.free_slots(v_all_jobs, v_all_passed);

@@ -8,13 +8,7 @@
 create or replace function holdfast.jobs_still_needed(p_from uuid, p_to uuid, p_since timestamptz) returns setof uuid
 language sql stable
 as $$
-  select job_id from holdfast.queue where job_id >= p_from and job_id <= p_to
-  union all
-  select job_id from holdfast.waiting where job_id >= p_from and job_id <= p_to
-  union all
-  select job_id from holdfast.gated where job_id >= p_from and job_id <= p_to
-  union all
-  select job_id from holdfast.following where job_id >= p_from and job_id <= p_to
+  select job_id from holdfast.live where job_id >= p_from and job_id <= p_to
   union all
   select job_id from holdfast.dead_letters where job_id >= p_from and job_id <= p_to
   union all

@@ -56,6 +56,7 @@ declare
   v_ms constant interval := interval '1 millisecond';
   v_freed smallint[];
   v_soon smallint[];
+  v_back holdfast.ready[];
 begin
   with settled as materialized (
     select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
@@ -96,15 +97,6 @@ begin
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count)
     select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
-  ), back_to_gate as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select e.job_id, e.ready_at - e.priority * l.ageing, e.ready_at, e.type_id, e.lane_id, e.priority, e.attempt,
-           coalesce(b.concurrency_key, '')
-    from gone as e join holdfast.lanes as l on l.id = e.lane_id left join holdfast.bodies as b on b.id = e.job_id
-    where e.move = 'hand_back'
-    returning type_id, concurrency_key
-  ), arrived as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from back_to_gate
   ), counted_attempts as (
     insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad)
     select e.type_id, holdfast.attempt_count_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),
@@ -117,8 +109,10 @@ begin
          array_agg(done.job_id) filter (where done.pass > 0),
          array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
          array_agg(done.type_id) filter (where done.failed),
-         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null)
-  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types from (
+         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null),
+         (select array_agg((e.job_id, e.type_id, e.priority, e.attempt, e.ready_at, null)::holdfast.ready order by e.ready_at, e.job_id)
+          from gone as e where e.move = 'hand_back')
+  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types, v_back from (
     select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
            coalesce(e.delay < 12000, false) as soon,
            e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
@@ -126,6 +120,8 @@ begin
     union all
     select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
   ) as done;
+  -- What came through a gate and was handed back has to pass it again. What did not kept its row, which costs half as much.
+  perform holdfast.put_ready(v_back, true);
   perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
   -- Jobs due within moments notify, as in enqueue_jobs: this worker knows when they are due, but it may have no free slot then.
   perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);

@@ -7,19 +7,9 @@ create or replace view holdfast.jobs as
          coalesce(b.created_at, holdfast.time_of_id(s.job_id)) as created_at, s.due_at, s.started_at, s.finished_at, s.worker_id, s.error,
          b.owner, case when s.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = s.job_id limit 1) end as result
   from (
-    select q.job_id, q.type_id, case when q.lease_id is null then 'pending' else 'processing' end as status, q.lane_id, q.priority,
-           q.attempt, q.ready_at as due_at, e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id,
-           null::jsonb as error
-    from holdfast.queue as q left join holdfast.leases as e on e.id = q.lease_id
-    union all
-    select w.job_id, w.type_id, w.status, w.lane_id, w.priority, w.attempt, nullif(w.due_at, 'infinity'), null, null, null, null
-    from holdfast.waiting as w
-    union all
-    select g.job_id, g.type_id, 'pending', g.lane_id, g.priority, g.attempt, g.ready_at, null, null, null, null
-    from holdfast.gated as g
-    union all
-    select f.job_id, f.type_id, 'pending', f.lane_id, f.priority, 1::smallint, f.due_at, null, null, null, null
-    from holdfast.following as f
+    select l.job_id, l.type_id, l.status, l.lane_id, l.priority, l.attempt, nullif(l.due_at, 'infinity') as due_at,
+           e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id, null::jsonb as error
+    from holdfast.live as l left join holdfast.leases as e on e.id = l.lease_id
     union all
     select d.job_id, d.type_id, 'dead', null, d.priority, d.attempt, null, null, d.died_at, null, d.error
     from holdfast.dead_letters as d

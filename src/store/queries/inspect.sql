@@ -66,8 +66,8 @@ with asked as (select id, lane_id from holdfast.types where name = any ($1::text
   left join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.concurrency_key
   where (s.type_id is null or s.until is not null) and k.paused_at is null
 )
-select exists (select from holdfast.queue as q join holdfast.lanes as l on l.id = q.lane_id
-               where q.type_id in (select id from asked) and (q.lease_id is not null or l.enabled))
+select exists (select from holdfast.live as q join holdfast.lanes as l on l.id = q.lane_id
+               where q.place = 'queue' and q.type_id in (select id from asked) and (q.lease_id is not null or l.enabled))
          or exists (select from before as b join asked as t on t.id = b.type_id join holdfast.lanes as l on l.id = t.lane_id
                     where not b.held and l.enabled)
          or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now()) as open,
@@ -90,14 +90,8 @@ select 1 as answer
 with since as materialized (
   select holdfast.now() - $2::text::float8 * interval '1 millisecond' as at
 ), counted as (
-  (select 'queue' as source, q.type_id, case when q.lease_id is null then 'pending' else 'processing' end as status
-   from holdfast.queue as q limit $1::text::integer)
-  union all
-  (select 'waiting', w.type_id, w.status from holdfast.waiting as w limit $1::text::integer)
-  union all
-  (select 'gated', g.type_id, 'pending' from holdfast.gated as g limit $1::text::integer)
-  union all
-  (select 'following', f.type_id, 'pending' from holdfast.following as f limit $1::text::integer)
+  select p.place as source, l.type_id, l.status from unnest(holdfast.places()) as p (place)
+  cross join lateral (select l.type_id, l.status from holdfast.live as l where l.place = p.place limit $1::text::integer) as l
   union all
   (select 'dead', d.type_id, 'dead' from holdfast.dead_letters as d limit $1::text::integer)
   union all
@@ -126,14 +120,7 @@ from (
 ) as n
 join holdfast.types as t on t.id = n.type_id
 cross join lateral (
-  select case when q.lease_id is null then 'pending' else 'processing' end as status, q.attempt
-  from holdfast.queue as q where q.job_id = n.id
-  union all
-  select w.status, w.attempt from holdfast.waiting as w where w.job_id = n.id
-  union all
-  select 'pending', g.attempt from holdfast.gated as g where g.job_id = n.id
-  union all
-  select 'pending', 1 from holdfast.following as f where f.job_id = n.id
+  select l.status, l.attempt from holdfast.live as l where l.job_id = n.id
   union all
   select 'dead', d.attempt from holdfast.dead_letters as d where d.job_id = n.id
   union all

@@ -285,6 +285,9 @@ create type holdfast.uniqueness as (
   key text, policy text, period interval, states text[], delay interval, max_wait interval
 );
 
+-- A job that is ready, as put_ready takes it. seq: the position in the queue it keeps; null: a new one.
+create type holdfast.ready as (job_id uuid, type_id integer, priority smallint, attempt smallint, ready_at timestamptz, seq bigint);
+
 -- Who does something, why, and from where: an argument of everything that operators do, and what the audit log says of them. The
 -- name is not called "by", as it is in programs, because that is a reserved word of PL/pgSQL.
 create type holdfast.actor as (name text, why text, origin text);

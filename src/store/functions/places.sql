@@ -1,0 +1,222 @@
+-- Where a live job can stand, and what moves it from one place to another. A live job has one row, in queue, waiting, gated or
+-- following. What has to know all of these tables stands in this file and nowhere else, so that another place means another line
+-- here. The hottest paths write to one or two of the tables themselves, because going through a list of rows costs them a tenth
+-- more: enqueue_job and enqueue_all_plain, which store jobs that nothing holds back; claim_jobs and end_completed; and the gates
+-- (let_through, move_aside, pull_back_unlocked), which move jobs between gated and queue under their lock.
+
+-- Every live job, with its place and status. due_at: since when it is ready, or when it will be. follows: the job it waits for.
+create or replace view holdfast.live as
+  select q.job_id, 'queue'::text as place, case when q.lease_id is null then 'pending' else 'processing' end as status, q.type_id,
+         q.lane_id, q.priority, q.attempt, q.ready_at as due_at, q.lease_id, null::uuid as follows
+  from holdfast.queue as q
+  union all
+  select w.job_id, 'waiting'::text, w.status, w.type_id, w.lane_id, w.priority, w.attempt, w.due_at, null::bigint, null::uuid
+  from holdfast.waiting as w
+  union all
+  select g.job_id, 'gated'::text, 'pending'::text, g.type_id, g.lane_id, g.priority, g.attempt, g.ready_at, null::bigint, null::uuid
+  from holdfast.gated as g
+  union all
+  select f.job_id, 'following'::text, 'pending'::text, f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null::bigint, f.follows
+  from holdfast.following as f;
+
+-- The places of the view: for statements that look at each with a limit of its own.
+create or replace function holdfast.places() returns text[] language sql immutable parallel safe
+as $$ select '{queue,waiting,gated,following}'::text[] $$;
+
+-- Says where a job that has not ended stands, and its status. One statement, one snapshot: a job that is just moving from one
+-- table to another is found in one of them, never in none. No row: it has ended, or there is none.
+create or replace function holdfast.whereabouts(p_job uuid) returns table (place text, status text)
+language sql stable
+set enable_seqscan = off set jit = off
+as $$
+  select l.place, l.status from holdfast.live as l where l.job_id = p_job
+  -- Cancelled, but its handler may still be at work.
+  union all select 'stopping', 'processing' from holdfast.cancellations as c where c.job_id = p_job
+$$;
+
+-- Locks the row of a job that stood at p_place a moment ago, and says whether it still stands there. p_running: also a row that a
+-- worker has claimed. p_wait: waits for whoever has the row; otherwise the answer is false where somebody has it.
+create or replace function holdfast.lock_place(p_job uuid, p_place text, p_running boolean, p_wait boolean) returns boolean
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+begin
+  if p_wait then
+    case p_place
+      when 'queue' then perform from holdfast.queue as q where q.job_id = p_job and (p_running or q.lease_id is null) for update;
+      when 'waiting' then perform from holdfast.waiting as w where w.job_id = p_job for update;
+      when 'gated' then perform from holdfast.gated as g where g.job_id = p_job for update;
+      when 'following' then perform from holdfast.following as f where f.job_id = p_job for update;
+    end case;
+    return found;
+  end if;
+  case p_place
+    when 'queue' then perform from holdfast.queue as q where q.job_id = p_job and (p_running or q.lease_id is null) for update skip locked;
+    when 'waiting' then perform from holdfast.waiting as w where w.job_id = p_job for update skip locked;
+    when 'gated' then perform from holdfast.gated as g where g.job_id = p_job for update skip locked;
+    when 'following' then perform from holdfast.following as f where f.job_id = p_job for update skip locked;
+  end case;
+  return found;
+end $$;
+
+-- Locks the rows of live jobs and says where each stands. Ended and unknown jobs have no row. One job is waited for; of many, those
+-- that somebody else works on are passed over, so that nobody waits here who holds rows.
+create or replace function holdfast.lock_jobs(p_jobs uuid[]) returns table (job_id uuid, place text)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  if cardinality(p_jobs) > 1 then
+    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
+    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
+    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = any (p_jobs) order by g.job_id for update skip locked;
+    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
+    return;
+  end if;
+  job_id := p_jobs[1];
+  for v_look in 1..100 loop
+    select l.place into place from holdfast.live as l where l.job_id = p_jobs[1];
+    if not found then
+      return;
+    elsif holdfast.lock_place(job_id, place, true, true) then
+      return next;
+      return;
+    end if;
+    -- It moved on between the two looks.
+  end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001', hint = 'Try again.';
+end $$;
+
+-- Locks a job that waits, wherever that is, so that it can neither start nor move before this transaction ends. Claims and
+-- promotions pass over it meanwhile. No row: it runs or has ended.
+create or replace function holdfast.lock_waiting(p_job uuid) returns table (place text, status text)
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+begin
+  for v_look in 1..100 loop
+    select w.place, w.status into place, status from holdfast.whereabouts(p_job) as w;
+    if not found or status = 'processing' then
+      return;
+    elsif holdfast.lock_place(p_job, place, false, true) then
+      return next;
+      return;
+    end if;
+    -- It moved on between the two looks.
+  end loop;
+  raise exception 'job % moved on a hundred times while it was looked for', p_job using errcode = '40001', hint = 'Try again.';
+end $$;
+
+-- Takes jobs, locked by the caller, out of the places where they stand, and returns them as they stood. One that was admitted and
+-- does not run gives its slot back; the slot of one that runs is given back by whoever ends its attempt. Their keys are looked at
+-- again by whoever admits next: taking the gate's lock here, with rows in hand, could deadlock with an operator who has it.
+-- Runs under the plan settings of its callers.
+create or replace function holdfast.take_out(p_jobs uuid[]) returns setof holdfast.live language sql volatile as $$
+  with queued as (
+    delete from holdfast.queue as q where q.job_id = any (p_jobs) returning q.*
+  ), given_up as (
+    delete from holdfast.admissions as h using queued as q where q.pass > 0 and q.lease_id is null and h.job_id = q.job_id
+    returning h.type_id, h.concurrency_key
+  ), dirty as (
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
+  ), waited as (
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.*
+  ), gated as (
+    delete from holdfast.gated as g where g.job_id = any (p_jobs) returning g.*
+  ), followed as (
+    delete from holdfast.following as f where f.job_id = any (p_jobs) returning f.*
+  )
+  select q.job_id, 'queue', case when q.lease_id is null then 'pending' else 'processing' end, q.type_id, q.lane_id, q.priority,
+         q.attempt, q.ready_at, q.lease_id, null::uuid from queued as q
+  union all
+  select w.job_id, 'waiting', w.status, w.type_id, w.lane_id, w.priority, w.attempt, w.due_at, null, null from waited as w
+  union all
+  select g.job_id, 'gated', 'pending', g.type_id, g.lane_id, g.priority, g.attempt, g.ready_at, null, null from gated as g
+  union all
+  select f.job_id, 'following', 'pending', f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null, f.follows from followed as f
+$$;
+
+-- Puts jobs that are ready, and stand nowhere, where they belong: into the queue, or before the gate of their type, in the lane
+-- that the type is in now; and notifies workers of these lanes. One with a position in the queue (seq) keeps it; the others get
+-- theirs in the order of the list. p_always: as in wake_lanes.
+create or replace function holdfast.put_ready(p_jobs holdfast.ready[], p_always boolean) returns void
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_lanes smallint[];
+begin
+  if p_jobs is null or p_jobs = '{}' then
+    return;
+  end if;
+  with job as materialized (
+    select r.*, t.lane_id, t.gated, l.ageing
+    from unnest(p_jobs) with ordinality as r (job_id, type_id, priority, attempt, ready_at, seq, nth)
+    join holdfast.types as t on t.id = r.type_id join holdfast.lanes as l on l.id = t.lane_id
+    order by r.nth
+  ), queued as (
+    insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt)
+    select coalesce(j.seq, nextval('holdfast.queue_seq')), j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt
+    from job as j where not j.gated
+  ), gated as (
+    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
+    select j.job_id, j.ready_at - j.priority * j.ageing, j.ready_at, j.type_id, j.lane_id, j.priority, j.attempt,
+           coalesce(b.concurrency_key, '')
+    from job as j left join holdfast.bodies as b on b.id = j.job_id where j.gated
+    returning type_id, concurrency_key
+  ), dirty as (
+    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
+  )
+  select array_agg(distinct j.lane_id) into v_lanes from job as j;
+  perform holdfast.wake_lanes(v_lanes, p_always);
+end $$;
+
+-- Puts jobs that wait for a time, and are locked by the caller, where they belong now. p_ready_at: since when they count as ready;
+-- null: since their due time.
+create or replace function holdfast.make_ready(p_jobs uuid[], p_ready_at timestamptz, p_always boolean) returns void
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_ready holdfast.ready[];
+begin
+  with moved as (
+    delete from holdfast.waiting as w where w.job_id = any (p_jobs)
+    returning w.job_id, w.type_id, w.priority, w.attempt, w.due_at
+  )
+  select array_agg((m.job_id, m.type_id, m.priority, m.attempt, coalesce(p_ready_at, m.due_at), null)::holdfast.ready order by m.due_at, m.job_id)
+  into v_ready from moved as m;
+  perform holdfast.put_ready(v_ready, p_always);
+end $$;
+
+-- Makes jobs that do not run, and are locked by the caller, wait until p_due. Those in the queue or before a gate are put into
+-- waiting as p_status; those that wait already get the new time, and p_status where it is one that people decide about; those
+-- that follow another job keep following it.
+create or replace function holdfast.put_off(p_jobs uuid[], p_due timestamptz, p_status text) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  update holdfast.following as f set due_at = p_due where f.job_id = any (p_jobs);
+  update holdfast.waiting as w
+  set due_at = p_due, status = case when p_status = 'awaiting_approval' then p_status else w.status end where w.job_id = any (p_jobs);
+  insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+  select o.job_id, p_due, o.type_id, o.lane_id, o.priority, o.attempt, p_status
+  from holdfast.take_out(array(
+    select l.job_id from holdfast.live as l where l.job_id = any (p_jobs) and l.place not in ('waiting', 'following'))) as o;
+end $$;
+
+-- Gives jobs that do not run, and are locked by the caller, another priority, wherever they stand. In the queue they keep their
+-- position; before a gate their rank follows. A row of following is always written, by put_off too: whoever ended its leader while
+-- the caller had it locked passed over it, and check_leader, which fires for it at the commit, starts it.
+create or replace function holdfast.change_priority(p_jobs uuid[], p_priority smallint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  update holdfast.queue as q set priority = p_priority where q.job_id = any (p_jobs) and q.priority <> p_priority;
+  update holdfast.waiting as w set priority = p_priority where w.job_id = any (p_jobs) and w.priority <> p_priority;
+  update holdfast.following as f set priority = p_priority where f.job_id = any (p_jobs);
+  update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
+  from holdfast.lanes as l where g.job_id = any (p_jobs) and l.id = g.lane_id and g.priority <> p_priority;
+end $$;

@@ -1,0 +1,44 @@
+import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { allStatements } from '../../src/store/queries.js'
+
+/**
+ * A live job stands in one of four tables, and one file knows all of them: functions/places.sql. Everything else asks the view `live`
+ * or one of the functions there, so that a new kind of waiting is added in one place.
+ */
+const tables = ['queue', 'waiting', 'gated', 'following']
+
+/** What may name three or more of the tables, all of it in places.sql. */
+const allowed = ['change_priority', 'live', 'lock_jobs', 'lock_place', 'take_out']
+
+let queue: ScratchQueue
+let sql: pg.Client
+
+beforeAll(async () => {
+  queue = await scratchQueue()
+  sql = new pg.Client({ connectionString: queue.connectionString })
+  await sql.connect()
+})
+afterAll(async () => {
+  await sql.end()
+  await queue.close()
+})
+
+test('only the functions that places.sql lists know three or more of the places', async () => {
+  const { rows } = await sql.query<{ name: string; text: string }>(`
+    select p.proname as name, p.prosrc || coalesce(pg_get_function_arguments(p.oid), '') as text from pg_proc as p
+    where p.pronamespace = 'holdfast'::regnamespace
+    union all select viewname, definition from pg_views where schemaname = 'holdfast'`)
+  const texts = [...rows, ...allStatements()]
+  const named = (text: string) => {
+    const code = text.replaceAll(/--.*$/gm, '')
+    return tables.filter((table) => new RegExp(`\\bholdfast\\.${table}\\b`).test(code))
+  }
+  expect(
+    texts
+      .filter(({ text }) => named(text).length > 2)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(allowed)
+})
