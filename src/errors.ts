@@ -1,3 +1,5 @@
+import { fieldOf, type Issue } from './issue.js'
+
 /**
  * Every error Holdfast raises on purpose, as one table. The code is stable and part of the API; the status is what the
  * HTTP server answers; `retryable` says whether the same call may succeed later without being changed.
@@ -52,22 +54,36 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable
 
-/** What is thrown: a code from the table, a sentence for a person, and the place that was wrong where there is one. */
+/** What an error can carry beside its code and its message. */
+export interface ErrorParts {
+  /** The field that was wrong. Left out, that of the first issue. */
+  field?: string
+  /** Everything that was wrong, in parts. */
+  issues?: readonly Issue[]
+  cause?: unknown
+  retryAfterMs?: number
+}
+
+/** What is thrown: a code from the table, a sentence for a person, and everything that was wrong, in parts. */
 export class HoldfastError extends Error {
   override readonly name: string = 'HoldfastError'
   readonly code: ErrorCode
   /** The field or path that was wrong, such as `payload.to` or `priority`. */
   readonly field: string | undefined
+  /** Everything that was wrong with what was given: where, what, and what would be right. Empty where the cause was another. */
+  readonly issues: readonly Issue[]
   /** When it makes sense to try again, where that is known. */
   readonly retryAfterMs: number | undefined
   /** Which of several jobs that were handed in together it is about, counted from 0. */
   index: number | undefined
 
-  constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown; retryAfterMs?: number } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+  constructor(code: ErrorCode, message: string, parts: ErrorParts = {}) {
+    super(message, parts.cause === undefined ? undefined : { cause: parts.cause })
+    const [first] = parts.issues ?? []
     this.code = code
-    this.field = options.field
-    this.retryAfterMs = options.retryAfterMs
+    this.field = parts.field ?? (first && fieldOf(first.path))
+    this.issues = parts.issues ?? []
+    this.retryAfterMs = parts.retryAfterMs
   }
 
   get status(): number {

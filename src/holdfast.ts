@@ -15,7 +15,8 @@ import { type JobStory, type LogLine, readLog, readStory } from './history/story
 import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
-import { type AnyJobType, type JobOptions, type JobRequest, type JobType, wholeNumber } from './job/type.js'
+import { misconfigured, refused, wholeNumber } from './job/refused.js'
+import type { AnyJobType, JobOptions, JobRequest, JobType } from './job/type.js'
 import { Approvals, type Decided } from './operate/approval.js'
 import { DeadLetters } from './operate/dead-letters.js'
 import type { JobFilter } from './operate/job-filter.js'
@@ -79,7 +80,7 @@ export class Holdfast {
     const { pool, connections, preparedStatements, statementTimeout = '20s' } = options
     const statementTimeoutMs = toMilliseconds(statementTimeout, 'statementTimeout')
     if (statementTimeoutMs < 100) {
-      throw new HoldfastError('invalid_configuration', 'statementTimeout: must be at least 100 ms', { field: 'statementTimeout' })
+      throw misconfigured('statementTimeout', 'must be at least 100 ms')
     }
     const schema = checkSchemaName(options.schema ?? process.env.HOLDFAST_SCHEMA ?? defaultSchema)
     this.#store =
@@ -151,7 +152,7 @@ export class Holdfast {
   async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
     checkJobId(id)
     const { after = '0', limit = 1_000 } = options
-    if (!/^\d{1,18}$/.test(after)) throw new HoldfastError('invalid_option', 'after must be the id of a line', { field: 'after' })
+    if (!/^\d{1,18}$/.test(after)) throw refused('after', 'must be the id of a line')
     return readLog(this.#store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
   }
 

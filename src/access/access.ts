@@ -3,10 +3,9 @@ import { type Permission, permissions } from '../api/permissions.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { refuseUnknown } from '../job/limits.js'
 import { didYouMean } from '../job/nearest.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText, unstorable } from '../job/text.js'
-import { wholeNumber } from '../job/type.js'
 import type { KeyRow } from '../store/access-rows.js'
 import type { AccessStore } from '../store/access-store.js'
 import type { SessionStore } from '../store/session-store.js'
@@ -195,8 +194,4 @@ function names(list: readonly string[], field: string): readonly string[] {
 
 function unknownKey(id: number): HoldfastError {
   return new HoldfastError('not_found', `there is no key ${id} that lives`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

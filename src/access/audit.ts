@@ -1,6 +1,5 @@
-import { HoldfastError } from '../errors.js'
+import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
-import { wholeNumber } from '../job/type.js'
 import type { AccessStore } from '../store/access-store.js'
 import { explained } from '../store/sqlstate.js'
 
@@ -34,7 +33,7 @@ export interface AuditQuestion {
 export async function readAudit(store: AccessStore, question: AuditQuestion = {}): Promise<AuditLine[]> {
   const { actor = null, action = null, target = null, before = null, limit = 100 } = question
   if (before !== null && !/^\d{1,18}$/.test(before)) {
-    throw new HoldfastError('invalid_option', 'before must be the id of a line', { field: 'before' })
+    throw refused('before', 'must be the id of a line')
   }
   for (const [field, text] of Object.entries({ actor, action, target })) if (text !== null) storableText(text, field)
   const most = wholeNumber(limit, 'limit', 1, 1_000)

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { refused } from '../job/refused.js'
 
 const mark = 'sha256:'
 
@@ -13,10 +13,10 @@ export interface CertificateNames {
 /** A common name as it stands, or a fingerprint however it is written, as both are kept. */
 export function subjectOf(given: string): string {
   const fits = typeof given === 'string' && /^[^\p{Cc}\p{Surrogate}]{1,200}$/u.test(given)
-  if (!fits) throw refused('must be the common name of a certificate, or its fingerprint (SHA-256)')
+  if (!fits) throw refused('subject', 'must be the common name of a certificate, or its fingerprint (SHA-256)')
   const bare = given.replace(/^sha256:/i, '').replaceAll(':', '')
   if (/^[0-9a-f]{64}$/i.test(bare)) return mark + bare.toLowerCase()
-  if (given.toLowerCase().startsWith(mark)) throw refused('is no fingerprint; one has 64 hexadecimal digits')
+  if (given.toLowerCase().startsWith(mark)) throw refused('subject', 'is no fingerprint; one has 64 hexadecimal digits')
   return given
 }
 
@@ -29,8 +29,4 @@ export function subjectsOf(commonName: unknown, fingerprint: string): string[] {
 
 function looksLikeFingerprint(text: string): boolean {
   return text.toLowerCase().startsWith(mark) || /^[0-9a-f]{64}$/i.test(text.replaceAll(':', ''))
-}
-
-function refused(problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `subject ${problem}`, { field: 'subject' })
 }

@@ -2,9 +2,8 @@ import { type AlertKind, alertKinds } from '../api/alerts.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { refuseUnknown } from '../job/limits.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText, unstorable } from '../job/text.js'
-import { wholeNumber } from '../job/type.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { AlertStore, TroubleRow } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
@@ -197,8 +196,4 @@ function targetId(id: number): number {
 
 function unknownTarget(id: number): HoldfastError {
   return new HoldfastError('not_found', `there is no target ${id}`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { HoldfastError } from '../errors.js'
+import { refused } from '../job/refused.js'
 import { isPublic } from './addresses.js'
 
 const longest = 2_000
@@ -13,17 +14,17 @@ export interface TargetUrl {
 /** Reads the address of a target, or says what is wrong with it. What its name stands for is looked up when it is called. */
 export function readTargetUrl(text: unknown, hosts: readonly string[]): TargetUrl {
   if (typeof text !== 'string' || text.length > longest || !URL.canParse(text)) {
-    throw refused(`must be an address of at most ${longest} characters, such as https://hooks.example.com/holdfast`)
+    throw refused('url', `must be an address of at most ${longest} characters, such as https://hooks.example.com/holdfast`)
   }
   const url = new URL(text)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`is ${url.protocol}; calls are made by https`)
-  if (url.username !== '' || url.password !== '') throw refused('holds a name or password; what is sent is signed instead')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused('url', `is ${url.protocol}; calls are made by https`)
+  if (url.username !== '' || url.password !== '') throw refused('url', 'holds a name or password; what is sent is signed instead')
   const host = bareHost(url)
   const allowed = hosts.some((one) => [host, `${host}:${url.port}`].includes(one))
   if (allowed) return { url, allowed }
-  if (url.protocol === 'http:') throw refused(`is not https; only hosts named in alertHosts may be called without`)
+  if (url.protocol === 'http:') throw refused('url', `is not https; only hosts named in alertHosts may be called without`)
   if (isIP(host) !== 0 && !isPublic(host))
-    throw refused(`is ${host}, a private address; only hosts named in alertHosts may be at one`)
+    throw refused('url', `is ${host}, a private address; only hosts named in alertHosts may be at one`)
   return { url, allowed }
 }
 
@@ -40,8 +41,4 @@ export function readHosts(hosts: readonly string[] = []): readonly string[] {
 /** Without the brackets of an IPv6 address. The parser of addresses has written it in its one way: no octal, no hexadecimal. */
 export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').toLowerCase()
-}
-
-function refused(problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `url ${problem}`, { field: 'url' })
 }

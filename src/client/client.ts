@@ -2,6 +2,7 @@ import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/job
 import { sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { newJobId } from '../job/id.js'
+import { misconfigured } from '../job/refused.js'
 import type { JobOptions, JobRequest, JobType } from '../job/type.js'
 import { jobBody } from './job-body.js'
 
@@ -41,9 +42,8 @@ export class HoldfastClient {
   readonly #timeoutMs: number
 
   constructor({ url, key, tries = 5, timeoutMs = 30_000 }: ClientOptions) {
-    if (!URL.canParse(url))
-      throw new HoldfastError('invalid_configuration', 'url must be the address of a server', { field: 'url' })
-    if (!key) throw new HoldfastError('invalid_configuration', 'key is missing: holdfast keys create makes one', { field: 'key' })
+    if (!URL.canParse(url)) throw misconfigured('url', 'must be the address of a server')
+    if (!key) throw misconfigured('key', 'is missing: holdfast keys create makes one')
     this.#url = url.replace(/\/+$/, '')
     this.#key = key
     this.#tries = tries

@@ -4,6 +4,7 @@ import type { ApprovalOption } from '../job/approval.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
+import { refused } from '../job/refused.js'
 import type { JobRequest } from '../job/type.js'
 import type { UniqueOption } from '../job/unique.js'
 
@@ -41,7 +42,7 @@ export async function jobBody({ type, payload, ...options }: JobRequest): Promis
 function overHttp(name: string, value: unknown): unknown {
   if (name === 'runAt') {
     if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
-    throw new HoldfastError('invalid_option', 'runAt must be a valid Date', { field: 'runAt' })
+    throw refused('runAt', 'must be a valid Date')
   }
   if (typeof value !== 'object' || value === null) return value
   const { onConflict, maxWait, onDeadline, ...rest } = value as UniqueOption & Exclude<ApprovalOption, true>

@@ -1,5 +1,6 @@
 import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
+import { refused } from '../job/refused.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
@@ -202,7 +203,7 @@ function refuseRepeatedIds(jobs: readonly NewJob[]): void {
   for (const [index, job] of jobs.entries()) {
     if (!job.brought) continue
     if (seen.has(job.id)) {
-      const error = new HoldfastError('invalid_option', `id ${job.id} is given twice in one call`, { field: 'id' })
+      const error = refused('id', `${job.id} is given twice in one call`)
       error.index = index
       throw error
     }

@@ -5,8 +5,9 @@ import { toMilliseconds } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
+import { option, refused, says, wholeNumber } from '../job/refused.js'
 import { storableText, unstorable } from '../job/text.js'
-import { type AnyJobType, type JobRequest, wholeNumber } from '../job/type.js'
+import type { AnyJobType, JobRequest } from '../job/type.js'
 import { checkFields, readUnique, type Uniqueness } from '../job/unique.js'
 import type { NewJob } from '../store/store.js'
 import { isTraceparent } from '../tracing/traceparent.js'
@@ -97,7 +98,10 @@ function described(request: JobRequest, payload: string): NewJob {
 
 function brought(id: string | undefined): string | undefined {
   if (id === undefined || isJobId(id)) return id?.toLowerCase()
-  throw refused('id', `is ${JSON.stringify(id)}; it must be a UUIDv7. For keys of your own there is idempotencyKey`)
+  throw refused(
+    'id',
+    says`is ${JSON.stringify(id)}; it must be a UUIDv7. For keys of your own there is ${option('idempotencyKey')}`,
+  )
 }
 
 function key(key: unknown, field: string): string | null {
@@ -116,7 +120,7 @@ function unique(request: JobRequest, definition: AnyJobType | undefined, payload
   const read = request.unique === undefined ? (definition?.unique ?? null) : readUnique(request.unique)
   if (!read) return read
   if (read.delay && (request.delay ?? request.runAt) !== undefined) {
-    throw refused('unique.delay', 'says when a debounced job is due; leave out delay and runAt')
+    throw refused('unique.delay', says`says when a debounced job is due; leave out ${option('delay')} and ${option('runAt')}`)
   }
   // Told here and not by the database, where the mistake would spoil the caller's transaction.
   checkFields(read, payload)
@@ -124,7 +128,7 @@ function unique(request: JobRequest, definition: AnyJobType | undefined, payload
 }
 
 function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt: string | null } {
-  if (delay !== undefined && runAt !== undefined) throw refused('delay', 'and runAt exclude each other')
+  if (delay !== undefined && runAt !== undefined) throw refused('delay', says`and ${option('runAt')} exclude each other`)
   if (runAt !== undefined) {
     if (!(runAt instanceof Date) || Number.isNaN(runAt.getTime())) throw refused('runAt', 'must be a valid Date')
     const year = runAt.getUTCFullYear()
@@ -134,8 +138,4 @@ function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt:
   const delayMs = toMilliseconds(delay, 'delay')
   if (delayMs > longestDelayMs) throw refused('delay', `is ${Math.round(delayMs / msToday)} days; at most five years are taken`)
   return { delayMs, runAt: null }
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

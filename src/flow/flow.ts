@@ -1,8 +1,8 @@
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor, checkedActorOrNobody } from '../job/actor.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
+import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
-import { wholeNumber } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
 import { type DepthFields, readDepth } from './depth.js'
@@ -117,7 +117,7 @@ export class Flow {
   /** How many turns this key gets for one of a key of weight 1. */
   async setWeight(type: string, key: string, weight: number, who?: Actor): Promise<void> {
     if (!(weight >= 0.001 && weight <= 1000)) {
-      throw new HoldfastError('invalid_option', `weight is ${weight}; it must lie between 0.001 and 1000`, { field: 'weight' })
+      throw refused('weight', `is ${weight}; it must lie between 0.001 and 1000`)
     }
     await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, checkedActorOrNobody(who)))
   }

@@ -1,6 +1,5 @@
-import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { refuseUnknown } from '../job/limits.js'
+import { refused, refuseUnknown } from '../job/refused.js'
 
 export interface LaneFields {
   /** Most jobs running at once in the whole fleet; null: no limit. */
@@ -22,12 +21,12 @@ export function encodeLane(lane: LaneFields, { unsafe }: { unsafe: boolean }): s
   const slots = (value: unknown, field: string): number | null => {
     if (value === null) return null
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 10_000) return value
-    throw wrong(field, `is ${String(value)}; it must be a whole number from 1 to 10000. To stop a lane, drain it`)
+    throw refused(field, `is ${String(value)}; it must be a whole number from 1 to 10000. To stop a lane, drain it`)
   }
   const span = (value: Duration, field: string, low: number, high: number, range: string): number => {
     const ms = Math.round(toMilliseconds(value, field))
     if (ms >= low && ms <= high) return ms
-    throw wrong(field, `is ${String(value)}; it must lie between ${range}`)
+    throw refused(field, `is ${String(value)}; it must lie between ${range}`)
   }
   if (lane.slots !== undefined) fields.slots = slots(lane.slots, 'slots')
   if (lane.workerSlots !== undefined) fields.worker_slots = slots(lane.workerSlots, 'workerSlots')
@@ -41,8 +40,4 @@ export function encodeLane(lane: LaneFields, { unsafe }: { unsafe: boolean }): s
     fields.lease_ms = span(lane.lease, 'lease', low, high, range)
   }
   return JSON.stringify(fields)
-}
-
-function wrong(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

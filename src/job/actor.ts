@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { refused } from './refused.js'
 import { unstorable } from './text.js'
 
 /** Who does it and why; kept where people see it. */
@@ -35,8 +35,4 @@ export function checkedActor(who: Actor): RecordedActor & { by: string } {
     if (unstorable.test(text)) throw refused(field, 'holds a character no database can keep')
   }
   return { by, why: why ?? null, from: from ?? null }
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

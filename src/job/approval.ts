@@ -1,6 +1,6 @@
-import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { didYouMean } from './nearest.js'
+import { refused } from './refused.js'
 
 /** What a job needs before it may run. `true` stands for one approval, without a deadline. */
 export type ApprovalOption =
@@ -51,8 +51,4 @@ export function encodeApproval(approval: Approval | undefined): string | null {
   if (approval === undefined) return null
   const { quorum, deadlineMs, onDeadline } = approval
   return JSON.stringify({ quorum, deadline_ms: deadlineMs, on_deadline: onDeadline })
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

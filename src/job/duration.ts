@@ -1,5 +1,5 @@
-import { HoldfastError } from '../errors.js'
 import { showValue } from './failure.js'
+import { refused } from './refused.js'
 
 /** Milliseconds, or a text such as '200ms', '30s', '5m', '1.5h', '7d' or '1h30m'. */
 export type Duration = number | string
@@ -18,7 +18,7 @@ const shape =
 export function toMilliseconds(value: unknown, field: string): number {
   const exact = typeof value === 'number' ? value : typeof value === 'string' ? parse(value) : Number.NaN
   if (exact >= 0 && exact <= longest) return Math.round(exact) + 0
-  throw new HoldfastError('invalid_option', `${field} ${problem(value, exact)}`, { field })
+  throw refused(field, problem(value, exact))
 }
 
 /** The exact duration in words that toMilliseconds reads back: '1h 30m', '200ms'. */

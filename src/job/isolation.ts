@@ -1,6 +1,6 @@
-import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { showValue } from './failure.js'
+import { refused } from './refused.js'
 
 /** Where a handler runs: in the worker itself, in a thread outside of it, or in a process of its own. */
 export type IsolationKind = 'inline' | 'thread' | 'process'
@@ -66,8 +66,4 @@ export function readIsolation(options: IsolationOptions, type: string): Isolatio
 function whole(value: unknown, field: string, type: string, low: number, high: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high) return value
   throw refused(field, `of ${type} is ${showValue(value)}; it must be a whole number from ${low} to ${high}`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

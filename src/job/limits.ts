@@ -1,6 +1,5 @@
-import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
-import { didYouMean } from './nearest.js'
+import { refused, refuseUnknown } from './refused.js'
 
 /** So many starts in any stretch of time of that length. */
 export interface Rate {
@@ -33,12 +32,12 @@ export function encodeLimits(limits: Limits): string {
   const fields: Record<string, unknown> = {}
   const count = (value: unknown, field: string): number => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
-    throw wrong(field, `is ${String(value)}; it must be a whole number from 1 to ${most}. To stop all jobs, pause the type`)
+    throw refused(field, `is ${String(value)}; it must be a whole number from 1 to ${most}. To stop all jobs, pause the type`)
   }
   const span = (value: Duration, field: string): number => {
     const ms = toMilliseconds(value, field)
     if (ms >= 1 && ms <= 86_400_000) return ms
-    throw wrong(field, `is ${String(value)}; it must lie between 1 ms and 1 day`)
+    throw refused(field, `is ${String(value)}; it must lie between 1 ms and 1 day`)
   }
   const rate = (value: Rate | null | undefined, field: string, column: string): void => {
     if (value === undefined) return
@@ -56,23 +55,14 @@ export function encodeLimits(limits: Limits): string {
   // More than all of them cannot fail.
   if (breaker === false) fields.breaker_share = 1
   if (breaker) {
-    refuseUnknown(breaker, ['share', 'minimum', 'window', 'probe'], 'breaker.')
+    refuseUnknown(breaker, ['share', 'minimum', 'window', 'probe'], ['breaker'])
     const { share, minimum, window, probe } = breaker
-    if (share !== undefined && !(share > 0 && share < 1)) throw wrong('breaker.share', `is ${share}; it must lie between 0 and 1`)
+    if (share !== undefined && !(share > 0 && share < 1))
+      throw refused('breaker.share', `is ${share}; it must lie between 0 and 1`)
     if (share !== undefined) fields.breaker_share = share
     if (minimum !== undefined) fields.breaker_minimum = count(minimum, 'breaker.minimum')
     if (window !== undefined) fields.breaker_window_ms = span(window, 'breaker.window')
     if (probe !== undefined) fields.breaker_probe_ms = span(probe, 'breaker.probe')
   }
   return JSON.stringify(fields)
-}
-
-export function refuseUnknown(given: object, known: readonly string[], prefix = ''): void {
-  for (const key of Object.keys(given)) {
-    if (!known.includes(key)) throw wrong(prefix + key, `is not known${didYouMean(key, known)}; known are ${known.join(', ')}`)
-  }
-}
-
-function wrong(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { fieldOf, type Path, pathOf, sentenceOf } from '../issue.js'
 import { describeFailure } from './failure.js'
 import { describeForeign, isPlainArray, isPlainObject } from './plain.js'
 import { unstorable } from './text.js'
@@ -26,9 +27,8 @@ export function encodePayload(value: unknown, name = 'payload', maxBytes = maxPa
     text = writer.write(value)
   } catch (error) {
     if (error === writer.refusal) throw error
-    const field = writer.path()
-    const sentence = `${field} could not be read: ${describeFailure(error).message}`
-    throw new HoldfastError('invalid_payload', sentence, { field, cause: error })
+    const issue = { path: writer.place(), problem: `could not be read: ${describeFailure(error).message}` }
+    throw new HoldfastError('invalid_payload', sentenceOf(issue), { issues: [issue], cause: error })
   }
   // A UTF-16 unit takes at most three bytes, so most payloads need not be measured.
   if (text.length * 3 > maxBytes) {
@@ -81,12 +81,8 @@ class Writer {
     }
   }
 
-  path(depth = this.open.length): string {
-    const steps = this.keys.slice(0, depth).map((key) => {
-      if (typeof key === 'number') return `[${key}]`
-      return /^[A-Za-z_$][\w$]{0,99}$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`
-    })
-    return `${this.name}${steps.join('')}`
+  place(depth = this.open.length): Path {
+    return [...pathOf(this.name), ...this.keys.slice(0, depth)]
   }
 
   private array(array: readonly unknown[]): string {
@@ -128,7 +124,7 @@ class Writer {
     const depth = this.open.length
     if (depth === maxDepth) throw this.refuse(`is nested more than ${maxDepth} levels deep`)
     const at = this.open.indexOf(container)
-    if (at >= 0) throw this.refuse(`is circular: it is ${this.path(at)} again`)
+    if (at >= 0) throw this.refuse(`is circular: it is ${fieldOf(this.place(at))} again`)
     this.open.push(container)
     return depth
   }
@@ -145,8 +141,8 @@ class Writer {
   }
 
   private refuse(problem: string): HoldfastError {
-    const field = this.path()
-    return this.remember(new HoldfastError('invalid_payload', `${field} ${problem}`, { field }))
+    const issue = { path: this.place(), problem }
+    return this.remember(new HoldfastError('invalid_payload', sentenceOf(issue), { issues: [issue] }))
   }
 
   private tooMany(): HoldfastError {

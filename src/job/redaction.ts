@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { refused } from './refused.js'
 import { unstorable } from './text.js'
 
 /** What people see in place of a value they are not to see. */
@@ -11,14 +11,15 @@ export type RedactPath = readonly (string | typeof each)[]
 /** Reads paths such as `card.number` and `items[].secret`. */
 export function readRedactPaths(paths: unknown, field: string): RedactPath[] {
   if (paths === undefined) return []
-  if (!Array.isArray(paths)) throw wrong(field, 'must be a list of paths, such as ["card.number", "items[].secret"]')
+  if (!Array.isArray(paths)) throw refused(field, 'must be a list of paths, such as ["card.number", "items[].secret"]')
   return paths.map((path) => {
     const fine =
       typeof path === 'string' &&
       path.length <= 500 &&
       !unstorable.test(path) &&
       /^(?:[^.[\]]+|(?=\[))(?:\[\])*(?:\.[^.[\]]+(?:\[\])*)*$/.test(path)
-    if (!fine) throw wrong(field, `has ${JSON.stringify(path)}; a path is names with dots between them, and [] for every element`)
+    if (!fine)
+      throw refused(field, `has ${JSON.stringify(path)}; a path is names with dots between them, and [] for every element`)
     return path.split('.').flatMap((part: string) => {
       const name = part.replaceAll('[]', '')
       return [...(name === '' ? [] : [name]), ...Array(part.split('[]').length - 1).fill(each)]
@@ -52,8 +53,4 @@ function replaced(value: unknown, path: RedactPath, at: number, by: (found: unkn
   // Not by assignment: a field may be called __proto__.
   const fields = Object.entries(value).map(([name, inner]) => [name, name === step ? replaced(inner, path, at + 1, by) : inner])
   return Object.fromEntries(fields)
-}
-
-function wrong(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { type Duration, formatDuration, toMilliseconds } from './duration.js'
 import { describeFailure, type Failure, showValue } from './failure.js'
 import { didYouMean } from './nearest.js'
+import { refused } from './refused.js'
 
 /** Milliseconds, except for the factor. Attempt n is followed by base × factor^(n−1), at most cap, plus 0 to jitter. */
 export interface Backoff {
@@ -26,11 +27,11 @@ export function readBackoff(option: BackoffOption | undefined): Backoff | Backof
   if (option === undefined) return defaultBackoff
   if (typeof option === 'function') return option
   if (typeof option !== 'object' || option === null || Array.isArray(option)) {
-    throw wrong('backoff', `is ${showValue(option)}; give an object with base, factor, cap and jitter, or a function`)
+    throw refused('backoff', `is ${showValue(option)}; give an object with base, factor, cap and jitter, or a function`)
   }
   const known = Object.keys(defaultBackoff)
   for (const key of Object.keys(option)) {
-    if (!known.includes(key)) throw wrong(`backoff.${key}`, `is not known${didYouMean(key, known)}`)
+    if (!known.includes(key)) throw refused(`backoff.${key}`, `is not known${didYouMean(key, known)}`)
   }
   const backoff: Backoff = {
     base: readDelay(option.base, 'base'),
@@ -42,7 +43,7 @@ export function readBackoff(option: BackoffOption | undefined): Backoff | Backof
     const [base, cap] = [formatDuration(backoff.base), formatDuration(backoff.cap)]
     const byDefault = option.cap === undefined ? ' (the default)' : ''
     const orBase = option.base === undefined ? ' (the default)' : ''
-    throw wrong('backoff.cap', `is ${cap}${byDefault}, less than backoff.base, which is ${base}${orBase}; set both`)
+    throw refused('backoff.cap', `is ${cap}${byDefault}, less than backoff.base, which is ${base}${orBase}; set both`)
   }
   return backoff
 }
@@ -63,7 +64,7 @@ export function retryDelay(
     silence(answer)
     const delay = toMilliseconds(answer, 'the answer of the backoff function')
     if (delay <= longest) return { delay }
-    throw wrong('the answer of the backoff function', `is ${formatDuration(delay)}, more than 30 days`)
+    throw refused('the answer of the backoff function', `is ${formatDuration(delay)}, more than 30 days`)
   } catch (error) {
     const { message } = describeFailure(error)
     const fellBack = error instanceof HoldfastError ? message : `the backoff function threw: ${message}`
@@ -86,16 +87,12 @@ function silence(answer: unknown): void {
 function readDelay(value: Duration | undefined, key: 'base' | 'cap' | 'jitter'): number {
   if (value === undefined) return defaultBackoff[key]
   const ms = toMilliseconds(value, `backoff.${key}`)
-  if (ms > longest) throw wrong(`backoff.${key}`, `is ${formatDuration(ms)}; more than 30 days is refused`)
+  if (ms > longest) throw refused(`backoff.${key}`, `is ${formatDuration(ms)}; more than 30 days is refused`)
   return ms
 }
 
 function readFactor(value: unknown): number {
   if (value === undefined) return defaultBackoff.factor
   if (typeof value === 'number' && Number.isFinite(value) && value >= 1) return value
-  throw wrong('backoff.factor', `is ${showValue(value)}; it must be a number from 1 (always the same delay) upwards`)
-}
-
-function wrong(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
+  throw refused('backoff.factor', `is ${showValue(value)}; it must be a number from 1 (always the same delay) upwards`)
 }

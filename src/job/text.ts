@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { refused } from './refused.js'
 
 /** What no Postgres text or jsonb can hold: NUL, and half of a surrogate pair, which a driver turns into another character. */
 export const unstorable = /[\0\p{Surrogate}]/u
@@ -6,7 +6,5 @@ export const unstorable = /[\0\p{Surrogate}]/u
 /** Refuses a text that could not be kept as it is, by the name of its field, before the database sees it. */
 export function storableText(text: string, field: string): string {
   if (typeof text === 'string' && !unstorable.test(text)) return text
-  throw new HoldfastError('invalid_option', `${field} must be a text without NUL and without halves of surrogate pairs`, {
-    field,
-  })
+  throw refused(field, 'must be a text without NUL and without halves of surrogate pairs')
 }

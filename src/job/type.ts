@@ -1,10 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { HoldfastError } from '../errors.js'
 import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { type Isolation, type IsolationOptions, isolationFields, readIsolation } from './isolation.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { readRedactPaths } from './redaction.js'
+import { refused, wholeNumber } from './refused.js'
 import { defaultResultBytes, mostResultBytes } from './result.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
@@ -199,13 +199,4 @@ function readResultBytes(
   if (keepResult === false && maxResultBytes !== undefined)
     throw refused('maxResultBytes', `of ${type} has no use with keepResult: false`)
   return keepResult === false ? 0 : wholeNumber(maxResultBytes ?? defaultResultBytes, 'maxResultBytes', 1, mostResultBytes)
-}
-
-export function wholeNumber(value: unknown, field: string, low: number, high: number): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high) return value
-  throw refused(field, `is ${String(value)}; it must be a whole number from ${low} to ${high}`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -1,6 +1,7 @@
-import { HoldfastError } from '../errors.js'
+import type { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { didYouMean } from './nearest.js'
+import { refused } from './refused.js'
 import { type Status, statuses } from './state.js'
 import { unstorable } from './text.js'
 
@@ -153,6 +154,5 @@ function readTimes(option: UniqueOption, onConflict: OnConflict): Pick<Uniquenes
 }
 
 function wrong(field: string, problem: string): HoldfastError {
-  const path = field === '' ? 'unique' : `unique.${field}`
-  return new HoldfastError('invalid_option', `${path} ${problem}`, { field: path })
+  return refused(field === '' ? ['unique'] : ['unique', field], problem)
 }

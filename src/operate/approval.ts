@@ -1,5 +1,5 @@
-import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
+import { refused } from '../job/refused.js'
 import type { MoveStore } from '../store/move-store.js'
 import { explained } from '../store/sqlstate.js'
 import { checkJobId, type Moved, movedOrUnknown } from './moves.js'
@@ -26,9 +26,7 @@ export class Approvals {
   /** One is enough, and it has to say why: the job ends as cancelled. */
   async reject(id: string, who: Actor & { why: string }): Promise<Decided> {
     if (typeof who?.why !== 'string' || who.why.trim() === '') {
-      throw new HoldfastError('invalid_option', 'why is missing: whoever asked for the job has to learn the reason', {
-        field: 'why',
-      })
+      throw refused('why', 'is missing: whoever asked for the job has to learn the reason')
     }
     return this.#decide(id, 'reject', who)
   }

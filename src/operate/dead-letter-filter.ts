@@ -1,6 +1,6 @@
-import { HoldfastError } from '../errors.js'
 import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
+import { refused } from '../job/refused.js'
 import { unstorable } from '../job/text.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 
@@ -79,8 +79,4 @@ function time(value: unknown, field: string): string | null {
   if (value === undefined) return null
   if (value instanceof Date && value.getUTCFullYear() >= 2000 && value.getUTCFullYear() <= 2199) return value.toISOString()
   throw refused(field, 'must be a valid Date from the year 2000 to 2199')
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -1,11 +1,10 @@
 import { reserved } from '../enqueue/encrypt.js'
 import type { TypeRegistry } from '../enqueue/registry.js'
-import { HoldfastError } from '../errors.js'
 import { type JobStory, readStory } from '../history/story.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
-import { wholeNumber } from '../job/type.js'
+import { refused, wholeNumber } from '../job/refused.js'
 import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
@@ -181,7 +180,7 @@ export class DeadLetters {
   async #many(filter: DeadLetterFilter, options: ManyOptions, move: Move): Promise<MovedDeadLetters> {
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
     if (options.dryRun !== undefined && typeof options.dryRun !== 'boolean') {
-      throw new HoldfastError('invalid_option', 'dryRun is true or false', { field: 'dryRun' })
+      throw refused('dryRun', 'is true or false')
     }
     let left = options.atMost === undefined ? Number.POSITIVE_INFINITY : wholeNumber(options.atMost, 'atMost', 1, 1e9)
     try {
@@ -210,7 +209,7 @@ export class DeadLetters {
 function readConfirm(confirm: Confirm | undefined): readonly string[] {
   const names = confirm === undefined ? [] : [confirm].flat()
   if (names.every((name) => typeof name === 'string' && !name.includes('\0'))) return names
-  throw new HoldfastError('invalid_option', 'confirm is the name of a type, or several', { field: 'confirm' })
+  throw refused('confirm', 'is the name of a type, or several')
 }
 
 /** Where to go on: behind the last row of a full page, or where reading stopped before the page was full. */

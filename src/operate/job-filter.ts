@@ -1,9 +1,8 @@
-import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
+import { refused, wholeNumber } from '../job/refused.js'
 import type { Status } from '../job/state.js'
 import { storableText } from '../job/text.js'
-import { wholeNumber } from '../job/type.js'
 import type { EncodedFilter } from '../store/move-store.js'
 
 /** A status of a job that has not ended. */
@@ -58,8 +57,4 @@ export function encodeFilter(filter: JobFilter): EncodedFilter {
     createdBefore: createdBefore?.toISOString() ?? null,
     payload: payload === undefined ? null : encodePayload(payload),
   }
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -3,8 +3,8 @@ import type { RecordedActor } from '../job/actor.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
+import { refused, wholeNumber } from '../job/refused.js'
 import { isStatus, type Status } from '../job/state.js'
-import { wholeNumber } from '../job/type.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -171,7 +171,7 @@ function readTime({ runAt, delay }: NewTime): { runAt: string | null; delayMs: n
   }
   if (delay !== undefined) return { runAt: null, delayMs: toMilliseconds(delay, 'delay') }
   if (!(runAt instanceof Date) || !(runAt.getUTCFullYear() >= 2000 && runAt.getUTCFullYear() <= 2199)) {
-    throw new HoldfastError('invalid_option', 'runAt must be a valid Date from the year 2000 to 2199', { field: 'runAt' })
+    throw refused('runAt', 'must be a valid Date from the year 2000 to 2199')
   }
   return { runAt: runAt.toISOString(), delayMs: null }
 }

@@ -4,6 +4,7 @@ import { type LogEntry, logLine, progress } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
 import { type RedactPath, readRedactPaths, redacted, redactedMark, touches } from '../job/redaction.js'
+import { refused } from '../job/refused.js'
 import { Secrets } from '../job/secrets.js'
 import {
   type EncryptedText,
@@ -111,7 +112,7 @@ export class Privacy {
 
   /** Refuses a question that could be answered only by what nobody is to see. */
   refuseToSearch(part: unknown, types: readonly { name: string; encrypted: boolean; redact: string[] | null }[]): void {
-    const refuse = (problem: string) => new HoldfastError('invalid_option', `payload ${problem}`, { field: 'payload' })
+    const refuse = (problem: string) => refused('payload', `${problem}`)
     const [only] = types
     if (this.#all) throw refuse('cannot be searched: it is stored encrypted')
     if (types.length === 1 && only?.encrypted) throw refuse(`of ${only.name} cannot be searched: it is stored encrypted`)

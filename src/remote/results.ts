@@ -1,6 +1,6 @@
-import { HoldfastError } from '../errors.js'
 import { type LogEntry, mostLines, noMoreLines } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
+import { refused } from '../job/refused.js'
 import { completedWith } from '../job/result.js'
 import { defaultBackoff } from '../job/retry.js'
 import type { Secrets } from '../job/secrets.js'
@@ -86,7 +86,7 @@ export class RemoteResults {
   /** Ends attempts, many at once, in the order they were given. */
   async settle(worker: RemoteWorker, results: readonly RemoteResult[]): Promise<Settled[]> {
     if (new Set(results.map(({ job }) => job)).size < results.length) {
-      throw new HoldfastError('invalid_option', 'results names a job twice; it ends once', { field: 'results' })
+      throw refused('results', 'names a job twice; it ends once')
     }
     const leases = [...new Set(results.map(({ lease }) => lease))]
     const own = await this.#store.remote.leasesOf(worker.id, leases)

@@ -2,8 +2,8 @@ import type { ServerOptions as HttpsOptions } from 'node:https'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CertificateNames, subjectOf, subjectsOf } from '../access/certificate.js'
-import { HoldfastError } from '../errors.js'
-import { refuseUnknown } from '../job/limits.js'
+import type { HoldfastError } from '../errors.js'
+import { misconfigured, refuseUnknown } from '../job/refused.js'
 
 /** Texts in PEM. */
 export interface TlsOptions {
@@ -19,14 +19,16 @@ export interface TlsOptions {
 export function httpsOptions(tls: TlsOptions): HttpsOptions {
   refuseUnknown(tls, ['cert', 'key', 'ca', 'clients'])
   for (const field of ['cert', 'key'] as const) {
-    if (!tls[field]) throw refused(`tls.${field}`, 'is missing; a server with TLS has a certificate and its key, both in PEM')
+    if (!tls[field])
+      throw misconfigured(`tls.${field}`, 'is missing; a server with TLS has a certificate and its key, both in PEM')
   }
-  if (tls.clients && !tls.ca) throw refused('tls.ca', 'is missing; without it no certificate of a client can be told to be real')
+  if (tls.clients && !tls.ca)
+    throw misconfigured('tls.ca', 'is missing; without it no certificate of a client can be told to be real')
   const pems = { cert: tls.cert, key: tls.key, ...(tls.ca === undefined ? {} : { ca: tls.ca }) }
   try {
     createSecureContext(pems)
   } catch (error) {
-    throw refused(
+    throw misconfigured(
       'tls',
       `cannot be used: ${(error as Error).message}; cert, key and ca must be PEM, and the key that of the certificate`,
     )
@@ -65,7 +67,7 @@ export function refuseOpenNetwork(app: FastifyInstance): void {
 }
 
 export function inTheOpen(host: string): HoldfastError {
-  return refused(
+  return misconfigured(
     'tls',
     `is missing: on ${host || 'every address'} keys would cross the network in the open. Give a certificate ` +
       '(tls, or HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY), listen on 127.0.0.1 behind a proxy that has one, ' +
@@ -75,8 +77,4 @@ export function inTheOpen(host: string): HoldfastError {
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_configuration', `${field} ${problem}`, { field })
 }

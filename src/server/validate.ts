@@ -3,6 +3,7 @@ import { HoldfastError } from '../errors.js'
 import { showValue } from '../job/failure.js'
 import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
+import { notA, refused } from '../job/refused.js'
 import { unstorable } from '../job/text.js'
 
 type RequestPart = 'body' | 'query' | 'params' | 'answer'
@@ -69,7 +70,7 @@ function checkFields(schema: Schema, value: Record<string, unknown>, path: strin
 function checkList(schema: Schema, value: unknown[], path: string, part: RequestPart): unknown[] {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
   if (value.length < minItems || value.length > maxItems) {
-    throw refused(path, `has ${value.length} entries; it must have ${minItems} to ${maxItems}`)
+    throw refused(path || 'body', `has ${value.length} entries; it must have ${minItems} to ${maxItems}`)
   }
   return value.map((one, at) => checked(schema.items as Schema, one, `${path}[${at}]`, part))
 }
@@ -79,14 +80,17 @@ const timeWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?
 
 function checkText(schema: Schema, value: string, path: string): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema
-  if (value.length > maxLength) throw refused(path, `has ${value.length} characters; at most ${maxLength} are taken`)
+  if (value.length > maxLength) throw refused(path || 'body', `has ${value.length} characters; at most ${maxLength} are taken`)
   if (format === 'date-time') {
     if (!timeWithZone.test(value)) {
-      throw refused(path, `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
+      throw refused(path || 'body', `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
     }
     const year = new Date(value).getUTCFullYear()
     if (year >= 2000 && year <= 2199) return
-    throw refused(path, `is ${showValue(value)}; ${Number.isNaN(year) ? 'there is no such time' : 'from 2000 to 2199 is taken'}`)
+    throw refused(
+      path || 'body',
+      `is ${showValue(value)}; ${Number.isNaN(year) ? 'there is no such time' : 'from 2000 to 2199 is taken'}`,
+    )
   }
   const bad = format === 'uuid' ? !isJobId(value) : pattern !== undefined && !new RegExp(pattern, 'u').test(value)
   if (bad || value.length < minLength || unstorable.test(value)) throw wrong(schema, value, path)
@@ -127,11 +131,11 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function notListed(allowed: readonly unknown[], value: unknown, path: string): HoldfastError {
   const guess = typeof value === 'string' ? didYouMean(value, allowed.map(String)) : ''
-  return refused(path, `is ${showValue(value)}${guess}; it can be ${allowed.join(', ')}`)
+  return refused(path || 'body', `is ${showValue(value)}${guess}; it can be ${allowed.join(', ')}`)
 }
 
 function wrong(schema: Schema, value: unknown, path: string): HoldfastError {
-  return refused(path, `is ${showValue(value)}; it must be ${schema.description ?? wanted(schema)}`)
+  return notA(path || 'body', value, schema.description ?? wanted(schema))
 }
 
 function wanted({ type, minimum, maximum }: Schema): string {
@@ -139,9 +143,4 @@ function wanted({ type, minimum, maximum }: Schema): string {
   const names: Record<string, string> = { string: 'a text', integer: 'a whole number', number: 'a number', null: 'null' }
   const named = [type ?? 'something else'].flat().map((name) => names[name] ?? `a JSON ${name}`)
   return named.join(' or ') + range
-}
-
-function refused(path: string, problem: string): HoldfastError {
-  const field = path === '' ? 'body' : path
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { misconfigured } from '../job/refused.js'
 
 /** All SQL in this package is written for a schema of this name. */
 export const defaultSchema = 'holdfast'
@@ -18,7 +18,7 @@ export function checkSchemaName(name: string): string {
           : /^pg_/i.test(name)
             ? 'must not begin with pg_, which PostgreSQL keeps for itself'
             : undefined
-  if (problem) throw new HoldfastError('invalid_configuration', `schema: ${JSON.stringify(name)} ${problem}`, { field: 'schema' })
+  if (problem) throw misconfigured('schema', `${JSON.stringify(name)} ${problem}`)
   return name
 }
 

@@ -100,6 +100,16 @@ export async function told<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
+function unknown(
+  code: 'unknown_type' | 'unknown_lane',
+  field: string,
+  value: string,
+  problem: string,
+  cause: unknown,
+): HoldfastError {
+  return new HoldfastError(code, problem, { issues: [{ path: [field], problem, value }], cause })
+}
+
 /**
  * The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. `ids`: those of a
  * batch, whose jobs can exclude each other.
@@ -112,12 +122,12 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     case 'HF001': {
       const known = detail ? detail.split(', ') : []
       const asked = /"(.*)"/s.exec(message)?.[1] ?? ''
-      return new HoldfastError('unknown_type', `${message}${didYouMean(asked, known)}`, { field: 'type', cause: error })
+      return unknown('unknown_type', 'type', asked, `${message}${didYouMean(asked, known)}`, error)
     }
     case 'HF005': {
       const known = detail ? detail.split(', ') : []
       const asked = /"(.*)"/.exec(message)?.[1] ?? ''
-      return new HoldfastError('unknown_lane', `${message}${didYouMean(asked, known)}`, { field: 'lane', cause: error })
+      return unknown('unknown_lane', 'lane', asked, `${message}${didYouMean(asked, known)}`, error)
     }
     case 'HF002':
       return new HoldfastError('invalid_option', text, { cause: error })

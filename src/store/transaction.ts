@@ -107,31 +107,31 @@ function runnerOf(tx: unknown): Run {
   const can = (name: string) => typeof it[name] === 'function'
 
   if (can('$queryRawUnsafe')) {
-    if (can('$connect')) throw refused('a PrismaClient', 'pass the client given to prisma.$transaction(async (tx) => …)')
+    if (can('$connect')) throw noTransaction('a PrismaClient', 'pass the client given to prisma.$transaction(async (tx) => …)')
     return (text, values) => it.$queryRawUnsafe(text, ...values)
   }
   if (can('executeQuery') && can('withoutPlugins')) {
-    if (it.isTransaction !== true) throw refused('a Kysely instance', 'pass the one given to db.transaction().execute(…)')
+    if (it.isTransaction !== true) throw noTransaction('a Kysely instance', 'pass the one given to db.transaction().execute(…)')
     // Their plugins rename columns and parse text that looks like JSON; both are meant for their own queries.
     const bare = it.withoutPlugins()
     return (sql, parameters) => bare.executeQuery(compiledForKysely(sql, parameters))
   }
   if (can('raw') && can('queryBuilder')) {
-    if (!can('isCompleted')) throw refused('a Knex instance', 'pass the one given to knex.transaction(…)')
+    if (!can('isCompleted')) throw noTransaction('a Knex instance', 'pass the one given to knex.transaction(…)')
     return (text, values) => it.raw(placeholdersForKnex(text, values.length), values)
   }
   if (can('unsafe')) {
-    if (can('begin') && !can('release')) throw refused('the root sql of postgres.js', 'pass the one given to sql.begin(…)')
+    if (can('begin') && !can('release')) throw noTransaction('the root sql of postgres.js', 'pass the one given to sql.begin(…)')
     return (text, values) => it.unsafe(text, values)
   }
   if (can('execute') && can('selectDistinctOn')) {
-    if (!can('setTransaction')) throw refused('a Drizzle database', 'pass the one given to db.transaction(…)')
+    if (!can('setTransaction')) throw noTransaction('a Drizzle database', 'pass the one given to db.transaction(…)')
     // Built by their `sql` tag a value could become a list of parameters; a finished query is taken as it is.
     return (sql, params) => it.execute({ getSQL: () => ({ toQuery: () => ({ sql, params }) }) })
   }
   if (can('query')) {
     if ('totalCount' in it)
-      throw refused('a pg.Pool', 'it spreads statements over connections; pass a client from pool.connect()')
+      throw noTransaction('a pg.Pool', 'it spreads statements over connections; pass a client from pool.connect()')
     return (text, values) => it.query(text, values)
   }
   throw new HoldfastError('unknown_transaction', `tx is ${nameOf(tx)}, which is none of ${accepted}`, { field: 'tx' })
@@ -140,7 +140,7 @@ function runnerOf(tx: unknown): Run {
 const accepted =
   'a pg client, a postgres.js transaction, a Drizzle, Kysely, Knex or Prisma transaction, an object with query(text, values)'
 
-function refused(what: string, instead: string): HoldfastError {
+function noTransaction(what: string, instead: string): HoldfastError {
   return new HoldfastError('unknown_transaction', `tx is ${what}, which is not a transaction: ${instead}`, { field: 'tx' })
 }
 

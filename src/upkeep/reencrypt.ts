@@ -1,6 +1,6 @@
 import { sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import { wholeNumber } from '../job/type.js'
+import { wholeNumber } from '../job/refused.js'
 import { isEncrypted, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { Exchanged, StoredKind, StoredText } from '../store/privacy-store.js'

@@ -60,6 +60,9 @@ describe('a message', () => {
     [{ ...good, unique: { key: 'k', states: [] } }, 'unique.states', 'is empty'],
     [{ ...good, unique: { key: 'k', states: ['runAt'] } }, 'unique.states', '"runAt"'],
     [{ ...good, unique: { by: ['maxAttempts'] } }, 'unique.by', 'maxAttempts'],
+    [{ ...good, unique: { by: ['the "runAt" of it'] } }, 'unique.by', 'the "runAt" of it'],
+    [{ ...good, delay: 1, run_at: '2030-01-01T00:00:00Z' }, 'delay', 'delay and run_at exclude each other'],
+    [{ ...good, unique: { key: 'k', on_conflict: 'debounce', delay: '1m', max_wait: '1s' } }, 'unique', 'unique.max_wait is shorter'],
   ])('says what is wrong in the words of who sent it: %j', async (job, field, detail) => {
     const problem = await call('/jobs', job)
     expect(problem).toMatchObject({ field: expect.stringContaining(field.split('.')[0] as string) })

@@ -9,13 +9,13 @@ export async function listen(server: FastifyInstance, host: string, asked: numbe
   if (asked !== undefined) {
     const address = await tryToListen(server, host, asked)
     if (address) return address
-    throw refused(`port ${asked} is taken by another program; choose another PORT, or leave it out and a free one is found`)
+    throw noPort(`port ${asked} is taken by another program; choose another PORT, or leave it out and a free one is found`)
   }
   for (let port = usual; port < usual + lookAt; port++) {
     const address = await tryToListen(server, host, port)
     if (address) return address
   }
-  throw refused(`the ports from ${usual} to ${usual + lookAt - 1} are all taken; set PORT to a free one`)
+  throw noPort(`the ports from ${usual} to ${usual + lookAt - 1} are all taken; set PORT to a free one`)
 }
 
 async function tryToListen(server: FastifyInstance, host: string, port: number): Promise<string | undefined> {
@@ -24,7 +24,7 @@ async function tryToListen(server: FastifyInstance, host: string, port: number):
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') return undefined
-    if (code === 'EACCES') throw refused(`port ${port} is not for ordinary users; choose a PORT above 1023`)
+    if (code === 'EACCES') throw noPort(`port ${port} is not for ordinary users; choose a PORT above 1023`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
       const problem = `${host} is no address of this machine; choose another HOLDFAST_HOST`
       throw new HoldfastError('invalid_configuration', problem, { field: 'HOLDFAST_HOST' })
@@ -33,6 +33,6 @@ async function tryToListen(server: FastifyInstance, host: string, port: number):
   }
 }
 
-function refused(problem: string): HoldfastError {
+function noPort(problem: string): HoldfastError {
   return new HoldfastError('invalid_configuration', problem, { field: 'PORT' })
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { HoldfastError } from '../../errors.js'
 import { showValue } from '../../job/failure.js'
+import { misconfigured } from '../../job/refused.js'
 import { inTheOpen, isLoopback, type TlsOptions } from '../../server/tls.js'
 import { checkDatabaseUrl } from '../database-url.js'
 
@@ -44,7 +44,7 @@ function readPort(value: string | undefined): number | undefined {
   if (!value) return undefined
   const port = Number(value)
   if (/^\d+$/.test(value) && port <= 65_535) return port
-  throw refused('PORT', `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0: any free one)`)
+  throw misconfigured('PORT', `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0: any free one)`)
 }
 
 function readTls(env: NodeJS.ProcessEnv): Pick<StartSettings, 'tls' | 'allowInsecure'> {
@@ -53,9 +53,9 @@ function readTls(env: NodeJS.ProcessEnv): Pick<StartSettings, 'tls' | 'allowInse
   const key = readPem('HOLDFAST_TLS_KEY', env)
   const ca = readPem('HOLDFAST_TLS_CA', env)
   if (!cert !== !key)
-    throw refused(cert ? 'HOLDFAST_TLS_KEY' : 'HOLDFAST_TLS_CERT', 'is missing; TLS needs a certificate and its key')
+    throw misconfigured(cert ? 'HOLDFAST_TLS_KEY' : 'HOLDFAST_TLS_CERT', 'is missing; TLS needs a certificate and its key')
   if (!cert || !key) {
-    if (ca) throw refused('HOLDFAST_TLS_CERT', 'is missing; client certificates need a server with TLS')
+    if (ca) throw misconfigured('HOLDFAST_TLS_CERT', 'is missing; client certificates need a server with TLS')
     return { tls: undefined, allowInsecure }
   }
   const clients = readClients(env.HOLDFAST_TLS_CLIENTS)
@@ -68,7 +68,7 @@ function readPem(name: string, env: NodeJS.ProcessEnv): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {
-    throw refused(name, `is ${showValue(path)}, which cannot be read: ${(error as Error).message}`)
+    throw misconfigured(name, `is ${showValue(path)}, which cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -76,7 +76,10 @@ function readClients(value: string | undefined): Record<string, string> | undefi
   if (!value) return undefined
   const pairs = value.split(',').map((pair) => pair.trim().split('='))
   if (pairs.every((pair) => pair.length === 2 && pair.every((part) => part !== ''))) return Object.fromEntries(pairs)
-  throw refused('HOLDFAST_TLS_CLIENTS', `is ${showValue(value)}; it must be like billing.internal=billing,shop.internal=shop`)
+  throw misconfigured(
+    'HOLDFAST_TLS_CLIENTS',
+    `is ${showValue(value)}; it must be like billing.internal=billing,shop.internal=shop`,
+  )
 }
 
 function readSwitch(name: string, value: string | undefined, usual: boolean): boolean {
@@ -93,7 +96,7 @@ function readSwitch(name: string, value: string | undefined, usual: boolean): bo
     case '0':
       return false
   }
-  throw refused(name, `is ${showValue(value)}; it must be on or off`)
+  throw misconfigured(name, `is ${showValue(value)}; it must be on or off`)
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -101,9 +104,5 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 function readLogLevel(value: string | undefined): string {
   if (!value) return 'info'
   if (logLevels.includes(value)) return value
-  throw refused('HOLDFAST_LOG_LEVEL', `is ${showValue(value)}; it must be one of ${logLevels.join(', ')}`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_configuration', `${field} ${problem}`, { field })
+  throw misconfigured('HOLDFAST_LOG_LEVEL', `is ${showValue(value)}; it must be one of ${logLevels.join(', ')}`)
 }

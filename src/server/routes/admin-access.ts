@@ -25,8 +25,9 @@ import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import type { Callers } from '../callers.js'
 import type { Reading } from '../reading.js'
+import { overHttp } from '../spelling.js'
 import { keyAnswer } from './admin-answers.js'
-import { inOurWords, theirs } from './job-request.js'
+import { theirs } from './job-request.js'
 
 interface Why {
   Querystring: { why?: string }
@@ -60,7 +61,7 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
     async (request, reply) => {
       const { why, ...fields } = request.body
       const { key, ...made } = await access.createKey(theirs(fields) as KeyFields, actor(request, why)).catch((error) => {
-        throw inOurWords(error)
+        throw overHttp(error)
       })
       return reply
         .status(201)
@@ -81,7 +82,7 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
     async (request, reply) => {
       const { why, subject, ...fields } = request.body
       const trusted = access.trustCertificate(subject, theirs(fields) as KeyFields, actor(request, why)).catch((error) => {
-        throw inOurWords(error)
+        throw overHttp(error)
       })
       return reply
         .status(201)

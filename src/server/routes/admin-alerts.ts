@@ -18,7 +18,8 @@ import { whyBody } from '../../api/common.js'
 import { whyQuery } from '../../api/jobs.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
-import { inOurWords, theirs } from './job-request.js'
+import { overHttp } from '../spelling.js'
+import { theirs } from './job-request.js'
 
 interface Why {
   Querystring: { why?: string }
@@ -43,7 +44,7 @@ export function adminAlertRoutes(app: FastifyInstance, { alerts }: Holdfast): vo
       const { why, ...fields } = request.body
       return ruleAnswer(
         await alerts.setRule(request.params.name, theirs(fields) as RuleFields, actor(request, why)).catch((error) => {
-          throw inOurWords(error)
+          throw overHttp(error)
         }),
       )
     },

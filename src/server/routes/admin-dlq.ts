@@ -18,13 +18,14 @@ import type { Schema } from '../../api/schema.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
+import { refused } from '../../job/refused.js'
 import type { DeadLetterFilter } from '../../operate/dead-letter-filter.js'
 import type { DeadLetter, MovedDeadLetters } from '../../operate/dead-letters.js'
 import { told } from '../../store/sqlstate.js'
 import { actor, refuseOwnTypes } from '../auth.js'
 import type { Reading } from '../reading.js'
+import { overHttp } from '../spelling.js'
 import { storyAnswer } from './job-answers.js'
-import { inOurWords } from './job-request.js'
 import { orConflict } from './one-job.js'
 
 interface OneLetter<Body = unknown> {
@@ -44,7 +45,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
       const options = { limit, ...(cursor === undefined ? {} : { after: cursor }) }
       const find = (reader: Holdfast) => reader.deadLetters.list(filterOf(filter), options)
       const page = await reading.forCaller(request, find).catch((error) => {
-        throw error.field === 'after' ? badCursor() : inOurWords(error)
+        throw error.field === 'after' ? badCursor() : overHttp(error)
       })
       return reply.header('cache-control', 'no-store').send({ letters: page.letters.map(inList), next: page.next ?? null })
     },
@@ -98,7 +99,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
         const { filter, dry_run: dryRun = true, at_most: atMost, confirm, why } = request.body
         const options = { dryRun, ...(atMost === undefined ? {} : { atMost }), ...(confirm === undefined ? {} : { confirm }) }
         const moved = await deadLetters[move](filterOf(filter), actor(request, why), options).catch((error) => {
-          throw inOurWords(error)
+          throw overHttp(error)
         })
         return manyMoved(moved, dryRun)
       },
@@ -108,7 +109,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
 }
 
 function badCursor(): HoldfastError {
-  return new HoldfastError('invalid_option', 'cursor is not what an earlier page named as next', { field: 'cursor' })
+  return refused('cursor', 'is not what an earlier page named as next')
 }
 
 function filterOf({ died_from, died_before, ...filter }: ManyBody['filter']): DeadLetterFilter {

@@ -12,8 +12,9 @@ import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import type { Limits } from '../../job/limits.js'
 import { actor } from '../auth.js'
+import { overHttp } from '../spelling.js'
 import { gateAnswer } from './admin-answers.js'
-import { inOurWords, theirs } from './job-request.js'
+import { theirs } from './job-request.js'
 
 interface OneType<Body> {
   Params: { type: string }
@@ -84,7 +85,7 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     async (request) => {
       const { why, ...limits } = request.body
       await flow.limit(request.params.type, theirs(limits) as Limits, actor(request, why)).catch((error) => {
-        throw inOurWords(error)
+        throw overHttp(error)
       })
       return afterwards(request.params.type)
     },

@@ -15,8 +15,9 @@ import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { explained } from '../../store/sqlstate.js'
 import { actor } from '../auth.js'
+import { overHttp } from '../spelling.js'
 import { laneAnswer } from './admin-answers.js'
-import { inOurWords, theirs } from './job-request.js'
+import { theirs } from './job-request.js'
 import { orConflict } from './one-job.js'
 
 /** What on-call sees of lanes and workers, and does to lanes and single jobs. */
@@ -43,7 +44,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
       const { why, unsafe = false, ...fields } = request.body
       const { name } = request.params
       await holdfast.flow.setLane(name, theirs(fields) as object, { ...actor(request, why), unsafe }).catch((error) => {
-        throw inOurWords(error)
+        throw overHttp(error)
       })
       return laneAnswer((await holdfast.flow.lanes()).find((lane) => lane.name === name) as LaneState)
     },

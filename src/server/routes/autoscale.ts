@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { number, numberOrNull } from '../../api/common.js'
 import { answer, type Of, object } from '../../api/schema.js'
-import { HoldfastError } from '../../errors.js'
 import { autoscale } from '../../flow/autoscale.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { toMilliseconds } from '../../job/duration.js'
+import { refused } from '../../job/refused.js'
 
 const query = object({
   lane: { type: 'string', minLength: 1, maxLength: 63, description: 'the name of a lane' },
@@ -55,7 +55,7 @@ export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       const { lane, concurrency = 10, target = '60s' } = request.query
       const ms = toMilliseconds(target, 'target')
       if (ms < targetMs.least || ms > targetMs.most) {
-        throw new HoldfastError('invalid_option', `target is ${target}; it must lie between 1s and 1d`, { field: 'target' })
+        throw refused('target', `is ${target}; it must lie between 1s and 1d`)
       }
       const loads = await autoscale(store, { concurrency, targetMs: ms, ...(lane === undefined ? {} : { lane }) })
       const lanes = [...loads].map(([name, load]) => [

@@ -8,6 +8,7 @@ import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { toMilliseconds } from '../../job/duration.js'
+import { refused } from '../../job/refused.js'
 import type { WatchedRow } from '../../store/rows.js'
 import { callerOf } from '../auth.js'
 import type { Callers } from '../callers.js'
@@ -56,7 +57,7 @@ export function followJobRoutes(
     async (request, reply) => {
       const timeoutMs = toMilliseconds(request.query.timeout, 'timeout')
       if (timeoutMs > longestWaitMs) {
-        throw new HoldfastError('invalid_option', 'timeout is too long; at most 60s are waited for', { field: 'timeout' })
+        throw refused('timeout', 'is too long; at most 60s are waited for')
       }
       const { id, status } = await visibleJob(holdfast, request)
       if (!ended.has(status)) {

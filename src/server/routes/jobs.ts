@@ -16,6 +16,7 @@ import { HoldfastError, UniqueConflictError } from '../../errors.js'
 import { shownJob } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
+import type { Path } from '../../issue.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
 import { isJobId, timeOfJobId } from '../../job/id.js'
 import { decodePayload, encodePayload } from '../../job/payload.js'
@@ -23,8 +24,9 @@ import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
 import { parseExactly } from '../body.js'
 import type { Reading } from '../reading.js'
+import { overHttp } from '../spelling.js'
 import { summaryAnswer } from './job-answers.js'
-import { inOurWords, jobRequest } from './job-request.js'
+import { jobRequest } from './job-request.js'
 
 /** A hundred payloads of the largest size, with what stands around them. */
 const batchBytes = 8 * 1024 * 1024
@@ -45,7 +47,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       const { body } = request
       refuseOtherTypes(request, [body.type])
       await checkJob(holdfast, body)
-      const [enqueued] = await enqueueOwned(holdfast, request, [body], () => '')
+      const [enqueued] = await enqueueOwned(holdfast, request, [body], () => [])
       return reply
         .status(enqueued?.status === 'created' ? 201 : 200)
         .headers({ location: `/jobs/${enqueued?.id}`, 'cache-control': 'no-store' })
@@ -69,7 +71,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       spend(request, jobs.length - 1)
       for (const [index, job] of jobs.entries()) {
         await checkJob(holdfast, job).catch((error) => {
-          throw inOurWords(error, `jobs[${index}].`)
+          throw overHttp(error, ['jobs', index])
         })
       }
       const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => placeIn(jobs, error))
@@ -125,13 +127,13 @@ async function enqueueOwned(
   holdfast: Holdfast,
   request: FastifyRequest,
   jobs: readonly JobBody[],
-  placeOf: (error: unknown) => string,
+  placeOf: (error: unknown) => Path,
 ): Promise<Enqueued[]> {
   try {
     const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
     return await holdfast.enqueueMany(requests, { owner: callerOf(request).service })
   } catch (error) {
-    if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw inOurWords(error, placeOf(error))
+    if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw overHttp(error, placeOf(error))
     // Where a type shares its keys, the job that stands may be one the caller does not see.
     const own = onlyOwn(callerOf(request))
     if (own === undefined || (await insideOf(holdfast).store.inspect.job(error.jobId))?.owner === own) throw error
@@ -140,11 +142,11 @@ async function enqueueOwned(
 }
 
 /** Where in a batch stands what an error is about, where it is about one job. The database names an unknown type, and not its index. */
-function placeIn(jobs: readonly JobBody[], error: unknown): string {
-  if (!(error instanceof HoldfastError)) return ''
-  const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === /"(.*?)"/s.exec(error.message)?.[1]) : -1
+function placeIn(jobs: readonly JobBody[], error: unknown): Path {
+  if (!(error instanceof HoldfastError)) return []
+  const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === error.issues[0]?.value) : -1
   const index = unknown >= 0 ? unknown : error.index
-  return index === undefined ? '' : `jobs[${index}].`
+  return index === undefined ? [] : ['jobs', index]
 }
 
 /**

@@ -1,15 +1,15 @@
 import type { Definition, Report, Result } from '../../api/worker.js'
-import { HoldfastError } from '../../errors.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
 import { type LogEntry, logLine, progress } from '../../job/log-entry.js'
 import { didYouMean } from '../../job/nearest.js'
 import type { Outcome } from '../../job/outcome.js'
 import { encodePayload } from '../../job/payload.js'
+import { refused } from '../../job/refused.js'
 import { type AnyJobType, defineType } from '../../job/type.js'
 import type { RemoteReport, RemoteResult } from '../../remote/results.js'
 import type { RemoteWorker } from '../../remote/workers.js'
 import type { NamedType } from '../../store/remote-rows.js'
-import { inOurWords } from './job-request.js'
+import { overHttp } from '../spelling.js'
 
 /** What a schema cannot say about the bodies of worker requests, and what they mean to the rest of the server. */
 
@@ -34,7 +34,7 @@ function checkedDefinition({ max_attempts: maxAttempts, max_result_bytes: _, ...
   try {
     return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
   } catch (error) {
-    throw inOurWords(error, `types[${index}].`)
+    throw overHttp(error, ['types', index])
   }
 }
 
@@ -113,8 +113,4 @@ function within(value: Duration, field: string, least: number, most: number): nu
   const ms = Math.ceil(toMilliseconds(value, field))
   if (ms >= least && ms <= most) return ms
   throw refused(field, `is ${ms} ms; it must lie between ${least} and ${most}`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `${field} ${problem}`, { field })
 }

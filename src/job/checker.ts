@@ -1,0 +1,34 @@
+import { type ErrorCode, HoldfastError } from '../errors.js'
+import type { Issue, Path } from '../issue.js'
+import { issueOf, refusal, unknownNames } from './refused.js'
+
+/** Goes through options to the end and throws everything that is wrong with them at once. */
+export class Checker {
+  readonly #issues: Issue[] = []
+
+  /** Names every option that is not known. */
+  known(given: object, names: readonly string[], path: Path = []): void {
+    this.#issues.push(...unknownNames(given, names, path))
+  }
+
+  wrong(field: string, problem: string): void {
+    this.#issues.push(issueOf(field, problem))
+  }
+
+  /** What was read; where it was refused, the other value, so that the rest can be read as well. */
+  read<Value>(read: () => Value, otherwise: Value): Value {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error
+      const { issues, field = '', message } = error
+      this.#issues.push(...(issues.length > 0 ? issues : [{ path: [field], problem: message }]))
+      return otherwise
+    }
+  }
+
+  /** Throws if anything was wrong. */
+  done(code: ErrorCode, heading: string): void {
+    if (this.#issues.length > 0) throw refusal(code, this.#issues, heading)
+  }
+}
