@@ -104,9 +104,9 @@ export class RemoteResults {
     const late = await this.#countLate(lost)
     // How jobs of other types ended is none of this worker's business.
     const known = (job: string) => worker.types.some(({ name }) => name === late.get(job))
-    const refused = new Map(ended.map(({ job, settlement }) => [job.id, settlement.failure?.code]))
+    const codes = new Map(ended.map(({ job, settlement }) => [job.id, settlement.failure?.code]))
     return results.map(({ job, outcome }) => {
-      const code = outcome.kind === 'completed' && !why.has(job) ? refused.get(job) : undefined
+      const code = outcome.kind === 'completed' && !why.has(job) ? codes.get(job) : undefined
       return code === undefined ? settledAs(job, why.get(job), known(job)) : { job, settled: true, written: false, refused: code }
     })
   }
