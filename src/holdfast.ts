@@ -1,53 +1,29 @@
-import type pg from 'pg'
 import { Access } from './access/access.js'
 import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { Alerts } from './alerts/alerts.js'
-import { readHosts } from './alerts/target-url.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { Batcher } from './enqueue/batcher.js'
 import { PayloadEncryption } from './enqueue/encrypt.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
-import { HoldfastError } from './errors.js'
 import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
 import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
-import { type Duration, toMilliseconds } from './job/duration.js'
-import { misconfigured, refused, wholeNumber } from './job/refused.js'
+import { toMilliseconds } from './job/duration.js'
+import { refused, wholeNumber } from './job/refused.js'
 import type { AnyJobType, JobOptions, JobRequest, JobType } from './job/type.js'
 import { Approvals, type Decided } from './operate/approval.js'
 import { DeadLetters } from './operate/dead-letters.js'
 import type { JobFilter } from './operate/job-filter.js'
 import { checkJobId, type Moved, type MovedMany, Moves, type NewTime } from './operate/moves.js'
-import { encryptionFrom, redactFrom } from './privacy/environment.js'
-import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
+import { type HoldfastOptions, readOptions } from './options.js'
+import type { Privacy } from './privacy/privacy.js'
 import { grantRoles, type Migrated, migrate } from './store/migrate.js'
-import { checkSchemaName, defaultSchema } from './store/schema-name.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
-
-export interface HoldfastOptions extends PrivacyOptions {
-  /** Where the database is. Left out, DATABASE_URL is taken. */
-  connectionString?: string
-  /** A `pg` pool of your own instead. It is used and never closed. */
-  pool?: pg.Pool
-  /** The schema that holds everything, so that several installations can share a database. Left out, HOLDFAST_SCHEMA, or `holdfast`. */
-  schema?: string
-  /** Most connections this process holds at once, heartbeat and listener aside. */
-  connections?: number
-  /** Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21. */
-  preparedStatements?: boolean
-  /**
-   * How long one statement may take before its connection is given up; connecting may take another 5 s. An enqueue that
-   * cannot reach the database is tried again, and fails after at most twice the two together.
-   */
-  statementTimeout?: Duration
-  /** Hosts that alerts may be sent to although they are at a private address or without TLS: `alerts.internal`, `localhost:9000`. */
-  alertHosts?: readonly string[]
-}
 
 /** One that only reads is made on connections that are there already. */
 const itsStore = Symbol('its store')
@@ -71,28 +47,13 @@ export class Holdfast {
   readonly #approvals: Approvals
 
   constructor(options: HoldfastOptions = {}) {
-    const connectionString = options.connectionString ?? process.env.DATABASE_URL
-    if (!connectionString && !options.pool) {
-      throw new HoldfastError('invalid_configuration', 'no database: give connectionString or pool, or set DATABASE_URL', {
-        field: 'connectionString',
-      })
-    }
-    const { pool, connections, preparedStatements, statementTimeout = '20s' } = options
-    const statementTimeoutMs = toMilliseconds(statementTimeout, 'statementTimeout')
-    if (statementTimeoutMs < 100) {
-      throw misconfigured('statementTimeout', 'must be at least 100 ms')
-    }
-    const schema = checkSchemaName(options.schema ?? process.env.HOLDFAST_SCHEMA ?? defaultSchema)
-    this.#store =
-      (options as WithStore)[itsStore] ??
-      new Store({ connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs })
+    const { privacy, alertHosts, ...database } = readOptions(options, process.env)
+    this.#store = (options as WithStore)[itsStore] ?? new Store(database)
     this.#types = new TypeRegistry(this.#store)
-    const encryption = options.encryption ?? encryptionFrom(process.env)
-    this.#privacy = new Privacy({ ...(encryption && { encryption }), redact: options.redact ?? redactFrom(process.env) })
+    this.#privacy = privacy
     this.flow = new Flow(this.#store.operate)
     this.deadLetters = new DeadLetters(this.#store, this.#types, this.#privacy)
     this.access = new Access(this.#store.access, this.#store.sessions)
-    const alertHosts = readHosts(options.alertHosts)
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     const backpressure = new Backpressure(this.#store.operate)
     const payloadEncryption = new PayloadEncryption(this.#store, this.#types, this.#privacy)

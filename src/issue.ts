@@ -54,7 +54,8 @@ export function textOf(words: Words, spelled: Spelling = asItIs): string {
 
 /** One issue as a sentence. */
 export function sentenceOf(issue: Issue, spelled: Spelling = asItIs): string {
-  return `${fieldOf(issue.path, spelled)} ${issue.words ? textOf(issue.words, spelled) : issue.problem}`
+  const problem = issue.words ? textOf(issue.words, spelled) : issue.problem
+  return issue.path.length === 0 ? problem : `${fieldOf(issue.path, spelled)} ${problem}`
 }
 
 /** One or several issues as a message: a sentence, or a list under what they have in common. */

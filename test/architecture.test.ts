@@ -81,9 +81,6 @@ describe('what only one place may do', () => {
       'dev/postgres/programs.ts: process.env',
       'dev/postgres/reachable.ts: process.env.XDG_CACHE_HOME',
       'holdfast.ts: process.env',
-      'holdfast.ts: process.env',
-      'holdfast.ts: process.env.DATABASE_URL',
-      'holdfast.ts: process.env.HOLDFAST_SCHEMA',
       // A process of its own, which stops a test's Postgres when the test has gone.
       'testing/server-guard.ts: process.kill',
       'testing/server-guard.ts: process.kill',

@@ -1,5 +1,5 @@
 import { statuses } from '../job/state.js'
-import { answer, object } from './schema.js'
+import { answer, list, object } from './schema.js'
 
 export const statusNames = Object.keys(statuses) as (keyof typeof statuses)[]
 
@@ -40,7 +40,10 @@ export const movedAnswer = object({ id: jobId, done: yesOrNo, was: text, status:
 ])
 
 export const problemAnswer = object(
-  { type: text, code: text, title: text, status: { type: 'integer' }, detail: text, field: text, job_id: text },
+  {
+    ...{ type: text, code: text, title: text, status: { type: 'integer' }, detail: text, field: text, job_id: text },
+    errors: list(answer({ field: text, detail: text })),
+  },
   ['type', 'code', 'title', 'status', 'detail'],
   'What a request that failed is answered with (RFC 9457)',
 )

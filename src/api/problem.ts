@@ -11,6 +11,8 @@ export interface Problem {
   detail: string
   /** The field of the request that was wrong, where there is one. */
   field?: string
+  /** Everything that was wrong, where it was more than one thing. */
+  errors?: { field: string; detail: string }[]
   /** The job that has the unique key, where the caller may read it. */
   job_id?: string
 }

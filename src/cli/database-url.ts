@@ -1,13 +1,12 @@
-import { HoldfastError } from '../errors.js'
+import { misconfigured } from '../job/refused.js'
 
 /** The driver makes something of almost any text, and then looks for a host nobody meant. */
 export function checkDatabaseUrl(url: string, givenAs: string): void {
   if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return
   // Not repeated in the message: it may hold a password.
-  throw new HoldfastError(
-    'invalid_configuration',
-    `${givenAs} is not the address of a PostgreSQL database; it looks like postgres://user:password@host:port/name`,
-    { field: givenAs },
+  throw misconfigured(
+    [givenAs],
+    'is not the address of a PostgreSQL database; it looks like postgres://user:password@host:port/name',
   )
 }
 

@@ -1,8 +1,9 @@
 import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
 import { sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
+import { Checker } from '../job/checker.js'
 import { newJobId } from '../job/id.js'
-import { misconfigured } from '../job/refused.js'
+import { wholeNumber } from '../job/refused.js'
 import type { JobOptions, JobRequest, JobType } from '../job/type.js'
 import { jobBody } from './job-body.js'
 
@@ -41,9 +42,15 @@ export class HoldfastClient {
   readonly #tries: number
   readonly #timeoutMs: number
 
-  constructor({ url, key, tries = 5, timeoutMs = 30_000 }: ClientOptions) {
-    if (!URL.canParse(url)) throw misconfigured('url', 'must be the address of a server')
-    if (!key) throw misconfigured('key', 'is missing: holdfast keys create makes one')
+  constructor(options: ClientOptions) {
+    const { url, key, tries = 5, timeoutMs = 30_000 } = options
+    const check = new Checker()
+    check.known(options, ['url', 'key', 'tries', 'timeoutMs'])
+    if (!URL.canParse(url)) check.wrong('url', 'must be the address of a server, such as https://jobs.example.com')
+    if (!key) check.wrong('key', 'is missing: holdfast keys create makes one')
+    check.read(() => wholeNumber(tries, 'tries', 1, 1_000), 1)
+    check.read(() => wholeNumber(timeoutMs, 'timeoutMs', 1, 86_400_000), 1)
+    check.done('invalid_configuration', 'the options of the client have problems')
     this.#url = url.replace(/\/+$/, '')
     this.#key = key
     this.#tries = tries

@@ -1,10 +1,8 @@
 import type { JobBody } from '../api/jobs.js'
-import { HoldfastError } from '../errors.js'
 import type { ApprovalOption } from '../job/approval.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
-import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
-import { refused } from '../job/refused.js'
+import { refused, refuseUnknown } from '../job/refused.js'
 import type { JobRequest } from '../job/type.js'
 import type { UniqueOption } from '../job/unique.js'
 
@@ -27,11 +25,7 @@ const names: Record<string, string> = {
  * exactly, and that it fits the schema of its definition. What the definition says beyond that, the server has from the workers.
  */
 export async function jobBody({ type, payload, ...options }: JobRequest): Promise<JobBody> {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name))
-  if (unknown !== undefined) {
-    const problem = `${unknown} is not an option of a job${didYouMean(unknown, Object.keys(names))}`
-    throw new HoldfastError('invalid_option', problem, { field: unknown })
-  }
+  refuseUnknown(options, Object.keys(names))
   encodePayload(payload)
   if (typeof type !== 'string') await checkAgainstSchema(type, payload)
   const given = Object.entries(options).filter(([, value]) => value !== undefined)

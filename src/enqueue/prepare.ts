@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import { encodeApproval, readApproval } from '../job/approval.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
+import { Checker } from '../job/checker.js'
 import { toMilliseconds } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
@@ -33,21 +34,48 @@ const msToday = 86_400_000
 export function prepareAll(requests: readonly JobRequest[]): NewJob[] | Promise<NewJob[]> {
   // Only a schema may take its time. Without one a thousand jobs need not wait for a thousand promises.
   return requests.some((request) => definitionOf(request)?.schema)
-    ? Promise.all(requests.map((request, index) => prepareBySchema(request).catch((error) => refuseAt(index, error))))
+    ? Promise.all(requests.map((request, index) => prepareBySchema(request).catch((error) => refuseAt(index, request, error))))
     : requests.map((request, index) => {
         try {
           return prepare(request)
         } catch (error) {
-          return refuseAt(index, error)
+          return refuseAt(index, request, error)
         }
       })
 }
 
-/** Of many jobs, the one that is wrong is named. */
-function refuseAt(index: number, error: unknown): never {
-  if (error instanceof HoldfastError) error.index = index
-  throw error
+/**
+ * Of many jobs, the one that is wrong is named. The check stops at the first problem, so that a job without any costs nothing more; only
+ * here, where there is one, it is done again to the end.
+ */
+function refuseAt(index: number, request: JobRequest, error: unknown): never {
+  if (!(error instanceof HoldfastError)) throw error
+  const all = error.code === 'invalid_option' || error.code === 'invalid_payload' ? everyProblem(request, error) : error
+  all.index = index
+  throw all
 }
+
+function everyProblem(request: JobRequest, first: HoldfastError): HoldfastError {
+  const check = new Checker()
+  const payload = check.read(() => encodePayload(request.payload), undefined)
+  check.known(request, known)
+  for (const part of parts) check.read(() => part(request), undefined)
+  if (payload !== undefined) check.read(() => unique(request, definitionOf(request), payload), undefined)
+  return check.count > 1 ? check.problem(first.code, 'the job has problems') : first
+}
+
+/** What is checked by itself; `described` does the same on its way. */
+const parts: readonly ((request: JobRequest) => unknown)[] = [
+  ({ id }) => brought(id),
+  ({ type }) => typeof type === 'string' && storableText(type, 'type'),
+  ({ priority }) => priority === undefined || wholeNumber(priority, 'priority', 0, 9),
+  ({ maxAttempts }) => maxAttempts === undefined || wholeNumber(maxAttempts, 'maxAttempts', 1, 20),
+  ({ idempotencyKey }) => key(idempotencyKey, 'idempotencyKey'),
+  ({ concurrencyKey }) => key(concurrencyKey, 'concurrencyKey'),
+  ({ approval }) => readApproval(approval),
+  ({ traceparent }) => trace(traceparent),
+  (request) => (request.delay === undefined && request.runAt === undefined) || dueTime(request),
+]
 
 async function prepareBySchema(request: JobRequest): Promise<NewJob> {
   checkOptions(request)

@@ -1,4 +1,5 @@
-import { HoldfastError } from '../errors.js'
+import { Checker } from '../job/checker.js'
+import { misconfigured } from '../job/refused.js'
 import type { LaneFields } from './lane-fields.js'
 
 const variable = /^HOLDFAST_LANE_([A-Z0-9_]+?)_(SLOTS|WORKER_SLOTS|POLL|LEASE|ENABLED)$/
@@ -9,12 +10,14 @@ const variable = /^HOLDFAST_LANE_([A-Z0-9_]+?)_(SLOTS|WORKER_SLOTS|POLL|LEASE|EN
  */
 export function lanesFromEnvironment(environment: Record<string, string | undefined>): Map<string, LaneFields> {
   const lanes = new Map<string, LaneFields>()
+  const check = new Checker()
   for (const [name, value] of Object.entries(environment)) {
     const [, lane, field] = variable.exec(name) ?? []
     if (lane === undefined || value === undefined) continue
     const key = lane.toLowerCase()
-    lanes.set(key, { ...lanes.get(key), ...read(name, field as string, value) })
+    lanes.set(key, { ...lanes.get(key), ...check.read(() => read(name, field as string, value), {}) })
   }
+  check.done('invalid_configuration', 'the lanes of the environment have problems')
   return lanes
 }
 
@@ -30,11 +33,11 @@ function read(name: string, field: string, value: string): LaneFields {
       return { lease: value }
     default:
       if (value === 'true' || value === 'false') return { enabled: value === 'true' }
-      throw new HoldfastError('invalid_configuration', `${name} is ${value}; it must be true or false`, { field: name })
+      throw misconfigured(name, `is ${value}; it must be true or false`)
   }
 }
 
 function wholeNumber(name: string, value: string): number {
   if (/^\d+$/.test(value)) return Number(value)
-  throw new HoldfastError('invalid_configuration', `${name} is ${value}; it must be a whole number, or none`, { field: name })
+  throw misconfigured(name, `is ${value}; it must be a whole number, or none`)
 }

@@ -11,7 +11,7 @@ export class Checker {
     this.#issues.push(...unknownNames(given, names, path))
   }
 
-  wrong(field: string, problem: string): void {
+  wrong(field: string | Path, problem: string): void {
     this.#issues.push(issueOf(field, problem))
   }
 
@@ -21,14 +21,23 @@ export class Checker {
       return read()
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error
-      const { issues, field = '', message } = error
-      this.#issues.push(...(issues.length > 0 ? issues : [{ path: [field], problem: message }]))
+      const { issues, message } = error
+      this.#issues.push(...(issues.length > 0 ? issues : [{ path: [], problem: message }]))
       return otherwise
     }
   }
 
+  get count(): number {
+    return this.#issues.length
+  }
+
+  /** What was wrong, as one error. */
+  problem(code: ErrorCode, heading: string): HoldfastError {
+    return refusal(code, this.#issues, heading)
+  }
+
   /** Throws if anything was wrong. */
   done(code: ErrorCode, heading: string): void {
-    if (this.#issues.length > 0) throw refusal(code, this.#issues, heading)
+    if (this.#issues.length > 0) throw this.problem(code, heading)
   }
 }

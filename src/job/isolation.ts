@@ -38,6 +38,15 @@ const memoryMb = { least: 16, most: 1_048_576 }
 const inlineGraceMs = 2_000
 const longestGraceMs = 600_000
 
+/** What a type is that says nothing about it. */
+export const inline: Isolation = {
+  kind: 'inline',
+  memoryMb: null,
+  atOnce: null,
+  graceMs: inlineGraceMs,
+  recycle: { jobs: 1, memoryMb: 0 },
+}
+
 export function readIsolation(options: IsolationOptions, type: string): Isolation {
   const kind = options.isolation ?? 'inline'
   if (!kinds.includes(kind)) throw refused('isolation', `of ${type} is ${showValue(kind)}; it can be inline, thread or process`)
@@ -45,7 +54,7 @@ export function readIsolation(options: IsolationOptions, type: string): Isolatio
   if (kind === 'inline') {
     const useless = (['memory', 'grace', 'recycle'] as const).find((field) => options[field] !== undefined)
     if (useless) throw refused(useless, `of ${type} has no meaning inline; say isolation: 'thread' or 'process'`)
-    return { kind, memoryMb: null, atOnce, graceMs: inlineGraceMs, recycle: { jobs: 1, memoryMb: 0 } }
+    return { ...inline, atOnce }
   }
   const memory = whole(options.memory ?? standard.memoryMb, 'memory', type, memoryMb.least, memoryMb.most)
   const graceMs = toMilliseconds(options.grace ?? standard.grace, 'grace')

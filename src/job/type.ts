@@ -1,12 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Approval, type ApprovalOption, readApproval } from './approval.js'
+import { Checker } from './checker.js'
 import { type Duration, toMilliseconds } from './duration.js'
-import { type Isolation, type IsolationOptions, isolationFields, readIsolation } from './isolation.js'
+import { type Isolation, type IsolationOptions, inline, isolationFields, readIsolation } from './isolation.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { readRedactPaths } from './redaction.js'
-import { refused, wholeNumber } from './refused.js'
+import { refused, trueOrFalse, wholeNumber } from './refused.js'
 import { defaultResultBytes, mostResultBytes } from './result.js'
-import { type Backoff, type BackoffFunction, type BackoffOption, readBackoff } from './retry.js'
+import { type Backoff, type BackoffFunction, type BackoffOption, defaultBackoff, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption } from './unique.js'
@@ -151,52 +152,51 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
   if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
     throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
   }
-  storableText(lane, 'lane')
-  const unknown = Object.keys(definition).find((key) => !fields.includes(key))
-  if (unknown) throw refused(unknown, `is not known in the definition of ${type}; known are ${fields.join(', ')}`)
+  const check = new Checker()
+  check.known(definition, fields)
+  check.read(() => storableText(lane, 'lane'), '')
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
-    throw refused('payload', `of ${type} is not a Standard Schema; zod 3.24+, valibot 1+ and arktype 2+ make them`)
+    check.wrong('payload', `of ${type} is not a Standard Schema; zod 3.24+, valibot 1+ and arktype 2+ make them`)
   }
-  if (run !== undefined && typeof run !== 'function') throw refused('run', `of ${type} is not a function`)
-  if (typeof sensitive !== 'boolean') throw refused('sensitive', `of ${type} is neither true nor false`)
-  if (typeof sharedKeys !== 'boolean') throw refused('sharedKeys', `of ${type} is neither true nor false`)
-  const timeoutMs = toMilliseconds(definition.timeout ?? '5m', 'timeout')
-  if (timeoutMs < 1 || timeoutMs > longestTimeoutMs) throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
+  if (run !== undefined && typeof run !== 'function') check.wrong('run', `of ${type} is not a function`)
+  const unique = check.read(() => (definition.unique && readUnique(definition.unique)) || undefined, undefined)
+  const encrypt = check.read(() => trueOrFalse(definition.encrypt ?? false, 'encrypt'), false)
+  if (encrypt) check.read(() => refuseUnderEncryption(unique, type), undefined)
+  check.read(() => readRedactPaths(definition.redact, 'redact'), [])
 
   const made: JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> = {
     type,
     schema: payload as (typeof made)['schema'],
     lane,
-    priority: wholeNumber(definition.priority ?? 5, 'priority', 0, 9),
-    maxAttempts: wholeNumber(definition.maxAttempts ?? 5, 'maxAttempts', 1, 20),
-    timeoutMs: Math.ceil(timeoutMs),
-    backoff: readBackoff(definition.backoff),
-    limits: definition.limits === undefined ? undefined : encodeLimits(definition.limits),
-    approval: readApproval(definition.approval),
-    unique: (definition.unique && readUnique(definition.unique)) || undefined,
-    sensitive,
-    sharedKeys,
-    isolation: readIsolation(definition, type),
-    encrypt: definition.encrypt ?? false,
+    priority: check.read(() => wholeNumber(definition.priority ?? 5, 'priority', 0, 9), 5),
+    maxAttempts: check.read(() => wholeNumber(definition.maxAttempts ?? 5, 'maxAttempts', 1, 20), 5),
+    timeoutMs: check.read(() => readTimeout(definition.timeout ?? '5m', type), 1),
+    backoff: check.read(() => readBackoff(definition.backoff), defaultBackoff),
+    limits: check.read(() => definition.limits && encodeLimits(definition.limits), undefined),
+    approval: check.read(() => readApproval(definition.approval), undefined),
+    unique,
+    sensitive: check.read(() => trueOrFalse(sensitive, 'sensitive'), false),
+    sharedKeys: check.read(() => trueOrFalse(sharedKeys, 'sharedKeys'), false),
+    isolation: check.read(() => readIsolation(definition, type), inline),
+    encrypt,
     redact: Object.freeze([...(definition.redact ?? [])]),
-    maxResultBytes: readResultBytes(definition, type),
+    maxResultBytes: check.read(() => readResultBytes(definition), 0),
     run: run as (typeof made)['run'],
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }
-  if (typeof made.encrypt !== 'boolean') throw refused('encrypt', `of ${type} is true or false`)
-  readRedactPaths(definition.redact, 'redact')
-  if (made.encrypt) refuseUnderEncryption(made.unique, type)
+  check.done('invalid_option', `the definition of ${type} has problems`)
   Object.defineProperty(made, mark, { value: true })
   return Object.freeze(made)
 }
 
-function readResultBytes(
-  { keepResult, maxResultBytes }: { keepResult?: boolean; maxResultBytes?: number },
-  type: string,
-): number {
-  if (keepResult !== undefined && typeof keepResult !== 'boolean')
-    throw refused('keepResult', `of ${type} is neither true nor false`)
-  if (keepResult === false && maxResultBytes !== undefined)
-    throw refused('maxResultBytes', `of ${type} has no use with keepResult: false`)
+function readTimeout(timeout: Duration, type: string): number {
+  const ms = toMilliseconds(timeout, 'timeout')
+  if (ms >= 1 && ms <= longestTimeoutMs) return Math.ceil(ms)
+  throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
+}
+
+function readResultBytes({ keepResult, maxResultBytes }: { keepResult?: boolean; maxResultBytes?: number }): number {
+  if (keepResult !== undefined) trueOrFalse(keepResult, 'keepResult')
+  if (keepResult === false && maxResultBytes !== undefined) throw refused('maxResultBytes', 'has no use with keepResult: false')
   return keepResult === false ? 0 : wholeNumber(maxResultBytes ?? defaultResultBytes, 'maxResultBytes', 1, mostResultBytes)
 }

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { misconfigured } from '../job/refused.js'
 import type { EncryptionOptions } from './keyring.js'
 
 /** What the environment says: HOLDFAST_ENCRYPTION_KEYS (`name:base64,name:base64`), and _CURRENT, _ALL, _STRICT. */
@@ -16,7 +16,7 @@ function isOn(name: string, environment: Record<string, string | undefined>): bo
   const value = environment[name] ?? ''
   if (['1', 'true', 'on'].includes(value)) return true
   if (['', '0', 'false', 'off'].includes(value)) return false
-  throw new HoldfastError('invalid_configuration', `${name} is "${value}"; it must be 1 or 0`, { field: 'encryption' })
+  throw misconfigured(name, `is "${value}"; it must be 1 or 0`)
 }
 
 /** HOLDFAST_REDACT: paths with commas between them. */

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { HoldfastError } from '../errors.js'
+import { Checker } from '../job/checker.js'
 import { maxPayloadBytes } from '../job/payload.js'
 
 export interface EncryptionOptions {
@@ -52,23 +53,29 @@ export class Keyring {
   readonly current: string
   readonly #keys: ReadonlyMap<string, Buffer>
 
-  constructor({ keys, current }: EncryptionOptions) {
-    const problems: string[] = []
+  constructor(options: EncryptionOptions) {
+    const { keys, current } = options
+    const check = new Checker()
+    check.known(options, ['keys', 'current', 'all', 'strict'], ['encryption'])
     const read = Object.entries(keys ?? {}).map(([id, key]): [string, Buffer] => {
-      if (!/^[\w.-]{1,64}$/.test(id)) problems.push(`keys: the name ${JSON.stringify(id)} has other than letters, digits, _ - .`)
       const bytes = typeof key === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(key) ? Buffer.from(key, 'base64') : undefined
+      const named = /^[\w.-]{1,64}$/.test(id)
+      if (!named) check.wrong(['encryption', 'keys', id], 'has a name with other than letters, digits, _ - .')
       // Never the key itself: this ends in a log.
-      if (bytes?.length !== keyBytes) problems.push(`keys.${id}: must be ${keyBytes} bytes in base64 (openssl rand -base64 32)`)
+      else if (bytes?.length !== keyBytes) {
+        check.wrong(['encryption', 'keys', id], `must be ${keyBytes} bytes in base64 (openssl rand -base64 32)`)
+      }
       return [id, bytes ?? Buffer.alloc(0)]
     })
     this.#keys = new Map(read)
     this.current = current
-    if (!this.#keys.has(current))
-      problems.push(`current: there is no key "${current}"; there are ${[...this.#keys.keys()].join(', ')}`)
-    if (problems.length > 0) {
-      const list = problems.map((problem) => `encryption.${problem}`).join('\n  ')
-      throw new HoldfastError('invalid_configuration', `the encryption cannot be used:\n  ${list}`, { field: 'encryption' })
+    if (!this.#keys.has(current)) {
+      check.wrong(
+        'encryption.current',
+        `is "${current}", and there is no such key; there are ${[...this.#keys.keys()].join(', ')}`,
+      )
     }
+    check.done('invalid_configuration', 'the encryption cannot be used')
   }
 
   encrypt(job: string, text: string, what: EncryptedText = 'payload'): string {

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { Checker } from '../job/checker.js'
 import { describeFailure, type Failure } from '../job/failure.js'
 import { type LogEntry, logLine, progress } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
@@ -41,10 +42,12 @@ export class Privacy {
   readonly #everywhere: readonly RedactPath[]
 
   constructor({ encryption, redact }: PrivacyOptions = {}) {
-    this.keyring = encryption && new Keyring(encryption)
+    const check = new Checker()
+    this.keyring = check.read(() => encryption && new Keyring(encryption), undefined)
     this.#all = encryption?.all === true
     this.#strict = encryption?.strict === true
-    this.#everywhere = readRedactPaths(redact, 'redact')
+    this.#everywhere = check.read(() => readRedactPaths(redact, 'redact'), [])
+    check.done('invalid_configuration', 'payloads cannot be kept private')
   }
 
   /** Whether paths hold for every type. */

@@ -2,17 +2,18 @@ import { type FastifyInstance, fastify } from 'fastify'
 import type { Schema } from '../api/schema.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
+import { Checker } from '../job/checker.js'
 import { Meter } from '../metrics/meter.js'
 import { defaultLogger, type Logger } from '../worker/logger.js'
 import type { Worker } from '../worker/worker.js'
 import { authorize } from './auth.js'
 import { readBodiesExactly } from './body.js'
-import { Callers } from './callers.js'
+import { Callers, checkAdminKey } from './callers.js'
 import { closeInTime } from './closing.js'
 import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
 import { answerFrameworkError, answerProblems, answerUnparsed, refuseWithoutHost } from './problem.js'
-import { Reading, type ReadingOptions } from './reading.js'
+import { checkReading, Reading, type ReadingOptions } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
@@ -54,6 +55,7 @@ const longestParameter = 600
 
 /** The HTTP server, complete and not yet listening: call `listen`, and `close` when done. It closes neither database nor worker. */
 export function createServer(holdfast: Holdfast, options: ServerOptions): FastifyInstance {
+  checkServerOptions(options)
   const log = options.logger ?? defaultLogger()
   const meter = new Meter()
   const callers = new Callers(holdfast.access, options.adminKey)
@@ -100,6 +102,15 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   adminAlertRoutes(app, holdfast)
   adminAccessRoutes(app, holdfast, callers, reading)
   return app
+}
+
+function checkServerOptions(options: ServerOptions): void {
+  const check = new Checker()
+  check.known(options, ['adminKey', 'worker', 'tls', 'allowInsecure', 'reading', 'logger'])
+  check.read(() => checkAdminKey(options.adminKey), undefined)
+  check.read(() => checkReading(options.reading), undefined)
+  check.read(() => options.tls && httpsOptions(options.tls), undefined)
+  check.done('invalid_configuration', 'the server cannot start')
 }
 
 /** Requests are checked against the schemas of their routes; answers are made by typed code, and checked by the tests. */

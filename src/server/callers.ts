@@ -3,8 +3,8 @@ import type { Access } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
 import { hashOf } from '../access/key.js'
 import { monotonicMs } from '../clock.js'
-import { HoldfastError } from '../errors.js'
 import type { Actor } from '../job/actor.js'
+import { misconfigured } from '../job/refused.js'
 import type { Credential } from './credential.js'
 import { Guesses } from './guesses.js'
 import { TokenBucket } from './token-bucket.js'
@@ -28,6 +28,11 @@ interface Remembered {
   known: Promise<KnownCaller | undefined>
 }
 
+export function checkAdminKey(key: string): void {
+  if (typeof key === 'string' && key.length >= shortestKey) return
+  throw misconfigured('adminKey', `must have at least ${shortestKey} characters`)
+}
+
 /**
  * Whom a key, a session or a certificate stands for. Answers are remembered for a second, so that a service that sends a thousand requests a
  * second does not ask the database as often; a key that is revoked is let in that much longer by other processes than the one it
@@ -48,10 +53,6 @@ export class Callers {
   }
 
   constructor(access: Access, adminKey: string) {
-    if (adminKey.length < shortestKey) {
-      const problem = `the admin key must have at least ${shortestKey} characters`
-      throw new HoldfastError('invalid_configuration', problem, { field: 'adminKey' })
-    }
     this.#access = access
     this.#adminHash = hashOf(adminKey)
   }

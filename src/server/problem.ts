@@ -3,9 +3,11 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem } from '../api/problem.js'
 import { errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
+import { fieldOf, type Issue, textOf } from '../issue.js'
 import { explained } from '../store/sqlstate.js'
 import type { Logger } from '../worker/logger.js'
 import { headersOver } from './security-headers.js'
+import { snakeCase } from './spelling.js'
 
 /** Answers every error and every unknown path with a problem. What nobody expected goes to the log and not to the caller. */
 export function answerProblems(app: FastifyInstance, log: Logger): void {
@@ -80,8 +82,13 @@ function problem(error: HoldfastError): Problem {
     status,
     detail: message,
     ...(field === undefined ? {} : { field }),
+    ...(error.issues.length < 2 ? {} : { errors: error.issues.map(told) }),
     ...(error instanceof UniqueConflictError && error.jobId !== undefined ? { job_id: error.jobId } : {}),
   }
+}
+
+function told({ path, problem, words }: Issue): { field: string; detail: string } {
+  return { field: fieldOf(path, snakeCase), detail: words ? textOf(words, snakeCase) : problem }
 }
 
 function asHoldfastError(error: unknown): HoldfastError {

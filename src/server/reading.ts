@@ -3,7 +3,9 @@ import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
-import type { Duration } from '../job/duration.js'
+import { Checker } from '../job/checker.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { wholeNumber } from '../job/refused.js'
 import { callerOf } from './auth.js'
 
 export interface ReadingOptions {
@@ -13,6 +15,16 @@ export interface ReadingOptions {
   within?: Duration
   /** How many streams and waits of one service are open at once. */
   watches?: number
+}
+
+export function checkReading(options: ReadingOptions = {}): void {
+  const { connections = 4, within = '2s', watches = 1 } = options
+  const check = new Checker()
+  check.known(options, ['connections', 'within', 'watches'], ['reading'])
+  check.read(() => wholeNumber(connections, 'reading.connections', 1, 1_000), 1)
+  check.read(() => toMilliseconds(within, 'reading.within'), 1)
+  check.read(() => wholeNumber(watches, 'reading.watches', 1, 1_000_000), 1)
+  check.done('invalid_configuration', 'the options of reading have problems')
 }
 
 /** Of the connections for readers one service has two at most, so that the questions of one do not hold up those of all. */

@@ -3,7 +3,8 @@ import { createSecureContext, type TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CertificateNames, subjectOf, subjectsOf } from '../access/certificate.js'
 import type { HoldfastError } from '../errors.js'
-import { misconfigured, refuseUnknown } from '../job/refused.js'
+import { Checker } from '../job/checker.js'
+import { misconfigured } from '../job/refused.js'
 
 /** Texts in PEM. */
 export interface TlsOptions {
@@ -17,13 +18,13 @@ export interface TlsOptions {
 
 /** For the server of Node. Whoever has no certificate may still have a key, so none is turned away before it is asked for one. */
 export function httpsOptions(tls: TlsOptions): HttpsOptions {
-  refuseUnknown(tls, ['cert', 'key', 'ca', 'clients'])
+  const check = new Checker()
+  check.known(tls, ['cert', 'key', 'ca', 'clients'], ['tls'])
   for (const field of ['cert', 'key'] as const) {
-    if (!tls[field])
-      throw misconfigured(`tls.${field}`, 'is missing; a server with TLS has a certificate and its key, both in PEM')
+    if (!tls[field]) check.wrong(`tls.${field}`, 'is missing; a server with TLS has a certificate and its key, both in PEM')
   }
-  if (tls.clients && !tls.ca)
-    throw misconfigured('tls.ca', 'is missing; without it no certificate of a client can be told to be real')
+  if (tls.clients && !tls.ca) check.wrong('tls.ca', 'is missing; without it no certificate of a client can be told to be real')
+  check.done('invalid_configuration', 'the server cannot speak TLS')
   const pems = { cert: tls.cert, key: tls.key, ...(tls.ca === undefined ? {} : { ca: tls.ca }) }
   try {
     createSecureContext(pems)

@@ -1,7 +1,7 @@
-import { HoldfastError } from '../errors.js'
+import { Checker } from '../job/checker.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { didYouMean } from '../job/nearest.js'
-import { unstorable } from '../job/text.js'
+import { refused, wholeNumber } from '../job/refused.js'
+import { storableText } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
 import type { Logger } from './logger.js'
 
@@ -77,30 +77,18 @@ const day = 86_400_000
 
 /** Checks everything and reports every problem at once. */
 export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
-  const problems: string[] = []
-  for (const key of Object.keys(options)) if (!known.includes(key)) problems.push(`${key}: unknown${didYouMean(key, known)}`)
-
-  const read = (value: Duration | undefined, field: string, standard: string, low: number, high: number, why: string): number => {
-    try {
+  const check = new Checker()
+  check.known(options, known)
+  check.known(options.retention ?? {}, ['completed', 'dead'], ['retention'])
+  const read = (value: Duration | undefined, field: string, standard: string, low: number, high: number, why: string): number =>
+    check.read(() => {
       const ms = toMilliseconds(value ?? standard, field)
-      if (ms < low || ms > high) problems.push(`${field}: ${value} ${why}`)
+      if (ms < low || ms > high) throw refused(field, `is ${String(value)}, which ${why}`)
       return ms
-    } catch (error) {
-      problems.push(`${field}: ${(error as Error).message}`)
-      return 0
-    }
-  }
-  const concurrency = options.concurrency ?? 10
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
-    problems.push(`concurrency: ${String(concurrency)} must be a whole number from 1 to 10000`)
-  }
-  const quarantineAfter = options.quarantineAfter ?? 2
-  if (!Number.isInteger(quarantineAfter) || quarantineAfter < 1 || quarantineAfter > 20) {
-    problems.push(`quarantineAfter: ${String(quarantineAfter)} must be a whole number from 1 to 20`)
-  }
-  if (options.name !== undefined && (typeof options.name !== 'string' || unstorable.test(options.name))) {
-    problems.push('name: must be a text without NUL and without halves of surrogate pairs')
-  }
+    }, 0)
+  const concurrency = check.read(() => wholeNumber(options.concurrency ?? 10, 'concurrency', 1, 10_000), 1)
+  const quarantineAfter = check.read(() => wholeNumber(options.quarantineAfter ?? 2, 'quarantineAfter', 1, 20), 2)
+  if (options.name !== undefined) check.read(() => storableText(options.name as string, 'name'), '')
   // Milliseconds of a lease are an integer in the database, which ends at 24 days.
   const [shortest, longest] = options.unsafe ? [100, 24 * day] : [60_000, 3_600_000]
   const outside = options.unsafe ? 'is outside of 100ms to 24d' : 'is outside of 60s to 1h; say unsafe: true if it is meant'
@@ -131,8 +119,6 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     upkeepOnly: options.upkeepOnly ?? false,
     alerts: options.alerts ?? false,
   }
-  if (problems.length > 0) {
-    throw new HoldfastError('invalid_configuration', `the worker cannot start:\n  ${problems.join('\n  ')}`)
-  }
+  check.done('invalid_configuration', 'the worker cannot start')
   return settings
 }

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import { alertDelivery } from '../alerts/delivery.js'
-import { HoldfastError } from '../errors.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { formatDuration } from '../job/duration.js'
+import { misconfigured } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
@@ -55,6 +55,6 @@ export async function startWorker(
 function refuseShortLease(leaseMs: number, statementMs: number, unsafe: boolean): void {
   if (unsafe || leaseMs >= statementMs) return
   const [lease, statement] = [formatDuration(leaseMs), formatDuration(statementMs)]
-  const problem = `lease: ${lease} is shorter than statementTimeout, which is ${statement}; make the lease longer or the timeout shorter, or say unsafe: true if it is meant`
-  throw new HoldfastError('invalid_configuration', `the worker cannot start:\n  ${problem}`, { field: 'lease' })
+  const problem = `is ${lease}, shorter than statementTimeout, which is ${statement}; make the lease longer or the timeout shorter, or say unsafe: true if it is meant`
+  throw misconfigured('lease', problem)
 }

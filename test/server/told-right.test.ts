@@ -62,11 +62,28 @@ describe('a message', () => {
     [{ ...good, unique: { by: ['maxAttempts'] } }, 'unique.by', 'maxAttempts'],
     [{ ...good, unique: { by: ['the "runAt" of it'] } }, 'unique.by', 'the "runAt" of it'],
     [{ ...good, delay: 1, run_at: '2030-01-01T00:00:00Z' }, 'delay', 'delay and run_at exclude each other'],
-    [{ ...good, unique: { key: 'k', on_conflict: 'debounce', delay: '1m', max_wait: '1s' } }, 'unique', 'unique.max_wait is shorter'],
+    [
+      { ...good, unique: { key: 'k', on_conflict: 'debounce', delay: '1m', max_wait: '1s' } },
+      'unique',
+      'unique.max_wait is shorter',
+    ],
   ])('says what is wrong in the words of who sent it: %j', async (job, field, detail) => {
     const problem = await call('/jobs', job)
     expect(problem).toMatchObject({ field: expect.stringContaining(field.split('.')[0] as string) })
     expect(problem.detail).toContain(detail)
+  })
+
+  test('tells everything that is wrong with a job, by its field', async () => {
+    const problem = await call('/jobs/batch', {
+      jobs: [good, { ...good, max_attempts: 3, delay: 'soon', unique: { by: ['x'] } }],
+    })
+    expect(problem).toMatchObject({
+      http: 400,
+      errors: [
+        { field: 'jobs[1].delay', detail: expect.stringContaining('is "soon"') },
+        { field: 'jobs[1].unique.by', detail: expect.stringContaining('names "x"') },
+      ],
+    })
   })
 
   test('leaves the names of fields inside of a payload as they are', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { Checker } from '../../job/checker.js'
 import { showValue } from '../../job/failure.js'
 import { misconfigured } from '../../job/refused.js'
 import { inTheOpen, isLoopback, type TlsOptions } from '../../server/tls.js'
@@ -20,19 +21,26 @@ export interface StartSettings {
 
 /** Reads the environment, and refuses what was probably not meant. */
 export function readStartSettings(env: NodeJS.ProcessEnv): StartSettings {
-  if (env.DATABASE_URL) checkDatabaseUrl(env.DATABASE_URL, 'DATABASE_URL')
+  const check = new Checker()
+  if (env.DATABASE_URL) check.read(() => checkDatabaseUrl(env.DATABASE_URL as string, 'DATABASE_URL'), undefined)
   const host = env.HOLDFAST_HOST || '127.0.0.1'
-  const { tls, allowInsecure } = readTls(env)
+  const { tls, allowInsecure } = check.read(() => readTls(env), { tls: undefined, allowInsecure: true })
   // The server would refuse it too, but only after everything else was started.
-  if (!tls && !allowInsecure && !isLoopback(host)) throw inTheOpen(host)
-  return {
+  if (!tls && !allowInsecure && !isLoopback(host)) check.read(() => refuseOpen(host), undefined)
+  const settings = {
     ...{ host, tls, allowInsecure },
-    port: readPort(env.PORT),
+    port: check.read(() => readPort(env.PORT), undefined),
     databaseUrl: env.DATABASE_URL || undefined,
-    demo: readSwitch('HOLDFAST_DEMO', env.HOLDFAST_DEMO, true),
-    logLevel: readLogLevel(env.HOLDFAST_LOG_LEVEL),
+    demo: check.read(() => readSwitch('HOLDFAST_DEMO', env.HOLDFAST_DEMO, true), true),
+    logLevel: check.read(() => readLogLevel(env.HOLDFAST_LOG_LEVEL), 'info'),
     alertHosts: alertHostsFrom(env),
   }
+  check.done('invalid_configuration', 'the environment has problems')
+  return settings
+}
+
+function refuseOpen(host: string): never {
+  throw inTheOpen(host)
 }
 
 /** As HOLDFAST_ALERT_HOSTS=alerts.internal,localhost:9000. */

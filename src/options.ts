@@ -1,0 +1,57 @@
+import type pg from 'pg'
+import { readHosts } from './alerts/target-url.js'
+import { Checker } from './job/checker.js'
+import { type Duration, toMilliseconds } from './job/duration.js'
+import { refused, wholeNumber } from './job/refused.js'
+import { encryptionFrom, redactFrom } from './privacy/environment.js'
+import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
+import { checkSchemaName, defaultSchema } from './store/schema-name.js'
+
+export interface HoldfastOptions extends PrivacyOptions {
+  /** Where the database is. Left out, DATABASE_URL is taken. */
+  connectionString?: string
+  /** A `pg` pool of your own instead. It is used and never closed. */
+  pool?: pg.Pool
+  /** The schema that holds everything, so that several installations can share a database. Left out, HOLDFAST_SCHEMA, or `holdfast`. */
+  schema?: string
+  /** Most connections this process holds at once, heartbeat and listener aside. */
+  connections?: number
+  /** Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21. */
+  preparedStatements?: boolean
+  /**
+   * How long one statement may take before its connection is given up; connecting may take another 5 s. An enqueue that
+   * cannot reach the database is tried again, and fails after at most twice the two together.
+   */
+  statementTimeout?: Duration
+  /** Hosts that alerts may be sent to although they are at a private address or without TLS: `alerts.internal`, `localhost:9000`. */
+  alertHosts?: readonly string[]
+}
+
+const known = [
+  ...['connectionString', 'pool', 'schema', 'connections', 'preparedStatements', 'statementTimeout', 'alertHosts'],
+  ...['encryption', 'redact'],
+]
+
+/** Options, with what the environment says where they are left out. Throws everything that is wrong with them at once. */
+export function readOptions(options: HoldfastOptions, environment: Record<string, string | undefined>) {
+  const { pool, preparedStatements, connections } = options
+  const check = new Checker()
+  check.known(options, known)
+  const connectionString = options.connectionString ?? environment.DATABASE_URL
+  if (!connectionString && !pool) check.wrong('connectionString', 'is missing, and so is pool; or set DATABASE_URL')
+  const statementTimeoutMs = check.read(() => readTimeout(options.statementTimeout ?? '20s'), 0)
+  if (connections !== undefined) check.read(() => wholeNumber(connections, 'connections', 1, 10_000), 1)
+  const schema = check.read(() => checkSchemaName(options.schema ?? environment.HOLDFAST_SCHEMA ?? defaultSchema), '')
+  const encryption = check.read(() => options.encryption ?? encryptionFrom(environment), undefined)
+  const redact = options.redact ?? redactFrom(environment)
+  const privacy = check.read(() => new Privacy({ ...(encryption && { encryption }), redact }), new Privacy())
+  const alertHosts = check.read(() => readHosts(options.alertHosts), [])
+  check.done('invalid_configuration', 'the options of Holdfast have problems')
+  return { connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs, privacy, alertHosts }
+}
+
+function readTimeout(timeout: Duration): number {
+  const ms = toMilliseconds(timeout, 'statementTimeout')
+  if (ms >= 100) return ms
+  throw refused('statementTimeout', 'must be at least 100 ms')
+}

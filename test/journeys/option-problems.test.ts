@@ -1,0 +1,106 @@
+import { defineType, Holdfast, HoldfastError } from 'holdfast'
+import { HoldfastClient } from 'holdfast/client'
+import { createServer } from 'holdfast/server'
+import { startWorker } from 'holdfast/worker'
+import { describe, expect, test } from 'vitest'
+
+// Nobody listens there: what is wrong with options is told before anything is asked of a database.
+const nowhere = { connectionString: 'postgres://localhost:1/nothing' }
+const mail = defineType({ type: 'mail', run: () => {} })
+
+/** What an error says is wrong, by its field. */
+async function problemsOf(act: () => unknown): Promise<Record<string, string>> {
+  const error = await Promise.resolve()
+    .then(act)
+    .then(
+      () => new Error('nothing was refused'),
+      (refused: unknown) => refused,
+    )
+  if (!(error instanceof HoldfastError)) throw error
+  for (const { problem } of error.issues) expect(error.message).toContain(problem)
+  return Object.fromEntries(error.issues.map(({ path, problem }) => [path.join('.'), problem]))
+}
+
+describe('all that is wrong is told at once', () => {
+  test('with the options of a Holdfast', async () => {
+    const options = { ...nowhere, conections: 3, connections: 0, statementTimeout: 'soon', redact: 'card', schema: 'pg_x' }
+    expect(await problemsOf(() => new Holdfast(options as never))).toEqual({
+      conections: expect.stringContaining('did you mean "connections"?'),
+      connections: 'is 0; it must be a whole number from 1 to 10000',
+      statementTimeout: expect.stringContaining('is "soon"'),
+      redact: expect.stringContaining('must be a list of paths'),
+      schema: expect.stringContaining('must not begin with pg_'),
+    })
+  })
+
+  test('with the keys of encryption, and never a key itself', async () => {
+    const encryption = { keys: { 'a b': 'c2VjcmV0', b: 'c2VjcmV0' }, current: 'x', al: true }
+    const problems = await problemsOf(() => new Holdfast({ ...nowhere, encryption } as never))
+    expect(Object.keys(problems).sort()).toEqual([
+      'encryption.al',
+      'encryption.current',
+      'encryption.keys.a b',
+      'encryption.keys.b',
+    ])
+    expect(JSON.stringify(problems)).not.toContain('c2VjcmV0')
+  })
+
+  test('with the options of a worker', async () => {
+    const holdfast = new Holdfast(nowhere)
+    const options = { concurency: 1, concurrency: 0, lease: '1s', poll: 'often', retention: { dead: '1m', died: 1 }, name: 'a\0' }
+    expect(Object.keys(await problemsOf(() => startWorker(holdfast, [mail], options as never))).sort()).toEqual(
+      ['concurency', 'concurrency', 'lease', 'name', 'poll', 'retention.dead', 'retention.died'].sort(),
+    )
+  })
+
+  test('with the options of a server', async () => {
+    const options = { adminKey: 'short', tsl: {}, tls: { cert: 'x', kye: 'y' }, reading: { connections: 0, within: 'long' } }
+    expect(Object.keys(await problemsOf(() => createServer(new Holdfast(nowhere), options as never))).sort()).toEqual(
+      ['adminKey', 'reading.connections', 'reading.within', 'tls.key', 'tls.kye', 'tsl'].sort(),
+    )
+  })
+
+  test('with the options of a client', async () => {
+    const options = { url: 'here', keey: 'k', tries: 0 }
+    expect(Object.keys(await problemsOf(() => new HoldfastClient(options as never))).sort()).toEqual(
+      ['keey', 'key', 'tries', 'url'].sort(),
+    )
+  })
+
+  test('with the definition of a type', async () => {
+    const definition = {
+      ...{ type: 'mail', priorty: 1, priority: 10, timeout: '8d', sensitive: 'yes', backoff: { base: 'x' } },
+      ...{ approval: { quorum: 0 }, unique: { key: '', onConflict: 'win' }, redact: ['a..b'], maxAttempts: 0 },
+    }
+    expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(
+      [
+        ...['approval.quorum', 'backoff.base', 'maxAttempts', 'priority', 'priorty'],
+        ...['redact', 'sensitive', 'timeout', 'unique.onConflict'],
+      ].sort(),
+    )
+  })
+
+  test('with a job to enqueue, and which of many it is', async () => {
+    const holdfast = new Holdfast(nowhere)
+    const wrong = { priority: 11, maxAttempt: 3, delay: 'soon', concurrencyKey: '', payload: { at: Number.NaN } }
+    const enqueue = () => holdfast.enqueueMany([mail.job({}), { type: mail, ...wrong } as never])
+    expect(await problemsOf(enqueue)).toEqual({
+      maxAttempt: expect.stringContaining('did you mean "maxAttempts"?'),
+      priority: 'is 11; it must be a whole number from 0 to 9',
+      delay: expect.stringContaining('is "soon"'),
+      concurrencyKey: expect.stringContaining('1 to 500 characters'),
+      'payload.at': expect.stringContaining('NaN'),
+    })
+    await expect(enqueue()).rejects.toMatchObject({ code: 'invalid_option', index: 1 })
+  })
+})
+
+test('one that is wrong alone is told in one sentence, with its parts', async () => {
+  expect(() => defineType({ type: 'mail', priority: 10 })).toThrow(
+    expect.objectContaining({
+      message: 'priority is 10; it must be a whole number from 0 to 9',
+      field: 'priority',
+      issues: [expect.objectContaining({ path: ['priority'], value: 10, expected: 'a whole number from 0 to 9' })],
+    }),
+  )
+})
