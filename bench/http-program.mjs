@@ -16,7 +16,7 @@ const delay = monitorEventLoopDelay({ resolution: 1 })
 const calls = {
   prepare: () => prepare(url),
 
-  /** The server as `holdfast start` has it, with the key of a service: its jobs have an owner and its requests are counted. */
+  /** The server as `holdfast up` has it, with the key of a service: its jobs have an owner and its requests are counted. */
   async serve() {
     const holdfast = new Holdfast({ connectionString: url })
     const { key } = await holdfast.access.createKey(

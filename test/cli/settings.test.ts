@@ -28,7 +28,7 @@ describe('the port', () => {
   test('that was asked for and is taken is an error that says so, and leaves nothing running', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
     const port = await occupy(0)
-    const holdfast = new Program(directory, ['start'], { env: { ...off, PORT: String(port) } })
+    const holdfast = new Program(directory, ['up'], { env: { ...off, PORT: String(port) } })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints.trim()).toBe(
       `holdfast: port ${port} is taken by another program; choose another PORT, or leave it out and a free one is found`,
@@ -38,7 +38,7 @@ describe('the port', () => {
 
   test.each(['http', '70000', '-1', '80.5'])('%s is refused before anything is started', async (port) => {
     directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['start'], { env: { PORT: port } })
+    const holdfast = new Program(directory, ['up'], { env: { PORT: port } })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints).toMatch(/^holdfast: PORT is ".*"; it must be a whole number from 0 to 65535[^\n]*\n$/)
     expect(existsSync(join(directory, '.holdfast'))).toBe(false)
@@ -76,7 +76,7 @@ describe('HOLDFAST_DEMO', () => {
 
   test('anything but on and off is refused', async () => {
     directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['start'], { env: { HOLDFAST_DEMO: 'perhaps' } })
+    const holdfast = new Program(directory, ['up'], { env: { HOLDFAST_DEMO: 'perhaps' } })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints).toBe('holdfast: HOLDFAST_DEMO is "perhaps"; it must be on or off\n')
   })
@@ -84,7 +84,7 @@ describe('HOLDFAST_DEMO', () => {
 
 test('a log level that does not exist is refused with those that do', async () => {
   directory = await emptyDirectory()
-  const holdfast = new Program(directory, ['start'], { env: { HOLDFAST_LOG_LEVEL: 'loud' } })
+  const holdfast = new Program(directory, ['up'], { env: { HOLDFAST_LOG_LEVEL: 'loud' } })
   expect(await holdfast.ended).toBe(1)
   expect(holdfast.complaints).toMatch(/^holdfast: HOLDFAST_LOG_LEVEL is "loud"; it must be one of trace, debug, info[^\n]*\n$/)
 })
@@ -111,14 +111,14 @@ describe('DATABASE_URL', () => {
 
   test('that nobody answers at is one clear line', { timeout: 60_000 }, async () => {
     directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['start'], { env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' } })
+    const holdfast = new Program(directory, ['up'], { env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' } })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints).toMatch(/^holdfast: the database did not answer: .*ECONNREFUSED 127\.0\.0\.1:1\n$/)
   })
 
   test('that is no address of a database is refused, and not repeated', async () => {
     directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['start'], { env: { DATABASE_URL: 'mysql://root:secret@db' } })
+    const holdfast = new Program(directory, ['up'], { env: { DATABASE_URL: 'mysql://root:secret@db' } })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints).toMatch(/^holdfast: DATABASE_URL is not the address of a PostgreSQL database[^\n]*\n$/)
     expect(holdfast.complaints).not.toContain('secret')
@@ -132,7 +132,7 @@ test('an admin key that somebody cut short is refused and not replaced', async (
   const file = join(directory, '.holdfast', 'admin.key')
   await chmod(file, 0o644)
   await writeFile(file, 'short\n')
-  const second = new Program(directory, ['start'], { env: { ...off, PORT: '0' } })
+  const second = new Program(directory, ['up'], { env: { ...off, PORT: '0' } })
   expect(await second.ended).toBe(1)
   expect(second.complaints).toMatch(/^holdfast: \.holdfast\/admin\.key holds no key of at least 20 characters/)
   expect(await readFile(file, 'utf8')).toBe('short\n')

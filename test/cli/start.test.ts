@@ -10,7 +10,7 @@ import { isRunning, processesNaming } from '../support/machine.js'
 const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const patient = { timeout: 120_000, interval: 100 }
 
-describe('holdfast start, for the first time', () => {
+describe('holdfast up, for the first time', () => {
   let directory: string
   let holdfast: RunningHoldfast
 

@@ -25,7 +25,7 @@ describe('a start that is asked to stop', () => {
 
   test('while it is still starting stops what it has started', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
-    const holdfast = new RunningHoldfast(directory, ['start'], off)
+    const holdfast = new RunningHoldfast(directory, ['up'], off)
     await vi.waitUntil(() => existsSync(join(directory, '.holdfast', 'postgres')), patient)
     expect(await holdfast.end('SIGINT')).toBe(0)
     expect(holdfast.output).not.toContain('is running')

@@ -19,8 +19,8 @@ test.each([
   [{ HOLDFAST_TLS_CA: '/dev/null', HOLDFAST_TLS_KEY: '/dev/null' }, /^holdfast: HOLDFAST_TLS_CERT is missing[^\n]*\n$/],
   [{ HOLDFAST_TLS_CA: '/dev/null' }, /^holdfast: HOLDFAST_TLS_CERT is missing[^\n]*\n$/],
   [{ HOLDFAST_ALLOW_INSECURE: 'maybe' }, /^holdfast: HOLDFAST_ALLOW_INSECURE is "maybe"; it must be on or off\n$/],
-])('holdfast start refuses %o before anything is started', async (env, complaint) => {
-  const holdfast = new Program(directory, ['start'], { env: env as Record<string, string> })
+])('holdfast up refuses %o before anything is started', async (env, complaint) => {
+  const holdfast = new Program(directory, ['up'], { env: env as Record<string, string> })
   expect(await holdfast.ended).toBe(1)
   expect(holdfast.complaints).toMatch(complaint)
   expect(existsSync(join(directory, '.holdfast'))).toBe(false)
@@ -28,7 +28,7 @@ test.each([
 
 whenInstalled(
   'openssl',
-  'holdfast start speaks HTTPS, and takes the certificates that holdfast keys trust names',
+  'holdfast up speaks HTTPS, and takes the certificates that holdfast keys trust names',
   async (openssl) => {
     const authority = new Authority(openssl, 'our authority')
     onTestFinished(() => authority.end())

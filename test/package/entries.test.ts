@@ -40,7 +40,7 @@ async function loadedBy([file, ...args]: string[]): Promise<{ packages: string[]
   const files = readFileSync(list, 'utf8').split('\n')
   const packages = files.flatMap((path) => /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
   return {
-    packages: [...new Set(packages)].filter((name) => name in manifest.dependencies).sort(),
+    packages: [...new Set(packages)].filter((name) => name in { ...manifest.dependencies, ...manifest.peerDependencies }).sort(),
     own: files.flatMap((path) => /\/dist\/(.*)$/.exec(path)?.[1] ?? []),
   }
 }

@@ -51,14 +51,14 @@ export class Program {
   }
 }
 
-/** A Holdfast started with `holdfast start`, once it has said where it is. */
+/** A Holdfast started with `holdfast up`, once it has said where it is. */
 export class RunningHoldfast extends Program {
   address = ''
   adminKey = ''
 
   /** Any free port, unless the environment says otherwise: other tests run at the same time. */
   static async start(directory: string, how: How = {}): Promise<RunningHoldfast> {
-    const started = new RunningHoldfast(directory, ['start'], { ...how, env: { PORT: '0', ...how.env } })
+    const started = new RunningHoldfast(directory, ['up'], { ...how, env: { PORT: '0', ...how.env } })
     await started.ready()
     return started
   }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
 import { leanHeapFlags } from '../../worker/lean-heap.js'
-import { alertHostsFrom } from '../start/settings.js'
+import { alertHostsFrom } from '../up/settings.js'
 
 export interface WorkOptions {
   databaseUrl?: string

