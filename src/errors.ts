@@ -21,6 +21,7 @@ export const errorTable = {
   unknown_lane: { status: 422, retryable: false, title: 'There is no lane of that name' },
   duplicate_handler: { status: 500, retryable: false, title: 'Two handlers were given for one job type' },
   invalid_module: { status: 500, retryable: false, title: 'The file with the handlers cannot be loaded' },
+  threads_missing: { status: 500, retryable: false, title: 'A bundle lacks the file that threads and processes start from' },
   missing_handler: { status: 500, retryable: false, title: 'A job type was given to the worker without a run function' },
   unique_conflict: { status: 409, retryable: false, title: 'Another job already has this unique key' },
   id_conflict: { status: 409, retryable: false, title: 'The id is that of another job' },

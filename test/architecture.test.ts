@@ -44,7 +44,7 @@ describe('the import direction', () => {
     expect(upward).toEqual([])
     // That the imports are seen at all.
     expect(files.find(({ path }) => path === 'worker/worker.ts')?.imports).toContain('claim/loop.ts')
-    expect(files.find(({ path }) => path === 'claim/lease-keeper.ts')?.imports).toContain('claim/heartbeat-thread.ts')
+    expect(files.find(({ path }) => path === 'holdfast-threads.ts')?.imports).toContain('claim/heartbeat-thread.ts')
   })
 })
 
@@ -59,7 +59,7 @@ describe('what only one place may do', () => {
       /['"`](?:select\s|insert\s+into|update\s+\S+\s+set|delete\s+from|truncate\s|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:table|database|schema|function|index|view|role)\s|(?:un)?listen\s|notify\s|begin\b|commit\b)/gi
     // Two that make databases and have no schema of ours to do with.
     // And the statement a newcomer is invited to try.
-    const places = ['store/', 'testing/scratch-database.ts', 'dev/postgres/start.ts', 'cli/start/welcome.ts']
+    const places = ['store/', 'testing/scratch-database.ts', 'dev/postgres/start.ts', 'cli/up/welcome.ts']
     expect(breaking(sql, places)).toEqual([])
   })
 
@@ -70,9 +70,10 @@ describe('what only one place may do', () => {
   test('only cli/ and the guard of the worker touch the process; others may look at it', () => {
     const looking = /^process\.(?:pid|platform|arch|versions?|execPath|getuid)$/
     // What runs inside of a thread or process of its own is alone there.
-    const places = ['cli/', 'worker/process-guard.ts', 'run/isolate/']
+    const places = ['cli/', 'worker/process-guard.ts', 'run/isolate/', 'holdfast-threads.ts']
     const uses = breaking(/(?<!messaging\.)\bprocess\.(?:env(?:\.\w+)?|\w+)|'node:process'/g, places)
     expect(uses.filter((use) => !looking.test(use.split(': ')[1] as string)).sort()).toEqual([
+      'dev/postgres/binaries.ts: process.cwd',
       'dev/postgres/binaries.ts: process.env.HOLDFAST_POSTGRES_BIN',
       'dev/postgres/binaries.ts: process.env.PATH',
       // Signals to the Postgres it started, never to itself.

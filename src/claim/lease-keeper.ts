@@ -2,6 +2,7 @@ import { Worker as Thread } from 'node:worker_threads'
 import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
+import { type ThreadProgram, threadsFile } from '../threads.js'
 import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
 
 export interface LeaseKeeperEvents {
@@ -145,7 +146,11 @@ export class LeaseKeeper implements Background {
 
 function startThread(settings: HeartbeatSettings): Thread {
   try {
-    return new Thread(new URL('./heartbeat-thread.js', import.meta.url), { workerData: settings, name: 'holdfast heartbeat' })
+    return new Thread(threadsFile(), {
+      argv: ['holdfast:heartbeat' satisfies ThreadProgram],
+      workerData: settings,
+      name: 'holdfast heartbeat',
+    })
   } catch (cause) {
     if ((cause as Error).name !== 'DataCloneError') throw cause
     const message = 'heartbeats come from a thread, which cannot be handed a function: no function as password or inside ssl'

@@ -1,6 +1,7 @@
-import { createRequire } from 'node:module'
+import nodeModule from 'node:module'
 import type * as Api from '@opentelemetry/api'
 import { monotonicMs } from '../clock.js'
+import { codeFiles } from '../code-files.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import { version } from '../version.js'
@@ -32,7 +33,7 @@ export function telemetry(): Telemetry | null {
 
 function load(): Telemetry | null {
   try {
-    return new Telemetry(createRequire(import.meta.url)('@opentelemetry/api') as OpenTelemetry)
+    return new Telemetry(nodeModule.createRequire(codeFiles[0] as string)('@opentelemetry/api') as OpenTelemetry)
   } catch {
     // Registered by a copy that stands out of our reach: somebody else's, so nobody waits for spans of ours.
     return null

@@ -8,6 +8,7 @@ import { misconfigured } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
+import { threadsFile } from '../threads.js'
 import { version } from '../version.js'
 import { durabilityWarnings } from './durability.js'
 import { collectHandlers } from './handlers.js'
@@ -23,6 +24,8 @@ export async function startWorker(
 ): Promise<Worker> {
   const { store, privacy, types, alertHosts } = insideOf(holdfast)
   const read = readWorkerOptions(options)
+  // Before anything is registered: a worker without its heartbeat would lose every lease.
+  threadsFile()
   refuseShortLease(read.leaseMs, store.database.timeoutMs, options.unsafe ?? false)
   const { handlers: given, module } = await collectHandlers(source, read)
   const own = read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []

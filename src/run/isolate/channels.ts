@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url'
+import { type ThreadProgram, threadsFile } from '../../threads.js'
 import { type Child, startChild } from './child.js'
 import type { Channel, ChannelEvents } from './host.js'
 import type { ChildSettings, FromHost, FromSupervisor, HostEnd, ToHost, ToSupervisor } from './messages.js'
@@ -9,15 +11,18 @@ import type { ChildSettings, FromHost, FromSupervisor, HostEnd, ToHost, ToSuperv
 const growMb = (memoryMb: number): number => Math.ceil(memoryMb * 1.25) + 48
 const dataMb = (grow: number): number => Math.ceil(grow * 1.5) + 256
 
-const processEntry = new URL('./process-entry.js', import.meta.url)
-const supervisorEntry = new URL('./supervisor-entry.js', import.meta.url)
+const command = (program: ThreadProgram, settings: ChildSettings): string[] => [
+  fileURLToPath(threadsFile()),
+  program,
+  JSON.stringify(settings),
+]
 
 /** A process that runs one job at a time. */
 export function openProcess(module: string, memoryMb: number | null, events: ChannelEvents): Channel {
   const grow = memoryMb === null ? null : growMb(memoryMb)
   const settings: ChildSettings = { module, heapMb: memoryMb, growMb: grow, parent: process.pid }
   const limits = { heapMb: memoryMb, dataMb: grow === null ? null : dataMb(grow) }
-  return startChild<ToHost, FromHost>(processEntry, settings, limits, events)
+  return startChild<ToHost, FromHost>(command('holdfast:host_process', settings), limits, events)
 }
 
 /** The process that holds the threads of one type. Started with the first thread, ended with the last. */
@@ -67,8 +72,7 @@ export class ThreadSupervisor {
       parent: process.pid,
     }
     const child: Child<ToSupervisor> = startChild<ToSupervisor, FromSupervisor>(
-      supervisorEntry,
-      settings,
+      command('holdfast:supervisor', settings),
       { heapMb: null, dataMb: dataMb(this.#growMb) },
       {
         message: (message) => this.#hear(message, child),

@@ -1,5 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { type ErrorCode, HoldfastError } from '../../errors.js'
+import { type ThreadProgram, threadsFile } from '../../threads.js'
 import { inherited } from './child.js'
 
 export type ModuleCheck = { kind: 'types'; types: string[] } | { kind: 'broken'; code: ErrorCode; message: string }
@@ -9,7 +10,11 @@ export type ModuleCheck = { kind: 'types'; types: string[] } | { kind: 'broken';
  * be the very one that is starting the worker: imported from here, the two would wait for each other.
  */
 export async function checkModule(module: string, types: readonly string[]): Promise<void> {
-  const thread = new Thread(new URL('./check-thread.js', import.meta.url), { workerData: { module }, execArgv: inherited() })
+  const thread = new Thread(threadsFile(), {
+    argv: ['holdfast:check_module' satisfies ThreadProgram],
+    workerData: { module },
+    execArgv: inherited(),
+  })
   const answer = await new Promise<ModuleCheck>((resolve) => {
     thread.on('message', resolve)
     const broken = (message: string): void => resolve({ kind: 'broken', code: 'invalid_module', message })

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startChild } from './child.js'
-import type { ChildSettings, HostEnd } from './messages.js'
+import type { HostEnd } from './messages.js'
 
 test('of a process whose heap is full only what its handlers wrote stands between the lines of the log, not the report of V8', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-child-'))
@@ -21,7 +20,7 @@ test('of a process whose heap is full only what its handlers wrote stands betwee
   })
   onTestFinished(() => spy.mockRestore())
   const end = await new Promise<HostEnd>((ended) => {
-    startChild(pathToFileURL(entry), {} as ChildSettings, { heapMb: 32, dataMb: null }, { message() {}, ended })
+    startChild([entry], { heapMb: 32, dataMb: null }, { message() {}, ended })
   })
   expect(end).toMatchObject({ how: 'out_of_memory' })
   expect(written).toBe('said by a handler\n')

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { type ChildSettings, type HostEnd, type LastWords, lastWordsFd } from './messages.js'
+import { type HostEnd, type LastWords, lastWordsFd } from './messages.js'
 
 export interface ChildEvents<From> {
   message(message: From): void
@@ -27,18 +26,17 @@ const passedOnWhole =
   /^(--(import|require|loader|experimental-loader|conditions)=|--enable-source-maps|--experimental-(strip|transform)-types)/
 
 /**
- * Starts a process that runs one of our entry files, limited in heap and data memory, and tells how it ended.
+ * Starts a process of Node that runs a file with its arguments, limited in heap and data memory, and tells how it ended.
  * The data limit is what the system itself enforces, so it holds between two looks of the watch. It counts memory that
  * is really writable; a limit on the address space would count what V8 reserves and never touches (0.7 GB and more).
  */
 export function startChild<To extends object, From>(
-  entry: URL,
-  settings: ChildSettings,
+  program: readonly string[],
   limits: { heapMb: number | null; dataMb: number | null },
   events: ChildEvents<From>,
 ): Child<To> {
   const flags = limits.heapMb === null ? [] : [`--max-old-space-size=${limits.heapMb}`]
-  const node = [process.execPath, ...inherited(), ...flags, fileURLToPath(entry), JSON.stringify(settings)]
+  const node = [process.execPath, ...inherited(), ...flags, ...program]
   const command =
     limits.dataMb === null || process.platform === 'win32'
       ? node

@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
 import { Worker as Thread } from 'node:worker_threads'
+import { type ThreadProgram, threadsFile } from '../../threads.js'
 import type { ChildSettings } from './messages.js'
 
 export interface WatchSettings {
@@ -23,7 +24,8 @@ export function guardChild({ parent, growMb }: ChildSettings): void {
   }
   const limitMb = growMb === null ? null : process.memoryUsage.rss() / 1_048_576 + growMb
   const watch: WatchSettings = { parent, limitMb }
-  new Thread(new URL('./watch-thread.js', import.meta.url), {
+  new Thread(threadsFile(), {
+    argv: ['holdfast:watch' satisfies ThreadProgram],
     workerData: watch,
     name: 'holdfast watch',
     resourceLimits: { maxOldGenerationSizeMb: 8 },

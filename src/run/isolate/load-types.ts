@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import nodeModule from 'node:module'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { HoldfastError } from '../../errors.js'
@@ -19,7 +19,8 @@ export async function loadTypes(module: string): Promise<AnyJobType[]> {
   let exported: Record<string, unknown>
   try {
     if (typescript.test(file)) await readTypeScript(module, file)
-    exported = await import(module)
+    // No bundler may look into this: the file is known when the program runs.
+    exported = await import(/* webpackIgnore: true */ /* @vite-ignore */ module)
   } catch (error) {
     if (error instanceof HoldfastError && error.code === 'invalid_module') throw error
     const { name, message } = describeFailure(error)
@@ -51,7 +52,7 @@ let tsxRegistered = false
 /** Lets Node take TypeScript: by itself where it can, or through tsx where the project has it. For development. */
 async function readTypeScript(module: string, file: string): Promise<void> {
   if (tsxRegistered || (process.features as { typescript?: unknown }).typescript) return
-  const require = createRequire(module)
+  const require = nodeModule.createRequire(module)
   let manifest: string
   try {
     manifest = require.resolve('tsx/package.json')
@@ -62,7 +63,7 @@ async function readTypeScript(module: string, file: string): Promise<void> {
   // Not `import 'tsx'`, which does nothing in a thread; and not by require.resolve, which finds the wrong one of its builds.
   for (const kind of ['./cjs/api', './esm/api']) {
     const path: string = require(manifest).exports[kind].import.default
-    const { register } = await import(new URL(path, pathToFileURL(manifest)).href)
+    const { register } = await import(/* webpackIgnore: true */ /* @vite-ignore */ new URL(path, pathToFileURL(manifest)).href)
     register()
   }
   tsxRegistered = true

@@ -5,11 +5,11 @@
  */
 import { Worker as Thread } from 'node:worker_threads'
 import { describeFailure } from '../../job/failure.js'
+import { type ThreadProgram, threadsFile } from '../../threads.js'
 import { guardChild } from './guard-child.js'
 import type { ChildSettings, FromHost, FromSupervisor, HostEnd, ToSupervisor } from './messages.js'
 
-const settings = JSON.parse(process.argv[2] as string) as ChildSettings
-const entry = new URL('./thread-entry.js', import.meta.url)
+const settings = JSON.parse(process.argv[3] as string) as ChildSettings
 const threads = new Map<number, Thread>()
 
 function tell(message: FromSupervisor): void {
@@ -17,7 +17,8 @@ function tell(message: FromSupervisor): void {
 }
 
 function open(host: number): void {
-  const thread = new Thread(entry, {
+  const thread = new Thread(threadsFile(), {
+    argv: ['holdfast:host_thread' satisfies ThreadProgram],
     workerData: { module: settings.module },
     name: `holdfast host ${host}`,
     resourceLimits: settings.heapMb === null ? {} : { maxOldGenerationSizeMb: settings.heapMb },

@@ -1,0 +1,11 @@
+import { pathToFileURL } from 'node:url'
+
+/**
+ * The file that this code runs from, as URLs: our own, or the bundle it has become part of. There are two ways to ask, and bundlers leave
+ * one or the other: CommonJS has no import.meta.url, an ES module no __filename, and webpack writes into import.meta.url where the
+ * source was when it was bundled.
+ */
+export const codeFiles: readonly string[] = [
+  ...(typeof __filename === 'string' ? [pathToFileURL(__filename).href] : []),
+  ...(typeof import.meta.url === 'string' ? [import.meta.url] : []),
+]
