@@ -131,7 +131,7 @@ describe('holdfast', () => {
   test('--help names every command in a line', async () => {
     const { code, output } = await run(['--help'])
     expect(code).toBe(0)
-    expect(output).toMatch(/^ {2}start .+$/m)
+    expect(output).toMatch(/^ {2}up .+$/m)
     expect(output).toMatch(/^ {2}migrate .+$/m)
     expect((await run(['up', '--help'])).output).toContain('HOLDFAST_DEMO=off')
   })

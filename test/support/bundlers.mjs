@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+
 // Each bundles the programs of `project` (test/support/bundled) into `out` and returns the extension that their files have there.
 // Loaded when they are used: each takes longer than what it bundles.
 const names = ['producer', 'worker', 'handlers', 'holdfast-threads']
