@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Checkout, type Packed, pack, repository, unbuiltCheckout, unpack } from '../support/packed.js'
-import { long } from '../support/sized.js'
 
 const run = promisify(execFile)
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
@@ -47,23 +46,19 @@ describe('a package that was packed in a checkout where nothing was built', () =
     expect(readFileSync(join(checkout.directory, 'README.md'), 'utf8')).toBe(readme)
   })
 
-  it.runIf(long)('is found good by publint', async () => {
+  it('is found good by publint', async () => {
     const { stdout } = await run(process.execPath, [program('publint', 'src/cli.js'), packed.file, '--strict'])
     expect(stdout).toContain('All good!')
   })
 
-  it.runIf(long)(
-    'has types that fit its modules, for everybody who imports them',
-    async () => {
-      const attw = program('@arethetypeswrong/cli', 'dist/index.js')
-      const { stdout } = await run(process.execPath, [attw, packed.file, '--profile', 'esm-only', '--format', 'json'])
-      const { analysis } = JSON.parse(stdout)
-      // Programs in CommonJS require these modules from Node 20.19 on; docs/install.md says what TypeScript wants to be told.
-      const ours = analysis.problems.filter(({ kind }: { kind: string }) => kind !== 'CJSResolvesToESM')
-      expect(ours.filter(({ resolutionKind }: { resolutionKind: string }) => resolutionKind !== 'node10')).toEqual([])
-    },
-    60_000,
-  )
+  it('has types that fit its modules, for everybody who imports them', async () => {
+    const attw = program('@arethetypeswrong/cli', 'dist/index.js')
+    const { stdout } = await run(process.execPath, [attw, packed.file, '--profile', 'esm-only', '--format', 'json'])
+    const { analysis } = JSON.parse(stdout)
+    // Programs in CommonJS require these modules from Node 20.19 on; docs/install.md says what TypeScript wants to be told.
+    const ours = analysis.problems.filter(({ kind }: { kind: string }) => kind !== 'CJSResolvesToESM')
+    expect(ours.filter(({ resolutionKind }: { resolutionKind: string }) => resolutionKind !== 'node10')).toEqual([])
+  }, 60_000)
 })
 
 it('a checkout that cannot be built makes no package', async () => {

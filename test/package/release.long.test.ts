@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { repository } from '../support/packed.js'
-import { long } from '../support/sized.js'
 
 const run = promisify(execFile)
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
@@ -43,7 +42,7 @@ async function release(...args: string[]): Promise<{ code: number; output: strin
 
 const state = async () => [await git('status', '--porcelain'), await git('tag'), await git('rev-parse', 'HEAD')]
 
-describe.runIf(long)('npm run release', { timeout: 240_000 }, () => {
+describe('npm run release', { timeout: 240_000 }, () => {
   it('makes, in a dry run, everything that it would release, and changes nothing', async () => {
     const before = await state()
     const { code, output } = await release('--dry-run')

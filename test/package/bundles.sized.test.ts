@@ -12,11 +12,11 @@ import { bundlers } from '../support/bundlers.mjs'
 import { onDatabase } from '../support/empty-database.js'
 import { eventually } from '../support/facts.js'
 import { repository } from '../support/packed.js'
-import { long } from '../support/sized.js'
+import { sized } from '../support/sized.js'
 
 const run = promisify(execFile)
-/** In every run the one that is quickest and finds the least to go by. */
-const tried = Object.entries(bundlers).filter(([name]) => long || name === 'esbuild, CommonJS')
+/** The sample is the one that is quickest and finds the least to go by. */
+const tried = sized({ sample: ['esbuild, CommonJS'], whole: Object.keys(bundlers) })
 let project: string
 let scratch: ScratchDatabase
 
@@ -106,9 +106,9 @@ async function workOff(ids: readonly string[], out: string, extension: string): 
 }
 
 describe('a producer and a worker with threads and processes', { timeout: 600_000 }, () => {
-  it.each(tried)('run where nothing is installed, bundled by %s', async (_, bundle) => {
+  it.each(tried)('run where nothing is installed, bundled by %s', async (name) => {
     const out = await emptyPlace()
-    const extension = await bundle(project, out)
+    const extension = (await bundlers[name]?.(project, out)) as string
     await withoutThePackage(async () => {
       const ids = await produce(out, extension)
       expect(ids).toHaveLength(3)
@@ -137,7 +137,7 @@ describe('a worker that was bundled alone', { timeout: 180_000 }, () => {
     })
   })
 
-  it.runIf(long)('finds the file in the package where that is installed beside it, in the same version', async () => {
+  it('finds the file in the package where that is installed beside it, in the same version', async () => {
     const out = await emptyPlace()
     const extension = await alone(out)
     await mkdir(join(out, 'node_modules'))
@@ -145,7 +145,7 @@ describe('a worker that was bundled alone', { timeout: 180_000 }, () => {
     await workOff(await produce(out, extension), out, extension)
   })
 
-  it.runIf(long)('does not take the file of another version', async () => {
+  it('does not take the file of another version', async () => {
     const out = await emptyPlace()
     const other = join(out, 'node_modules', 'holdfast')
     await mkdir(other, { recursive: true })
