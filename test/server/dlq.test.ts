@@ -16,7 +16,7 @@ beforeAll(async () => {
     defineType({ type, limits: { breaker: false }, sensitive: sensitive.includes(type) }),
   )
   await serving.holdfast.registerTypes(types, { update: true })
-  call = await contractOf(serving)
+  call = await contractOf(serving, { comesBack: true })
   operator = (await serving.holdfast.access.createKey({ service: 'on-call', roles: ['operator'] }, { by: 'ada' })).key
   worker = (await call('POST', '/worker/register', { name: 'w', types: types.map(({ type }) => type) })).body.worker
 })

@@ -20,7 +20,7 @@ let colleague: string
 beforeAll(async () => {
   serving = await serve()
   await serving.holdfast.registerTypes([greet, other])
-  call = await contractOf(serving)
+  call = await contractOf(serving, { comesBack: true })
   const key = async (service: string, role: string) =>
     (await serving.holdfast.access.createKey({ service, roles: [role] }, who)).key
   billing = await key('billing', 'producer')
