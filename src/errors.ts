@@ -27,7 +27,10 @@ export const errorTable = {
   id_conflict: { status: 409, retryable: false, title: 'The id is that of another job' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
   unknown_worker: { status: 409, retryable: false, title: 'No worker with that token is signed on' },
-  job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled while it ran' },
+  job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled' },
+  job_dead: { status: 409, retryable: false, title: 'The job ended dead' },
+  job_discarded: { status: 409, retryable: false, title: 'The job ended dead and was discarded' },
+  wait_timeout: { status: 504, retryable: true, title: 'The job had not ended when the time to wait for it was over' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction comes from no client that Holdfast knows' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },
   postgres_missing: { status: 500, retryable: false, title: 'There is no PostgreSQL to start' },
@@ -141,5 +144,26 @@ export class JobCancelledError extends HoldfastError {
 
   constructor(jobId: string) {
     super('job_cancelled', `job ${jobId} was cancelled`)
+  }
+}
+
+/** What `wait` throws where the job ended without a result. */
+export class JobEndedError extends HoldfastError {
+  override readonly name = 'JobEndedError'
+  readonly jobId: string
+  /** Why a dead job is dead; null where it was cancelled or discarded. */
+  readonly reason: 'exhausted' | 'fatal' | 'poison' | null
+  /** What its last attempt failed of, or who ended it and why. */
+  readonly lastError: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string } | null
+
+  constructor(
+    code: 'job_dead' | 'job_cancelled' | 'job_discarded',
+    message: string,
+    ended: Pick<JobEndedError, 'jobId' | 'reason' | 'lastError'>,
+  ) {
+    super(code, message)
+    this.jobId = ended.jobId
+    this.reason = ended.reason
+    this.lastError = ended.lastError
   }
 }

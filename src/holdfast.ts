@@ -8,7 +8,10 @@ import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enq
 import { TypeRegistry } from './enqueue/registry.js'
 import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
+import { encodeListFilter, encodePageOptions, type JobListFilter, type JobPage, listJobs } from './history/list.js'
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
+import { resultOf, type WaitOptions } from './history/wait.js'
+import { Waiters } from './history/waiters.js'
 import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
 import { toMilliseconds } from './job/duration.js'
@@ -21,6 +24,7 @@ import { checkJobId, type Moved, type MovedMany, Moves, type NewTime } from './o
 import { type HoldfastOptions, readOptions } from './options.js'
 import type { Privacy } from './privacy/privacy.js'
 import { grantRoles, type Migrated, migrate } from './store/migrate.js'
+import { explained } from './store/sqlstate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
@@ -45,6 +49,7 @@ export class Holdfast {
   readonly #counter: Counter
   readonly #moves: Moves
   readonly #approvals: Approvals
+  readonly #waiters: Waiters
 
   constructor(options: HoldfastOptions = {}) {
     const { privacy, alertHosts, ...database } = readOptions(options, process.env)
@@ -66,6 +71,7 @@ export class Holdfast {
     }
     this.#moves = new Moves(this.#store)
     this.#approvals = new Approvals(this.#store.move)
+    this.#waiters = new Waiters(this.#store)
     keepInside<Holdfast>(this, {
       store: this.#store,
       types: this.#types,
@@ -87,15 +93,15 @@ export class Holdfast {
   }
 
   /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
-  async enqueue<Input>(
+  async enqueue<Input, Result = unknown>(
     // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
-    type: JobType<Input, any, any> | string,
+    type: JobType<Input, any, Result> | string,
     payload: Input,
     options: JobOptions & { tx?: CallerTransaction } = {},
-  ): Promise<Enqueued> {
+  ): Promise<Enqueued<Result>> {
     const { tx, ...jobOptions } = options
     const request = { ...jobOptions, type, payload } as JobRequest
-    return (await enqueue(this.#counter, [request], tx ? { tx } : {}))[0] as Enqueued
+    return (await enqueue(this.#counter, [request], tx ? { tx } : {}))[0] as Enqueued<Result>
   }
 
   /** Stores any number of jobs, all or none; answers in their order. */
@@ -107,6 +113,23 @@ export class Holdfast {
   async job(id: string): Promise<JobStory | undefined> {
     checkJobId(id)
     return readStory(this.#store.inspect, id, this.#privacy)
+  }
+
+  /**
+   * Waits until a job has ended. Resolves with what its handler returned, typed where the job is what `enqueue` answered or the type is given;
+   * throws a JobEndedError where it ended dead, cancelled or discarded, and `wait_timeout` when the time is over.
+   * @example const { number } = await holdfast.wait(await holdfast.enqueue(invoice, { order: 7 }), { timeout: '30s' })
+   */
+  async wait<Result = unknown>(job: Enqueued<Result> | string, options: WaitOptions<Result> = {}): Promise<Result> {
+    return (await resultOf(this.#waiters, this.#privacy, job, options)) as Result
+  }
+
+  /** One page of jobs, newest first, ended or not. `next` is the cursor of the page after it; null: this was the last. */
+  async jobs(filter: JobListFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<JobPage> {
+    const [asked, page] = [encodeListFilter(filter), encodePageOptions(options)]
+    return listJobs(this.#store, this.#privacy, asked, page).catch((error) => {
+      throw explained(error)
+    })
   }
 
   /** What a job's handler logged: at most 1,000 lines after the one with that id, first to last. */
@@ -205,6 +228,7 @@ export class Holdfast {
   }
 
   async close(): Promise<void> {
+    await this.#waiters.close()
     await this.#store.close()
   }
 }

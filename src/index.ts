@@ -12,6 +12,7 @@ export {
   FatalError,
   HoldfastError,
   JobCancelledError,
+  JobEndedError,
   LeaseLostError,
   RetryableError,
   UniqueConflictError,
@@ -20,7 +21,9 @@ export type { Explanation, Gate } from './flow/explain.js'
 export type { BreakerAction } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
 export type { DepthLimitState, GateState, KeySettings, LaneState } from './flow/states.js'
+export type { JobListFilter, JobPage } from './history/list.js'
 export type { Attempt, Change, JobStory, LogLine, StoryApproval, StoryProgress } from './history/story.js'
+export type { WaitOptions } from './history/wait.js'
 export { Holdfast } from './holdfast.js'
 export type { Actor } from './job/actor.js'
 export type { ApprovalOption } from './job/approval.js'

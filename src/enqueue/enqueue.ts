@@ -22,8 +22,13 @@ export interface EnqueueOptions {
   owner?: string
 }
 
-export interface Enqueued {
+/** What the handler of an enqueued job returns; there for the compiler alone. */
+declare const resultOf: unique symbol
+
+/** A job that stands in the queue, and, for `wait`, what it results in. */
+export interface Enqueued<Result = unknown> {
   id: string
+  readonly [resultOf]?: Result
   /**
    * `existing`: an earlier job has this id, idempotency key or unique key; nothing was added. The other words are about
    * unique keys: `replaced` and `debounced` gave the job that waits a new payload, `queued_behind` made one that starts

@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Background } from '../background/background.js'
 import { sleep } from '../clock.js'
 import { cutOff, type Database } from './database.js'
-import { channelName, quotedChannel } from './schema-name.js'
+import { channelName, endedChannel, quotedChannel } from './schema-name.js'
 
 const checkEveryMs = 10_000
 const answerWithinMs = 5_000
@@ -25,8 +25,8 @@ export const swallowedCalls =
 export interface ListenerEvents {
   /** A producer sent a notification, or may have sent one while the connection was down. */
   notified(): void
-  /** This worker alone was notified, or may have been: one of its jobs was cancelled. */
-  ordered(): void
+  /** The own channel was notified, or may have been: a job of this worker was cancelled, or these jobs, with commas between them, have ended. */
+  ordered(ids: string): void
   /** The connection is lost; until the next one no notification arrives. */
   disconnected(): void
   /** A pooler between here and the server swallows the notifications. Comes once. */
@@ -56,16 +56,16 @@ export class Listener implements Background {
   readonly #unreadForMs: number
   #swallowed = false
 
-  /** `own`: the worker that is also notified alone, when one of its jobs is cancelled. */
+  /** `own`: the worker that is also notified alone, when one of its jobs is cancelled; `waiters`: those who wait for jobs to end. */
   constructor(
     database: Pick<Database, 'clientConfig' | 'schema'>,
-    own: number | 'remote',
+    own: number | 'remote' | 'waiters',
     events: ListenerEvents,
     options: ListenerOptions = {},
   ) {
     this.#config = database.clientConfig
     this.#schema = database.schema
-    this.#own = channelName(database.schema, 'worker', own)
+    this.#own = own === 'waiters' ? endedChannel(database.schema) : channelName(database.schema, 'worker', own)
     this.#events = events
     this.#unreadForMs = options.unreadForMs ?? unreadForMs
   }
@@ -119,7 +119,9 @@ export class Listener implements Background {
       client.on('error', () => resolve())
       client.on('end', () => resolve())
     })
-    client.on('notification', ({ channel }) => (channel === this.#own ? this.#events.ordered() : this.#events.notified()))
+    client.on('notification', ({ channel, payload = '' }) =>
+      channel === this.#own ? this.#events.ordered(payload) : this.#events.notified(),
+    )
     let check: NodeJS.Timeout | undefined
     try {
       // stop() resolves `broken`, so that it does not wait for a server that does not answer.
@@ -130,7 +132,7 @@ export class Listener implements Background {
       onReady()
       // Notifications that were sent while the connection was down are lost, so both are told to look.
       this.#events.notified()
-      this.#events.ordered()
+      this.#events.ordered('')
       check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
       await broken
     } finally {

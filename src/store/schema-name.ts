@@ -45,6 +45,11 @@ export function channelName(schema: string, kind: 'lane' | 'worker', id: number 
   return inSchema(`holdfast.${kind}_${id}`, schema)
 }
 
+/** The channel on which those who wait for jobs hear which of them may have ended. */
+export function endedChannel(schema: string): string {
+  return inSchema('holdfast.ended', schema)
+}
+
 /** For LISTEN, which takes a name and not a text. */
 export function quotedChannel(channel: string): string {
   return `"${channel.replaceAll('"', '""')}"`

@@ -22,6 +22,7 @@ import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TickRow, TypeRow, Worke
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
+import { WaitStore } from './wait-store.js'
 
 export type { NewJob, Stands } from './new-job.js'
 
@@ -68,6 +69,7 @@ export class Store {
   readonly privacy: PrivacyStore
   readonly alerts: AlertStore
   readonly partitions: PartitionStore
+  readonly wait: WaitStore
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -84,6 +86,7 @@ export class Store {
     this.privacy = new PrivacyStore(this.database)
     this.alerts = new AlertStore(this.database)
     this.partitions = new PartitionStore(this.database)
+    this.wait = new WaitStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

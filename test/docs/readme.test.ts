@@ -40,6 +40,7 @@ describe('the README', () => {
       })
       expect(stdout).toContain('attempt 1: mail to ada@example.com')
       expect(stdout).toMatch(/job [0-9a-f-]{36} was created/)
+      expect(stdout).toContain('done: ada@example.com')
     } finally {
       rmSync(folder, { recursive: true })
     }

@@ -59,6 +59,11 @@ async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> 
   expectTypeOf(answers[0]?.status).toEqualTypeOf<
     'created' | 'existing' | 'replaced' | 'debounced' | 'queued_behind' | undefined
   >()
+  const job = await holdfast.enqueue(returning, { n: 1 })
+  expectTypeOf(await holdfast.wait(job)).toEqualTypeOf<{ doubled: number }>()
+  expectTypeOf(await holdfast.wait(job.id)).toEqualTypeOf<unknown>()
+  expectTypeOf(await holdfast.wait(job.id, { type: returning })).toEqualTypeOf<{ doubled: number }>()
+  expectTypeOf(await holdfast.wait(await holdfast.enqueue(ignored, {}))).toEqualTypeOf<undefined>()
   // @ts-expect-error A request is as typed as an enqueue.
   transforming.job({ at: 1 })
 

@@ -4,11 +4,12 @@ import { violations } from '../support/invariants.js'
 import { startOwnServer } from '../support/own-server.js'
 import { makeQueue, work } from '../support/queue.js'
 
-test('Postgres crashes while a job runs on a worker that lives: the lease survives, and the job runs once', async () => {
+test('Postgres crashes while a job runs on a worker that lives: the lease survives, the job runs once, and whoever waits gets its result', async () => {
   const server = await startOwnServer()
   const queue = await makeQueue(server.url)
   const worker = await queue.worker({ lease: '60s' })
-  const { id } = await queue.holdfast.enqueue(work, { hold: queue.ledger.beside('go') })
+  const { id } = await queue.holdfast.enqueue(work, { hold: queue.ledger.beside('go'), returns: { done: true } })
+  const waiting = queue.holdfast.wait(id, { timeout: '100s' })
   await eventually(() => queue.ledger.starts(id).length === 1)
   await server.crash()
   await worker.heard('database.away')
@@ -21,6 +22,7 @@ test('Postgres crashes while a job runs on a worker that lives: the lease surviv
     return story?.status === 'completed' && story
   })
   expect(story.attempts).toMatchObject([{ attempt: 1, outcome: 'completed' }])
+  expect(await waiting).toEqual({ done: true, attempt: 1 })
   await worker.heard('database.back')
   expect(queue.ledger.starts(id)).toHaveLength(1)
   // And it is the same process that works on.

@@ -13,13 +13,13 @@ import {
 import { wallMs } from '../../clock.js'
 import type { Enqueued } from '../../enqueue/enqueue.js'
 import { HoldfastError, UniqueConflictError } from '../../errors.js'
-import { shownJob } from '../../history/story.js'
+import { listJobs } from '../../history/list.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import type { Path } from '../../issue.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
 import { isJobId, timeOfJobId } from '../../job/id.js'
-import { decodePayload, encodePayload } from '../../job/payload.js'
+import { encodePayload } from '../../job/payload.js'
 import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
 import { parseExactly } from '../body.js'
@@ -33,10 +33,6 @@ const batchBytes = 8 * 1024 * 1024
 const dayMs = 86_400_000
 /** A client may try again for as long as what ended is kept, and its clock may be wrong. */
 const idsFromMs = { past: 7 * dayMs, future: dayMs }
-/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
-const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
-/** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
-const mostRead = 2 * 1024 * 1024
 
 /** To enqueue jobs and to list them. */
 export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Reading): void {
@@ -101,20 +97,11 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
         payload: partOfPayload(request.query.payload),
       }
       try {
-        const look = filter.payload === null && status === null ? mostLookedAt.otherwise : mostLookedAt.closely
-        const bounds = { limit, look, bytes: mostRead }
-        const { found, next } = await reading.forCaller(request, async (reader) => {
+        const { jobs, next } = await reading.forCaller(request, (reader) => {
           const { store, privacy } = insideOf(reader)
-          if (filter.payload !== null) {
-            const types = await store.types(type === null ? null : [type])
-            privacy.refuseToSearch(decodePayload(filter.payload), types)
-          }
-          const page = await store.inspect.listJobs(filter, cursor, bounds)
-          const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, row]))
-          return { found: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next }
+          return listJobs(store, privacy, filter, { cursor, limit })
         })
-        const jobs = found.map((row) => summaryAnswer(shownJob(row, insideOf(holdfast).privacy)))
-        return reply.header('cache-control', 'no-store').send({ jobs, next })
+        return reply.header('cache-control', 'no-store').send({ jobs: jobs.map(summaryAnswer), next })
       } catch (error) {
         throw explained(error)
       }

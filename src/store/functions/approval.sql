@@ -116,7 +116,8 @@ language sql volatile as $$
   insert into holdfast.history (job_id, ended_at, outcome, attempt, error)
   select g.job_id, holdfast.now(), 'cancelled', g.attempt,
          jsonb_build_object('name', p_name, 'message', p_message, 'by', p_actor.name, 'why', p_actor.why)
-  from gone as g
+  from gone as g;
+  select holdfast.tell_waiters(p_jobs)
 $$;
 
 -- Applies the policy to jobs whose deadline has come without a decision. Their rows are locked by the caller.

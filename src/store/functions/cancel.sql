@@ -48,6 +48,7 @@ begin
   into v_moved, v_lanes, v_workers from stood as s;
   perform holdfast.take_out(v_live);
   perform holdfast.start_followers(v_live);
+  perform holdfast.tell_waiters(v_live);
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();
   perform holdfast.wake_lanes(v_lanes, false);

@@ -170,6 +170,7 @@ begin
     where not exists (select from holdfast.whereabouts(f.follows)) limit p_limit));
 
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
+  delete from holdfast.waiters where since < v_now - interval '1 day';
   delete from holdfast.idle_workers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');
   return v_total;

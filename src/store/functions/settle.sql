@@ -203,6 +203,7 @@ begin
   end if;
   perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled);
   perform holdfast.start_followers(v_ended || v_cancelled);
+  perform holdfast.tell_waiters(v_ended);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(

@@ -5,7 +5,6 @@
 --   waiting       jobs that may not run yet, with the time they become due
 --   leases        one row per claimed batch; a heartbeat renews it, its end frees the jobs in it
 --   history       one row per ended attempt, one partition a day, dropped and never deleted from
---   results       what handlers returned, one partition a day
 --   dead_letters  jobs that ended dead, one partition a day
 --   following     jobs that wait for another job to end
 -- Lock: none that matters, everything is new. Cost: milliseconds.
@@ -192,15 +191,6 @@ create table holdfast.history (
 
 create index history_by_job on holdfast.history (job_id);
 
--- What handlers returned, one row for a job that completed with a result. Not a column of history, which every attempt would pay for.
-create table holdfast.results (
-  job_id  uuid not null,
-  at      timestamptz not null,
-  result  json not null
-) partition by range (at);
-
-create index results_by_job on holdfast.results (job_id);
-
 create table holdfast.dead_letters (
   job_id    uuid not null,
   died_at   timestamptz not null,
@@ -276,8 +266,6 @@ create table holdfast.idle_workers (
 create table holdfast.bodies_rest partition of holdfast.bodies default;
 
 create table holdfast.history_rest partition of holdfast.history default;
-
-create table holdfast.results_rest partition of holdfast.results default;
 
 create table holdfast.dead_letters_rest partition of holdfast.dead_letters default;
 

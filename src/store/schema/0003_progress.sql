@@ -1,4 +1,4 @@
--- Why: what handlers say while they run: progress, log lines, checkpoints.
+-- Why: what handlers say while they run (progress, log lines, checkpoints), what they return, and who waits for it.
 -- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
 
 -- The latest of each job. Kept as long as the job is.
@@ -34,3 +34,23 @@ create table holdfast.checkpoints (
   value     json not null constraint checkpoint_is_at_most_64_kb check (octet_length(value::text) <= 65536),
   at        timestamptz not null
 ) with (fillfactor = 60);
+
+-- What handlers returned, one row for a job that completed with a result. Not a column of history, which every attempt would pay for.
+create table holdfast.results (
+  job_id  uuid not null,
+  at      timestamptz not null,
+  result  json not null
+) partition by range (at);
+
+create index results_by_job on holdfast.results (job_id);
+
+create table holdfast.results_rest partition of holdfast.results default;
+
+-- Who waits for the end of which job, one row for a job and a process; whoever ends one of these jobs notifies. Unlogged: after a crash of the
+-- server it is empty, and those who wait register again when they are connected.
+create unlogged table holdfast.waiters (
+  job_id   uuid not null,
+  process  uuid not null,
+  since    timestamptz not null,
+  primary key (job_id, process)
+);

@@ -1,0 +1,92 @@
+import { didYouMean } from '../job/nearest.js'
+import { decodePayload, encodePayload } from '../job/payload.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
+import { isStatus, type Status, statuses } from '../job/state.js'
+import { storableText } from '../job/text.js'
+import type { Privacy } from '../privacy/privacy.js'
+import type { ListFilter } from '../store/inspect-store.js'
+import type { Store } from '../store/store.js'
+import { type JobSummary, shownJob } from './story.js'
+
+/** Which jobs are listed: those that fit every field that is given, ended or not. */
+export interface JobListFilter {
+  type?: string
+  status?: Status
+  /** The service that enqueued it over HTTP. */
+  owner?: string
+  /** Created at this time or later. */
+  createdAfter?: Date
+  createdBefore?: Date
+  /** The payload holds at least this: `{ tenant: 7 }` fits every payload with that field. */
+  payload?: unknown
+}
+
+export interface JobPage {
+  /** Newest first, as people see them. */
+  jobs: JobSummary[]
+  /** The cursor of the next page; null: this was the last. */
+  next: string | null
+}
+
+const known = ['type', 'status', 'owner', 'createdAfter', 'createdBefore', 'payload']
+/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
+const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
+/** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
+const mostRead = 2 * 1024 * 1024
+
+/** One page of jobs, newest first. It may be short, or empty, and only `next` says whether it is the last: no page looks at everything. */
+export async function listJobs(
+  store: Store,
+  privacy: Privacy,
+  filter: ListFilter,
+  { cursor, limit }: { cursor: string | null; limit: number },
+): Promise<JobPage> {
+  if (filter.payload !== null) {
+    const types = await store.types(filter.type === null ? null : [filter.type])
+    privacy.refuseToSearch(decodePayload(filter.payload), types)
+  }
+  const look = filter.payload === null && filter.status === null ? mostLookedAt.otherwise : mostLookedAt.closely
+  const page = await store.inspect.listJobs(filter, cursor, { limit, look, bytes: mostRead })
+  const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, shownJob(row, privacy)]))
+  return { jobs: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next }
+}
+
+/** Checks a filter whole, and brings it into the form the database takes. */
+export function encodeListFilter(filter: JobListFilter): ListFilter {
+  refuseUnknown(filter, known)
+  const { status, payload } = filter
+  if (status !== undefined && !isStatus(status)) {
+    const names = Object.keys(statuses)
+    throw refused('status', `is ${String(status)}${didYouMean(String(status), names)}; there are ${names.join(', ')}`)
+  }
+  return {
+    type: text(filter.type, 'type'),
+    status: status ?? null,
+    owner: text(filter.owner, 'owner'),
+    createdAfter: time(filter.createdAfter, 'createdAfter'),
+    createdBefore: time(filter.createdBefore, 'createdBefore'),
+    payload: payload === undefined ? null : encodePayload(payload),
+  }
+}
+
+export function encodePageOptions(options: { cursor?: string; limit?: number }): { cursor: string | null; limit: number } {
+  const { cursor, limit = 20 } = options
+  if (cursor !== undefined && !isUuid(cursor)) throw refused('cursor', 'is not what a page of jobs gave as its next')
+  return { cursor: cursor ?? null, limit: wholeNumber(limit, 'limit', 1, 100) }
+}
+
+function isUuid(cursor: unknown): boolean {
+  return typeof cursor === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(cursor)
+}
+
+function text(value: unknown, field: string): string | null {
+  if (value === undefined) return null
+  if (typeof value === 'string' && value !== '') return storableText(value, field)
+  throw refused(field, 'must be a text that is not empty')
+}
+
+function time(value: unknown, field: string): string | null {
+  if (value === undefined) return null
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
+  throw refused(field, 'must be a valid Date')
+}

@@ -1,0 +1,60 @@
+import { HoldfastError, JobEndedError } from '../errors.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { isJobId } from '../job/id.js'
+import { decodePayload } from '../job/payload.js'
+import type { JobType } from '../job/type.js'
+import { type Privacy, UnreadableError } from '../privacy/privacy.js'
+import type { EndedRow } from '../store/wait-store.js'
+import type { Waiters } from './waiters.js'
+
+export interface WaitOptions<Result = unknown> {
+  /** How long to wait, at most 24 days. @default '1m' */
+  timeout?: Duration
+  /** Gives up when it fires, with its reason. */
+  signal?: AbortSignal
+  /** The type of the job, where only its id is at hand: it says what the result is. */
+  // biome-ignore lint/suspicious/noExplicitAny: its payload does not matter to whoever waits
+  type?: JobType<any, any, Result>
+}
+
+const longestMs = 24 * 86_400_000
+
+/** What the handler of a job returned; undefined: nothing, or it is not kept. Throws what the job ended of. */
+export async function resultOf(
+  waiters: Waiters,
+  privacy: Privacy,
+  job: string | { id: string },
+  { timeout = '1m', signal, type }: WaitOptions,
+): Promise<unknown> {
+  const id = typeof job === 'string' ? job : job?.id
+  if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+  const ms = toMilliseconds(timeout, 'timeout')
+  if (ms > longestMs) throw new HoldfastError('invalid_option', 'timeout is too long; at most 24 days', { field: 'timeout' })
+  const row = await waiters.ended(id.toLowerCase(), ms, signal)
+  if (row.status === null) {
+    throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
+  }
+  if (type && row.type !== null && row.type !== type.type) {
+    throw new HoldfastError('invalid_option', `job ${id} is a ${row.type}, not a ${type.type}`, { field: 'type' })
+  }
+  if (row.status !== 'completed') throw endOf(row)
+  return row.result === null ? undefined : decodePayload(readable(privacy, row.result, row))
+}
+
+function readable(privacy: Privacy, result: string, { id, type, encrypted }: EndedRow): string {
+  try {
+    return privacy.decrypt(id, result, 'result', { type: type ?? '', encrypted: encrypted === true })
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error
+    throw new HoldfastError('encryption_keys_missing', error.message, { field: 'encryption', cause: error })
+  }
+}
+
+function endOf({ id, type, status, reason, attempt, error }: EndedRow): JobEndedError {
+  const ended = { jobId: id, reason, lastError: error }
+  const because = error ? `: ${error.name}: ${error.message}` : ''
+  const job = `job ${id} (${type ?? 'of a type that is gone'})`
+  if (status === 'cancelled') return new JobEndedError('job_cancelled', `${job} was cancelled${because}`, ended)
+  if (status === 'discarded') return new JobEndedError('job_discarded', `${job} ended dead and was discarded${because}`, ended)
+  return new JobEndedError('job_dead', `${job} ended dead (${reason}) at attempt ${attempt}${because}`, ended)
+}

@@ -1,0 +1,38 @@
+import { defineType } from 'holdfast'
+import { expect, test } from 'vitest'
+import { makeQueue } from '../support/queue.js'
+
+const mail = defineType({ type: 'mail', redact: ['secret'] })
+const print = defineType({ type: 'print' })
+
+test('jobs lists newest first, a page at a time, and a cursor stays where it is while jobs come', async () => {
+  const { holdfast } = await makeQueue()
+  const ids: string[] = []
+  for (let n = 0; n < 5; n++) ids.unshift((await holdfast.enqueue(mail, { n, secret: 'hush-hush' })).id)
+  const first = await holdfast.jobs({}, { limit: 2 })
+  expect(first.jobs.map(({ id }) => id)).toEqual(ids.slice(0, 2))
+  expect(first.jobs[0]).toMatchObject({ type: 'mail', status: 'pending', payload: { n: 4, secret: '[redacted]' } })
+  await holdfast.enqueue(mail, { n: 5 })
+  const second = await holdfast.jobs({}, { limit: 2, cursor: first.next as string })
+  const third = await holdfast.jobs({}, { limit: 2, cursor: second.next as string })
+  expect([...second.jobs, ...third.jobs].map(({ id }) => id)).toEqual(ids.slice(2))
+  expect(third.next).toBeNull()
+})
+
+test('jobs filters by what GET /jobs filters by, and refuses what it does not know', async () => {
+  const { holdfast } = await makeQueue()
+  const { id } = await holdfast.enqueue(print, { tenant: 7 })
+  await holdfast.enqueue(print, { tenant: 8 }, { delay: '1h' })
+  await holdfast.enqueue(mail, { tenant: 7 })
+  const found = async (filter: object) => (await holdfast.jobs(filter)).jobs.map((job) => job.id)
+  expect(await found({ type: 'print', status: 'pending' })).toEqual([id])
+  expect(await found({ type: 'print', payload: { tenant: 7 } })).toEqual([id])
+  expect(await found({ createdAfter: new Date(0), createdBefore: new Date(0) })).toEqual([])
+  expect(await found({ owner: 'billing' })).toEqual([])
+  const refusals = [{ tpye: 'mail' }, { status: 'done' }, { type: '' }, { createdAfter: 'today' }]
+  for (const filter of refusals)
+    await expect(found(filter)).rejects.toMatchObject({ code: 'invalid_option', field: Object.keys(filter)[0] })
+  await expect(holdfast.jobs({}, { cursor: 'x' })).rejects.toMatchObject({ field: 'cursor' })
+  await expect(holdfast.jobs({}, { limit: 101 })).rejects.toMatchObject({ field: 'limit' })
+  await expect(found({ type: 'nosuch' })).rejects.toMatchObject({ code: 'unknown_type' })
+})
