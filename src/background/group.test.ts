@@ -53,6 +53,7 @@ test('a part that cannot start is named, its error is thrown as it was, and only
   const parts = group([member('guard')], [broken], [member('claim loop')])
   expect(() => parts.start()).toThrow(problem)
   expect(failed).toEqual(['heartbeat: no thread'])
+  expect(parts.stopping).toBe(true)
   await parts.stop()
   expect(done).toEqual(['start guard', 'stop heartbeat', 'stop guard'])
 })

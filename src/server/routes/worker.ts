@@ -23,7 +23,7 @@ import { checkedActor } from '../../job/actor.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
 import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
-import { opened } from '../../remote/opened.js'
+import { decrypted } from '../../remote/decrypted.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
 import { idleWorkersChore } from '../../upkeep/idle-workers.js'
@@ -118,7 +118,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
         return answer(reply, { jobs: [], ...orders(worker) })
       }
       const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map<string, string>()
-      const { read, unread } = opened(privacy, rows, types, checkpoints)
+      const { read, unread } = decrypted(privacy, rows, types, checkpoints)
       await claims.endUnreadable(worker, unread)
       const jobs = read.map(({ row, checkpoint }) => claimedJob(row, types.get(row.type), checkpoint))
       return answer(reply, { jobs, ...orders(worker) })

@@ -1,20 +1,20 @@
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { RemoteClaim } from './claims.js'
 
-interface Opened {
+interface Decrypted {
   read: { row: RemoteClaim; checkpoint: string | undefined }[]
   /** Those that cannot be handed out, because they cannot be decrypted here or have no body, and why. */
   unread: { row: RemoteClaim; problem: string }[]
 }
 
-/** Claimed jobs as their worker is to have them: it has no keys, the server has. */
-export function opened(
+/** Claimed jobs as a remote worker gets them: the server decrypts, because the worker has no keys. */
+export function decrypted(
   privacy: Privacy,
   rows: readonly RemoteClaim[],
   types: ReadonlyMap<number, { name: string; encrypted: boolean }>,
   checkpoints: ReadonlyMap<string, string>,
-): Opened {
-  const all: Opened = { read: [], unread: [] }
+): Decrypted {
+  const all: Decrypted = { read: [], unread: [] }
   for (const row of rows) {
     if (row.payload === null) {
       all.unread.push({ row, problem: 'the body of this job is missing from the database' })
