@@ -19,6 +19,10 @@ describe('SQL for a schema of another name', () => {
     expect(inSchema(once, 'Jobs EU')).toBe(once)
   })
 
+  test('is where functions with the rights of their owner look for names', () => {
+    expect(inSchema('set search_path = holdfast, pg_temp', 'Jobs EU')).toBe('set search_path = "Jobs EU", pg_temp')
+  })
+
   test('leaves job types, settings and words that only look alike as they are', () => {
     const sql = `select 'holdfast:alert', 'holdfast', myholdfast.x, current_setting('holdfast.notify', true)`
     expect(inSchema(sql, 'other')).toBe(sql)

@@ -29,7 +29,7 @@ export function quotedSchema(name: string): string {
 
 /**
  * SQL written for the default schema, for another one. It replaces every `holdfast.`, in names of tables and functions as in names of
- * locks and channels, so that two installations in one database neither touch nor hear each other. Settings of a session (`current_setting`,
+ * locks and channels, and the path of functions that run with the rights of their owner, so that two installations in one database neither touch nor hear each other. Settings of a session (`current_setting`,
  * `set_config`) keep their name: they are of the session, and a setting cannot have every name that a schema can.
  */
 export function inSchema(sql: string, name: string): string {
@@ -37,6 +37,7 @@ export function inSchema(sql: string, name: string): string {
   const quoted = quotedSchema(name)
   return sql
     .replaceAll(/(?<!(?:current_setting|set_config)\(')\bholdfast\./g, `${quoted}.`)
+    .replaceAll('search_path = holdfast,', `search_path = ${quoted},`)
     .replaceAll("'holdfast'::regnamespace", `'${quoted}'::regnamespace`)
 }
 

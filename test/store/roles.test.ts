@@ -189,11 +189,3 @@ test('a server has keys and everything else, and may not change the tables thems
   await expect(client.query('delete from holdfast.audit_log')).rejects.toMatchObject(denied)
   await expect(client.query('alter table holdfast.queue add column mine text')).rejects.toMatchObject(denied)
 })
-
-test('every function with the rights of its owner says where its names come from, with what is temporary last', async () => {
-  const { rows } = await sql.query(`select p.proname, p.proconfig from pg_proc as p
-    where p.pronamespace = 'holdfast'::regnamespace and p.prosecdef order by 1`)
-  expect(rows.map((row) => row.proname)).toEqual(expect.arrayContaining(['drop_oldest_partition', 'enqueue', 'make_partition']))
-  for (const { proname, proconfig } of rows)
-    expect([proname, proconfig]).toEqual([proname, expect.arrayContaining(['search_path=pg_catalog, pg_temp'])])
-})

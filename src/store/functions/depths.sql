@@ -6,7 +6,7 @@
 create or replace function holdfast.measure_depths() returns double precision
 language plpgsql
 set jit = off set max_parallel_workers_per_gather = 0
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_begun timestamptz := clock_timestamp();
@@ -57,7 +57,7 @@ end $$;
 create or replace function holdfast.depths_under_limit(p_types text[])
 returns table (scope text, name text, soft bigint, hard bigint, waiting bigint, age_ms double precision, oldest_ms double precision)
 language sql stable
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
   select m.scope, m.name, m.soft, m.hard, coalesce(sum(d.waiting), 0)::bigint,
          extract(epoch from holdfast.now() - min(d.oldest_at)) * 1000, extract(epoch from m.oldest) * 1000

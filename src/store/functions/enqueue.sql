@@ -70,7 +70,7 @@ create or replace function holdfast.enqueue_jobs(
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_now timestamptz := holdfast.now();
@@ -216,7 +216,7 @@ end $$;
 create or replace function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
   p_owner text, p_trace text) returns text language plpgsql
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_now timestamptz := holdfast.now();

@@ -164,10 +164,12 @@ end $$;
 -- When a follower is about to be committed: makes sure that whoever ends its leader will see it, by locking the leader's
 -- row for the rest of the commit, or starts it where the leader has ended. Locking it earlier would let a producer's long
 -- transaction hold up a worker's settling. It never waits for a lock: where somebody holds the leader's row this very
--- moment, the follower is marked unsure and the next promotion looks after it.
+-- moment, the follower is marked unsure and the next promotion looks after it. With the rights of its owner: before PostgreSQL 18 a
+-- deferred trigger runs with those of whoever commits, and a producer may not touch jobs.
 create or replace function holdfast.check_leader() returns trigger
 language plpgsql
 set enable_seqscan = off set jit = off
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_place text := (select w.place from holdfast.whereabouts(new.follows) as w);

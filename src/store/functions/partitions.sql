@@ -41,7 +41,7 @@ create or replace function holdfast.make_partition(p_family text, p_day date, p_
 language plpgsql
 -- Bounds are written as text, and under another DateStyle or time zone the text would name another moment.
 set lock_timeout = '100ms' set timezone = 'UTC' set datestyle = 'ISO, YMD'
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';

@@ -21,7 +21,7 @@ $$;
 create or replace function holdfast.drop_oldest_partition(p_completed interval, p_dead interval, p_carry integer default 5000) returns text
 language plpgsql
 set lock_timeout = '100ms' set enable_seqscan = off set jit = off
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_now timestamptz := holdfast.now();

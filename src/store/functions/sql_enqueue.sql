@@ -5,7 +5,7 @@
 create or replace function holdfast.enqueue(type text, payload jsonb, options jsonb default '{}')
 returns table (id uuid, status text)
 language plpgsql
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_options constant jsonb := coalesce(options, '{}');

@@ -213,7 +213,7 @@ end $$;
 create or replace function holdfast.take_keys(p_ids uuid[], p_types text[], p_keys text[], p_owner text)
 returns table (ordinal integer, job_id uuid) language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
-security definer set search_path = pg_catalog, pg_temp
+security definer set search_path = holdfast, pg_temp
 as $$
 declare
   v_job record;

@@ -68,3 +68,12 @@ create table holdfast.alerts_looked (
 );
 
 insert into holdfast.alerts_looked default values;
+
+-- In the words of docs/schema.md: the tables that users of the database may read. They stand in the last file, where all are made.
+comment on table holdfast.lanes is 'The lanes, with their slots and settings.';
+comment on table holdfast.types is 'The job types, with the defaults of their jobs.';
+comment on table holdfast.workers is 'The worker processes, with when each was heard of last.';
+comment on table holdfast.gates is 'The limits, rates, pause and breaker of each type that has any.';
+comment on table holdfast.depths is 'How many jobs of each type and priority wait, as counted last.';
+comment on table holdfast.alert_rules is 'The rules that say what trouble is.';
+comment on table holdfast.alerts is 'The trouble there is now.';

@@ -1,0 +1,33 @@
+-- What users of the database may read and call, in the words of docs/schema.md, which a test compares with these. The file is
+-- applied last, because its name is. Tables that may be read have their comments in the schema files.
+
+comment on view holdfast.jobs is 'Every job that is kept, with its status, times, payload and last error.';
+comment on view holdfast.attempts is 'Every ended attempt that is kept, with its outcome, worker and error.';
+comment on view holdfast.live is 'Every job that has not ended, with the place where it stands: queue, waiting, gated or following.';
+comment on view holdfast.counters is 'How many attempts and jobs of each type have ended, and how, since the installation.';
+
+comment on function holdfast.enqueue is 'Enqueues one job in the transaction of the caller. Returns its id and what happened: created, existing, replaced, debounced or queued_behind.';
+comment on function holdfast.new_job_id is 'Makes an id for a job: a UUIDv7 by the clock of the database.';
+comment on function holdfast.now is 'Says what time it is for everything that is decided by time.';
+comment on function holdfast.status_of is 'Says the status of a job. Null: nothing of it is kept.';
+comment on function holdfast.find_drift is 'Finds every slot, admission and key that disagrees with the jobs. No row: all agree.';
+
+comment on function holdfast.actor is 'Makes the actor that the functions below take: who does something, why, and from where.';
+comment on function holdfast.pause_type is 'Pauses a type: its jobs wait, enqueue goes on.';
+comment on function holdfast.resume_type is 'Lets a type run again that was paused or stopped.';
+comment on function holdfast.pause_key is 'Pauses one concurrency key of a type.';
+comment on function holdfast.resume_key is 'Lets a concurrency key run again that was paused or stopped.';
+comment on function holdfast.set_limits is 'Sets the named limits of a type; null takes one away.';
+comment on function holdfast.set_weight is 'Sets the share of a concurrency key beside the other keys of its type.';
+comment on function holdfast.operate_breaker is 'Opens, closes, holds or releases the breaker of a type.';
+comment on function holdfast.set_lane is 'Changes the named fields of a lane, or makes it.';
+comment on function holdfast.set_type_lane is 'Puts a type into another lane.';
+comment on function holdfast.set_depth_limit is 'Sets how much may wait in the queue, a lane or a type before enqueue is refused.';
+comment on function holdfast.cancel_jobs is 'Cancels jobs, running ones too.';
+comment on function holdfast.set_priority is 'Gives jobs that do not run another priority.';
+comment on function holdfast.reschedule_jobs is 'Makes jobs that do not run due at another time.';
+comment on function holdfast.run_now is 'Makes jobs that wait for a time due at once.';
+comment on function holdfast.decide_approval is 'Approves or rejects a job that waits for approval.';
+comment on function holdfast.replay_dead is 'Makes dead jobs due again.';
+comment on function holdfast.discard_dead is 'Ends dead jobs for good.';
+comment on function holdfast.forget_job is 'Removes everything that is kept of a job that has ended.';
