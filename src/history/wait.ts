@@ -34,7 +34,7 @@ export async function resultOf(
   if (row.status === null) {
     throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
   }
-  if (type && row.type !== null && row.type !== type.type) {
+  if (type && row.type !== null && ![type.type, ...type.aliases].includes(row.type)) {
     throw new HoldfastError('invalid_option', `job ${id} is a ${row.type}, not a ${type.type}`, { field: 'type' })
   }
   if (row.status !== 'completed') throw endOf(row)

@@ -45,6 +45,8 @@ export interface JobRequest extends JobOptions {
 /** A job type: what a producer needs to enqueue it and, with `run`, what a worker needs to run it. */
 export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly type: string
+  /** Names it had before. Workers of it run jobs of these names too. */
+  readonly aliases: readonly string[]
   readonly schema: StandardSchemaV1<Input, Output> | undefined
   readonly lane: string
   readonly priority: number
@@ -84,6 +86,8 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   extends IsolationOptions {
   /** The name jobs of this type carry everywhere, such as `send_email`. */
   type: string
+  /** Names the type had before it was renamed: a worker of it runs the jobs that were enqueued under them, too. */
+  aliases?: readonly string[]
   /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
   payload?: Schema
   lane?: string
@@ -116,6 +120,7 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
 
 const fields = [
   'type',
+  'aliases',
   'payload',
   'lane',
   'priority',
@@ -149,9 +154,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
   definition: TypeDefinition<Schema, Answer, Keep>,
 ): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> {
   const { type, payload, lane = 'default', sensitive = false, sharedKeys = false, run } = definition
-  if (typeof type !== 'string' || !/^[\w.:/-]{1,200}$/.test(type)) {
-    throw refused('type', `is ${JSON.stringify(type)}; a type name has 1 to 200 letters, digits or _ - . : /`)
-  }
+  checkName(type, 'type')
   const check = new Checker()
   check.known(definition, fields)
   check.read(() => storableText(lane, 'lane'), '')
@@ -166,6 +169,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
 
   const made: JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> = {
     type,
+    aliases: check.read(() => readAliases(definition.aliases, type), []),
     schema: payload as (typeof made)['schema'],
     lane,
     priority: check.read(() => wholeNumber(definition.priority ?? 5, 'priority', 0, 9), 5),
@@ -185,8 +189,30 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }
   check.done('invalid_option', `the definition of ${type} has problems`)
-  Object.defineProperty(made, mark, { value: true })
-  return Object.freeze(made)
+  return marked(made)
+}
+
+/** The type, and the same under each name it had before. */
+export function underEveryName(type: AnyJobType): AnyJobType[] {
+  return [type, ...type.aliases.map((alias) => marked({ ...type, type: alias, aliases: [] }))]
+}
+
+function marked<Type extends object>(type: Type): Type {
+  return Object.freeze(Object.defineProperty(type, mark, { value: true }))
+}
+
+function checkName(name: unknown, field: string): string {
+  if (typeof name === 'string' && /^[\w.:/-]{1,200}$/.test(name)) return name
+  throw refused(field, `is ${JSON.stringify(name)}; a type name has 1 to 200 letters, digits or _ - . : /`)
+}
+
+function readAliases(aliases: unknown, type: string): readonly string[] {
+  if (aliases === undefined) return []
+  if (!Array.isArray(aliases) || aliases.length > 20) throw refused('aliases', `of ${type} must be a list of at most 20 names`)
+  const names = aliases.map((alias, at) => checkName(alias, `aliases[${at}]`))
+  const twice = names.find((name, at) => name === type || names.indexOf(name) < at)
+  if (twice !== undefined) throw refused('aliases', `of ${type} has ${twice} twice, or is its name of today`)
+  return Object.freeze(names)
 }
 
 function readTimeout(timeout: Duration, type: string): number {

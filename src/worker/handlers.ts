@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { HoldfastError } from '../errors.js'
-import type { AnyJobType } from '../job/type.js'
+import { type AnyJobType, underEveryName } from '../job/type.js'
 import { checkModule } from '../run/isolate/check-module.js'
 import { loadTypes, moduleUrl } from '../run/isolate/load-types.js'
 import { insideHost } from '../run/isolate/serve.js'
@@ -40,11 +40,24 @@ export async function collectHandlers(
 
 function byName(types: readonly AnyJobType[], where: string, mayBeNone: boolean): Map<string, AnyJobType> {
   const handlers = new Map<string, AnyJobType>()
+  const today = new Map<string, string>()
   for (const type of types) {
-    if (handlers.has(type.type)) throw new HoldfastError('duplicate_handler', `two handlers were given for ${type.type}${where}`)
     if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function${where}, so no worker can run it`)
-    handlers.set(type.type, type)
+    for (const named of underEveryName(type)) {
+      const other = today.get(named.type)
+      if (other !== undefined) throw new HoldfastError('duplicate_handler', `${twice(named.type, type.type, other)}${where}`)
+      handlers.set(named.type, named)
+      today.set(named.type, type.type)
+    }
   }
   if (handlers.size === 0 && !mayBeNone) throw new HoldfastError('missing_handler', 'the worker was given no job types')
   return handlers
+}
+
+function twice(name: string, one: string, other: string): string {
+  if (one === other) return `two handlers were given for ${name}`
+  const type = [one, other].find((each) => each === name)
+  const alias = [one, other].find((each) => each !== name)
+  if (type === undefined) return `${name} is an alias of both ${other} and ${one}; a job of that name has one handler`
+  return `${name} is an alias of ${alias} and a type of its own; a job of that name has one handler`
 }

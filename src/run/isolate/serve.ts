@@ -3,7 +3,7 @@ import { HoldfastError } from '../../errors.js'
 import type { ClaimedJob } from '../../job/claimed.js'
 import { describeFailure } from '../../job/failure.js'
 import type { Outcome } from '../../job/outcome.js'
-import type { AnyJobType } from '../../job/type.js'
+import { type AnyJobType, underEveryName } from '../../job/type.js'
 import { telemetry } from '../../tracing/telemetry.js'
 import { Attempt, attemptInProgress } from '../attempt.js'
 import { type AttemptServices, type ServiceName, servicesAcross } from '../services.js'
@@ -37,7 +37,7 @@ export async function serve(module: string, port: Port): Promise<void> {
   enterHost()
   const types = new Map<string, AnyJobType>()
   try {
-    for (const type of await loadTypes(module)) types.set(type.type, type)
+    for (const type of (await loadTypes(module)).flatMap(underEveryName)) types.set(type.type, type)
   } catch (error) {
     return port.send({ kind: 'broken', failure: describeFailure(error) })
   }
