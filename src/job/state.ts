@@ -7,7 +7,7 @@ export const statuses = {
   failed: 'An attempt failed; the next one is scheduled',
   completed: 'Done; its handler succeeded',
   cancelled: 'Stopped by somebody; it will not run again',
-  dead: 'Failed for good; it stands among the dead letters until somebody replays or discards it',
+  dead: 'Failed for good; a dead letter until somebody replays or discards it',
   discarded: 'Was dead, and somebody decided that it need not run',
 } as const satisfies Record<string, string>
 

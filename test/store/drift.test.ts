@@ -5,7 +5,7 @@ import { blockedOrDone } from '../support/blocked.js'
 import { by } from '../support/flow.js'
 import { costOf } from '../support/plans.js'
 
-/** Slots, holds and keys that disagree with the jobs they stand for are found, repaired and counted. */
+/** Slots, admissions and keys that disagree with the jobs they stand for are found, repaired and counted. */
 let queue: BareQueue
 let holdfast: Holdfast
 

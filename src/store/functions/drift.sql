@@ -1,4 +1,4 @@
--- Slots, holds and keys are counted in tables of their own beside the jobs they stand for. Should the two ever disagree, a lane
+-- Slots, admissions and keys are counted in tables of their own beside the jobs they stand for. Should the two ever disagree, a lane
 -- or a key stands still for ever, or more runs than may. What disagrees is found here, repaired and counted. It should be nothing.
 
 -- What disagrees about these jobs. One statement, one snapshot: whatever moves a job writes all of it in one transaction, so a job that
