@@ -136,7 +136,7 @@ export class Holdfast {
   async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
     checkJobId(id)
     const { after = '0', limit = 1_000 } = options
-    if (!/^\d{1,18}$/.test(after)) throw refused('after', 'must be the id of a line')
+    if (!/^\d{1,18}$/.test(after)) throw refused('after', 'must be the id of a log line')
     return readLog(this.#store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
   }
 

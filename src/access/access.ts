@@ -22,9 +22,9 @@ export interface KeyFields {
   roles: readonly string[]
   /** The job types it may enqueue and work on. Left out: all. */
   types?: readonly string[]
-  /** Requests a second. Standard: 1,000. */
+  /** Requests a second. Default: 1,000. */
   rateLimit?: number
-  /** How long it lives. Left out: until it is revoked. */
+  /** How long it is valid. Left out: until it is revoked. */
   expires?: Duration
 }
 
@@ -51,13 +51,13 @@ export interface KeyState {
 export interface Role {
   name: string
   permissions: Permission[]
-  /** Came with the installation, and stays as it is. */
+  /** Built in: it cannot be changed. */
   builtIn: boolean
 }
 
 /** Keys and roles. Each change is one transaction, with its line in the audit log. */
 export class Access {
-  /** Of people who exchanged a key for one. */
+  /** Sessions of people who exchanged a key for one. */
   readonly sessions: Sessions
   readonly #store: AccessStore
 
@@ -66,14 +66,14 @@ export class Access {
     this.sessions = new Sessions(sessions)
   }
 
-  /** Makes a key. It is shown this once; what is kept cannot be turned back into it. */
+  /** Makes a key and returns it this once; only its hash is stored. */
   async createKey(fields: KeyFields, who: Actor): Promise<KeyState & { key: string }> {
     const { key, hash, prefix } = freshKey()
     const id = await told(this.#store.createKey({ ...checked(fields), hash, prefix, subject: null }, checkedActor(who)))
     return { ...(await this.#key(id)), key }
   }
 
-  /** From now on whoever comes with a certificate of that common name or fingerprint, signed as the server demands, is that service. */
+  /** Accepts client certificates with that common name or fingerprint, signed by the server's `ca`, as that service. */
   async trustCertificate(subject: string, fields: KeyFields, who: Actor): Promise<KeyState> {
     const known = subjectOf(subject)
     const id = await told(
@@ -82,7 +82,7 @@ export class Access {
     return this.#key(id)
   }
 
-  /** Makes a second key like that one, which lives on for `grace` (a day) so that nobody is cut off while it is put in place. */
+  /** Makes a second key with the same rights. The old one stays valid for `grace` (a day), so that clients can be changed one by one. */
   async rotateKey(id: number, who: Actor, options: { grace?: Duration } = {}): Promise<KeyState & { key: string }> {
     const { key, ...fresh } = freshKey()
     const graceMs = toMilliseconds(options.grace ?? '1d', 'grace')
@@ -91,7 +91,7 @@ export class Access {
     return { ...(await this.#key(made)), key }
   }
 
-  /** Ends a key. Servers that have it in mind let it go within two seconds. */
+  /** Revokes a key. Servers that have cached it stop accepting it within two seconds. */
   async revokeKey(id: number, who: Actor): Promise<KeyState> {
     if (!(await told(this.#store.revokeKey(keyId(id), checkedActor(who))))) throw unknownKey(id)
     return this.#key(id)
@@ -111,10 +111,10 @@ export class Access {
     }))
   }
 
-  /** Makes a role of your own, or changes what it allows; keys that have it allow that from then on. */
+  /** Makes a role, or changes its permissions, also for the keys that have it. */
   async setRole(name: string, allowed: readonly Permission[], who: Actor): Promise<void> {
     if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
-      throw refused('name', 'must have 1 to 63 small letters, digits, _ or -, and begin with a letter')
+      throw refused('name', 'must have 1 to 63 lower-case letters, digits, _ or -, and begin with a letter')
     }
     const known = Object.keys(permissions)
     const unknown = names(allowed, 'permissions').find((one) => !known.includes(one))
@@ -129,16 +129,16 @@ export class Access {
       throw new HoldfastError('not_found', `there is no role "${name}"`)
   }
 
-  /** Whom a key stands for; undefined where no such key lives. */
+  /** The caller that a key identifies; undefined if there is no such live key. */
   async caller(key: string): Promise<Caller | undefined> {
     const hash = hashOf(key)
     const found = await told(this.#store.findKey(hash))
-    // The index has compared already; what its time could tell is about a hash, of which nobody can choose the beginning.
+    // The index comparison is not constant-time, but it compares hashes, whose first bytes nobody can choose.
     if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash))) return undefined
     return callerOf(found)
   }
 
-  /** Whom a certificate stands for, by its subjects, or the service that the configuration says it is. */
+  /** The caller that a certificate identifies, by its subjects or by the service that the configuration names for it. */
   async callerOfCertificate({ subjects, service }: CertificateNames): Promise<Caller | undefined> {
     const found = await told(this.#store.findCertificate(subjects, service ?? null))
     return found && callerOf(found)
@@ -151,7 +151,7 @@ export class Access {
   }
 }
 
-/** What is the same about keys and certificates. */
+/** Checks the options that keys and certificates share. */
 function checked(fields: KeyFields) {
   refuseUnknown(fields, ['service', 'roles', 'types', 'rateLimit', 'expires'])
   const { service, roles, types, rateLimit = 1_000, expires } = fields
@@ -161,7 +161,7 @@ function checked(fields: KeyFields) {
   if (service === 'admin' || service === 'holdfast') throw refused('service', `"${service}" is a name Holdfast uses itself`)
   if (roles?.length === 0) throw refused('roles', 'is empty; a key without a role allows nothing')
   const expiresMs = expires === undefined ? null : toMilliseconds(expires, 'expires')
-  if (expiresMs === 0) throw refused('expires', 'is 0; the key would never have lived')
+  if (expiresMs === 0) throw refused('expires', 'is 0; a key has to be valid for some time')
   return {
     ...{ service, expiresMs },
     roles: names(roles, 'roles'),
@@ -193,5 +193,5 @@ function names(list: readonly string[], field: string): readonly string[] {
 }
 
 function unknownKey(id: number): HoldfastError {
-  return new HoldfastError('not_found', `there is no key ${id} that lives`)
+  return new HoldfastError('not_found', `there is no live key ${id}`)
 }

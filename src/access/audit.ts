@@ -3,17 +3,17 @@ import { storableText } from '../job/text.js'
 import type { AccessStore } from '../store/access-store.js'
 import { explained } from '../store/sqlstate.js'
 
-/** One thing somebody did: written in the transaction that did it, and never changed. */
+/** One action of a person or service, written in the transaction of the action, and never changed. */
 export interface AuditLine {
   id: string
   at: Date
   actor: string
-  /** Where it came from; null: from inside, through the library or SQL. */
+  /** The address of the client; null: through the library or SQL. */
   origin: string | null
   action: string
   /** What it was done to: a job, a type, a lane, a key. */
   target: string | null
-  /** What differed, as it was and as it is. */
+  /** The fields that changed, before and after. */
   before: Record<string, unknown> | null
   after: Record<string, unknown> | null
   why: string | null
@@ -25,7 +25,7 @@ export interface AuditQuestion {
   target?: string
   /** Lines before the one of that id. */
   before?: string
-  /** 1 to 1,000; 100 where it is left out. */
+  /** 1 to 1,000. Default: 100. */
   limit?: number
 }
 
@@ -33,7 +33,7 @@ export interface AuditQuestion {
 export async function readAudit(store: AccessStore, question: AuditQuestion = {}): Promise<AuditLine[]> {
   const { actor = null, action = null, target = null, before = null, limit = 100 } = question
   if (before !== null && !/^\d{1,18}$/.test(before)) {
-    throw refused('before', 'must be the id of a line')
+    throw refused('before', 'must be the id of a line of the audit log')
   }
   for (const [field, text] of Object.entries({ actor, action, target })) if (text !== null) storableText(text, field)
   const most = wholeNumber(limit, 'limit', 1, 1_000)

@@ -1,11 +1,11 @@
 import type { Permission } from '../api/permissions.js'
 import type { FoundKeyRow } from '../store/access-rows.js'
 
-/** Whoever asks for something: what a key stands for. */
+/** Who sent a request: the service of its key, session or certificate. */
 export interface Caller {
   /** The number of its key; null: the key of the installation. */
   key: number | null
-  /** The service the key was made for; it stands as the actor in the audit log and as the owner of jobs. */
+  /** The service the key was made for: the actor in the audit log and the owner of jobs. */
   service: string
   permissions: ReadonlySet<Permission>
   /** The job types it is for; undefined: all. */
@@ -14,7 +14,7 @@ export interface Caller {
   rateLimit: number
 }
 
-/** What was found of a key, as whom it stands for. */
+/** Turns the row of a key into its caller. */
 export function callerOf(found: Omit<FoundKeyRow, 'hash'>): Caller {
   return {
     key: found.id,

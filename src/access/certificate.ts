@@ -6,21 +6,21 @@ const mark = 'sha256:'
 export interface CertificateNames {
   /** Its common name, and its fingerprint. */
   subjects: readonly string[]
-  /** The service the configuration says it is; undefined: it says nothing about it. */
+  /** The service that the configuration names for it, if it does. */
   service: string | undefined
 }
 
-/** A common name as it stands, or a fingerprint however it is written, as both are kept. */
+/** Normalizes a common name, which stays as it is, or a fingerprint in any notation. */
 export function subjectOf(given: string): string {
   const fits = typeof given === 'string' && /^[^\p{Cc}\p{Surrogate}]{1,200}$/u.test(given)
   if (!fits) throw refused('subject', 'must be the common name of a certificate, or its fingerprint (SHA-256)')
   const bare = given.replace(/^sha256:/i, '').replaceAll(':', '')
   if (/^[0-9a-f]{64}$/i.test(bare)) return mark + bare.toLowerCase()
-  if (given.toLowerCase().startsWith(mark)) throw refused('subject', 'is no fingerprint; one has 64 hexadecimal digits')
+  if (given.toLowerCase().startsWith(mark)) throw refused('subject', 'is not a fingerprint; a SHA-256 fingerprint has 64 hexadecimal digits')
   return given
 }
 
-/** Everything a certificate is known by. A common name that looks like a fingerprint is none: it could be somebody else's. */
+/** All the subjects of a certificate. A common name that looks like a fingerprint is left out, because it could be that of another certificate. */
 export function subjectsOf(commonName: unknown, fingerprint: string): string[] {
   const own = subjectOf(fingerprint)
   const isName = typeof commonName === 'string' && commonName !== '' && !looksLikeFingerprint(commonName)

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Enough that nobody guesses it: 24 random bytes. The beginning says what it is, for people and for scanners of leaked secrets. */
+/** 24 random bytes cannot be guessed. The prefix tells people and scanners for leaked secrets what it is. */
 const mark = 'hf_'
 const shown = mark.length + 6
 
 export interface FreshKey {
-  /** The key itself. It is nowhere else. */
+  /** The key itself, which is not stored. */
   key: string
   hash: string
   prefix: string
@@ -16,14 +16,14 @@ export function freshKey(): FreshKey {
   return { key, hash: hashOf(key), prefix: key.slice(0, shown) }
 }
 
-/** What the cookie of a session holds, and what is kept of it. Nobody types it, so it says nothing about itself. */
+/** The token in the cookie of a session, and the hash that is stored. It needs no prefix, because people never see it. */
 export function freshSession(): string {
   return randomBytes(32).toString('base64url')
 }
 
 /**
- * One round of SHA-256, in hex. A password would need a slow hash, because people choose what can be guessed; of 192 random
- * bits nothing can be, and every request pays for it.
+ * One round of SHA-256, in hex. A password would need a slow hash, because people choose guessable ones; 192 random bits cannot be
+ * guessed, and every request computes this hash.
  */
 export function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('hex')

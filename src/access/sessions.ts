@@ -4,16 +4,16 @@ import { told } from '../store/sqlstate.js'
 import { type Caller, callerOf } from './caller.js'
 import { freshSession, hashOf } from './key.js'
 
-/** A working day: whoever comes back tomorrow shows the key again. */
+/** A session lasts a working day; the next day people enter the key again. */
 export const sessionMs = 12 * 3_600_000
 
 export interface FoundSession {
-  /** Whom its key stands for; undefined: the installation's own key. */
+  /** The caller of its key; undefined: the installation's own key. */
   caller: Caller | undefined
   endsAt: Date
 }
 
-/** What a page has in place of a key: it ends by itself, with its key, or when somebody says so. Only its hash is kept. */
+/** Sessions, which pages use in place of a key. A session ends after its time, with its key, or when it is ended. Only its hash is stored. */
 export class Sessions {
   readonly #store: SessionStore
 
@@ -21,14 +21,14 @@ export class Sessions {
     this.#store = store
   }
 
-  /** For a key by its number. That of the installation is known here by its hash alone, and has none. */
+  /** Starts a session for a key, by the key's number. The installation's own key has none and is given by its hash. */
   async open(key: number | { installation: string }, who: Actor): Promise<{ token: string; endsAt: Date }> {
     const token = freshSession()
     const [hash, id] = typeof key === 'number' ? [hashOf(token), key] : [installationHash(token, key.installation), null]
     return { token, endsAt: new Date(await told(this.#store.open(hash, id, sessionMs, checkedActor(who)))) }
   }
 
-  /** Undefined where it has ended, or its key has. */
+  /** Undefined if the session or its key has ended. */
   async find(token: string, installation: string): Promise<FoundSession | undefined> {
     const found = await told(this.#store.find(hashOf(token), installationHash(token, installation)))
     if (!found) return undefined
@@ -43,8 +43,8 @@ export class Sessions {
 }
 
 /**
- * The database does not know the installation's own key, and must not be able to guess it from what is kept. Mixed into the hash
- * of a token that nobody can guess, it binds the session to the key and tells nothing.
+ * The database does not have the installation's own key, and must not be able to guess it from what is stored. Hashed together with a
+ * token that nobody can guess, the key binds the session to itself without being revealed.
  */
 function installationHash(token: string, installation: string): string {
   return hashOf(`${token}.${installation}`)

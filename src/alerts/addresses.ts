@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Networks that are nobody's in the open internet, or that somebody inside of ours answers from. */
+/** Networks that are not part of the public internet, or from which something inside a private network answers. */
 const closed = new BlockList()
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -22,7 +22,7 @@ for (const [network, bits] of [
 ] as const) {
   closed.addSubnet(network, bits, 'ipv4')
 }
-// Tunnels have an IPv4 address inside that nobody would look at.
+// Tunnel addresses contain an IPv4 address that would not be checked.
 for (const [network, bits] of [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -34,7 +34,7 @@ for (const [network, bits] of [
 const open = new BlockList()
 open.addSubnet('2000::', 3, 'ipv6')
 
-/** Whether an address is one of the open internet. Of IPv6 only what is given out to the world: no mapped IPv4, no private, no local. */
+/** Whether an address belongs to the public internet. For IPv6 only global unicast: no mapped IPv4, no private, no local addresses. */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4')
   const [bare = ''] = address.split('%')

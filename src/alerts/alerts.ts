@@ -11,15 +11,15 @@ import { freshSecret } from './signature.js'
 import { readTargetUrl } from './target-url.js'
 
 export interface RuleFields {
-  /** Needed where the rule is new. */
+  /** Needed for a new rule. */
   kind?: AlertKind
-  /** It holds above this: jobs, seconds or requests. */
+  /** The rule fires above this number of jobs, seconds or requests. */
   threshold?: number
-  /** Only of this type; null: of any. */
+  /** Only jobs of this type; null: of any. */
   type?: string | null
-  /** For `oldest`: of this priority and those above. */
+  /** For `oldest`: this priority and those above. */
   minPriority?: number
-  /** How long it must have been quiet before it is over. */
+  /** For how long the value must not be above the threshold before the alert is over. */
   hold?: Duration
   enabled?: boolean
 }
@@ -47,7 +47,7 @@ export interface Alert {
 export interface AlertTarget {
   id: number
   url: string
-  /** The rules it hears of; null: all. */
+  /** The rules whose alerts it gets; null: all. */
   rules: string[] | null
   createdAt: Date
   createdBy: string
@@ -56,7 +56,7 @@ export interface AlertTarget {
 const longestHoldMs = 86_400_000
 const longestGraceMs = 30 * 86_400_000
 
-/** Trouble, the rules that say what that is, and who is called about it. Each change is one transaction, with its line in the audit log. */
+/** Alerts, their rules, and the targets of their webhooks. Each change is one transaction, with its line in the audit log. */
 export class Alerts {
   readonly #store: AlertStore
   readonly #hosts: readonly string[]
@@ -68,7 +68,7 @@ export class Alerts {
     this.#privacy = privacy
   }
 
-  /** The trouble there is now. */
+  /** The alerts that are firing now. */
   async firing(): Promise<Alert[]> {
     return (await told(this.#store.alerts())).map(({ since, ...row }) => ({
       ...row,
@@ -77,12 +77,12 @@ export class Alerts {
     }))
   }
 
-  /** Looks for trouble now. Workers and servers do so every fifteen seconds. Answers with what began and what is over. */
+  /** Evaluates the rules now. Workers and servers do so every fifteen seconds. Returns the alerts that began or are over. */
   async look(): Promise<TroubleRow[]> {
     return told(this.#store.look(0))
   }
 
-  /** How many workers make the calls: those that were started with `alerts: true`. */
+  /** How many live workers send webhooks: those that were started with `alerts: true`. */
   async callers(): Promise<number> {
     return told(this.#store.callers())
   }
@@ -95,12 +95,12 @@ export class Alerts {
   async setRule(name: string, fields: RuleFields, who: Actor): Promise<AlertRule> {
     refuseUnknown(fields, ['kind', 'threshold', 'type', 'minPriority', 'hold', 'enabled'])
     if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
-      throw refused('name', 'must have 1 to 63 small letters, digits, _ or -, and begin with a letter')
+      throw refused('name', 'must have 1 to 63 lower-case letters, digits, _ or -, and begin with a letter')
     }
     const { kind, threshold, type, minPriority, hold, enabled } = fields
     if (kind !== undefined && !alertKinds.includes(kind)) throw refused('kind', `must be one of ${alertKinds.join(', ')}`)
     if (threshold !== undefined && !(threshold >= 0 && threshold <= 1e15))
-      throw refused('threshold', 'must be a number from 0 on')
+      throw refused('threshold', 'must be a number of at least 0')
     if (typeof type === 'string' && (type.length < 1 || type.length > 200 || unstorable.test(type))) {
       throw refused('type', 'must be the name of a job type')
     }
@@ -123,7 +123,7 @@ export class Alerts {
     })
   }
 
-  /** Calls this address from now on, about these rules or all. The secret, with which the receiver checks what it gets, is shown this once. */
+  /** Sends webhooks to this address from now on, for these rules or all. Returns the secret, with which the receiver verifies them, this once. */
   async addTarget(
     fields: { url: string; rules?: readonly string[] },
     who: Actor,
@@ -140,7 +140,7 @@ export class Alerts {
         rules.every((one) => typeof one === 'string' && !unstorable.test(one))
       )
     ) {
-      throw refused('rules', 'must be a list of names of rules; left out, it hears of all')
+      throw refused('rules', 'must be a list of names of rules; leave it out for all rules')
     }
     const secret = freshSecret()
     const id = await told(
@@ -150,8 +150,8 @@ export class Alerts {
   }
 
   /**
-   * Gives a target another secret, shown this once. For `grace` (a day) calls are signed with the one it had as well, so that the
-   * receiver takes them before and after it has the new one.
+   * Gives a target another secret and returns it this once. For `grace` (a day) webhooks are signed with the old one as well, so that the
+   * receiver accepts them before and after it has the new one.
    */
   async rotateSecret(
     id: number,
@@ -165,18 +165,18 @@ export class Alerts {
     if (!target) throw unknownTarget(id)
     const { url } = target
     const secret = freshSecret()
-    // The address of a target never changes, so what is encrypted for it is right whenever it is written.
+    // The address of a target never changes, so a secret encrypted for it is valid whenever it is written.
     const known = await told(this.#store.rotateSecret(id, this.#privacy.encryptSecret(url, secret), graceMs, checkedActor(who)))
     if (!known) throw unknownTarget(id)
     return { id, url, secret }
   }
 
-  /** Calls that wait for it end without being made. */
+  /** Removes a target. Webhooks that wait for it end without being sent. */
   async removeTarget(id: number, who: Actor): Promise<void> {
     if (!(await told(this.#store.dropTarget(targetId(id), checkedActor(who))))) throw unknownTarget(id)
   }
 
-  /** Calls it as if there were trouble; the job that does so. */
+  /** Sends a test webhook. Returns the id of its job. */
   async testTarget(id: number, who: Actor): Promise<{ job: string }> {
     const job = await told(this.#store.testTarget(targetId(id), checkedActor(who)))
     if (job === null) throw unknownTarget(id)

@@ -2,10 +2,10 @@ import type { AlertStore, TroubleRow } from '../store/alert-store.js'
 import type { Chore } from '../upkeep/upkeep.js'
 
 const everyMs = 15_000
-/** A fleet looks together as often as one of them would alone. */
+/** How often the rules are evaluated: once per interval in the whole fleet, however many workers there are. */
 const notWithinMs = 10_000
 
-/** Looks for trouble. The calls about it are enqueued in the statement that finds it. */
+/** Evaluates the alert rules. The statement that finds trouble also enqueues the webhooks. */
 export function alertsChore(store: AlertStore, onTrouble: (trouble: TroubleRow) => void): Chore {
   return {
     name: 'alerts',

@@ -8,12 +8,12 @@ import { call } from './post.js'
 import { signed } from './signature.js'
 import { readTargetUrl, type TargetUrl } from './target-url.js'
 
-/** The type of the jobs that call targets. */
+/** The type of the jobs that send webhooks. */
 export const alertType = 'holdfast:alert'
 
 /**
- * Calls a target about trouble that began or is over. A job like any other: tried again for hours, seen while it waits, a dead
- * letter where nobody takes it. One target that is away must not stop the calls to others, so there is no breaker.
+ * Sends a webhook about an alert that began or is over. It is a job like any other: tried again for hours, visible while it waits, a
+ * dead letter if the target never accepts it. A target that is down must not stop webhooks to others, so the type has no breaker.
  */
 export function alertDelivery(store: AlertStore, hosts: readonly string[], privacy: Privacy): AnyJobType {
   return defineType({
@@ -35,7 +35,7 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
   })
 }
 
-/** Without its secret there is no call. The one before it only helps, and may be what a lost key was the reason to replace. */
+/** The current secret is required. The old one is optional: it may be encrypted with a lost key, which was the reason to rotate. */
 function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log: (line: string) => void): string[] {
   const open = (text: string, orElse: (error: UnreadableError) => string[]) => {
     try {
@@ -56,7 +56,7 @@ function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log
   return [...current, ...before]
 }
 
-/** What it was allowed when it was added may not be allowed here. Trying again would not change that. */
+/** An address that was allowed when the target was added may not be allowed in this worker. A retry would not change that. */
 function placeOf(url: string, hosts: readonly string[]): TargetUrl {
   try {
     return readTargetUrl(url, hosts)

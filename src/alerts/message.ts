@@ -1,4 +1,4 @@
-/** What a rule found, as it stands in the payload of a call. */
+/** The payload of a webhook job: what a rule found. */
 export interface Trouble {
   state: 'firing' | 'resolved' | 'test'
   rule: string
@@ -8,13 +8,13 @@ export interface Trouble {
   threshold: number
   since: string
   at: string
-  /** False: it is over because the rule was switched off. */
+  /** False: the alert is over because the rule was disabled. */
   enabled?: boolean
-  /** Where dead letters were the trouble and it is over: how many lie there, counted to one more than a thousand. */
+  /** When a dead_letters alert is over: how many dead letters there still are, counted to 1,001. */
   left?: number | null
 }
 
-/** What is sent: the shape of Standard Webhooks, with a sentence for people. */
+/** The body of a webhook: the shape of Standard Webhooks, with a sentence for people. */
 export function messageOf(trouble: Trouble) {
   const { state, rule, kind, subject, value, threshold, since, at } = trouble
   return {
@@ -48,7 +48,7 @@ function sentence(trouble: Trouble): string {
   }
 }
 
-/** A rule that is off finds nothing, which says nothing about what it was to find. */
+/** A disabled rule finds nothing, so the sentence says that it was disabled and not that the trouble is over. */
 function ending({ rule, kind, subject, threshold, enabled }: Trouble): string {
   if (enabled === false) return `The rule ${rule} was switched off${subject && `, so nobody looks at ${subject} for it`}.`
   if (kind !== 'dead_letters') return `It is over: ${rule}${subject && ` of ${subject}`}.`

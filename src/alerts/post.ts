@@ -10,8 +10,8 @@ const withinMs = 10_000
 const mostOfAnswer = 2_000
 
 /**
- * Sends one request and waits until it is taken. The name is looked up once, every address it stands for is checked, and the
- * connection goes to the one that was checked: a name that changes its mind in between changes nothing. No redirect is followed.
+ * Sends one request and waits until it is accepted. It resolves the host name once, checks every address and connects to one of these,
+ * so that a name that resolves differently afterwards has no effect. It follows no redirect.
  */
 export async function call(target: TargetUrl, body: string, headers: Record<string, string>, signal: AbortSignal): Promise<void> {
   const address = await checkedAddress(target)
@@ -29,7 +29,7 @@ async function checkedAddress({ url, allowed }: TargetUrl): Promise<{ address: s
   const addresses = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }]
   const closed = addresses.find(({ address }) => !isPublic(address))
   if (closed && !allowed) {
-    throw new FatalError(`${host} is at ${closed.address}, a private address; only hosts named in alertHosts may be at one`)
+    throw new FatalError(`${host} is at ${closed.address}, a private address; only hosts named in alertHosts may have one`)
   }
   return addresses[0] as { address: string; family: number }
 }
@@ -54,7 +54,7 @@ function post(
   return new Promise((resolve, reject) => {
     const asked = (url.protocol === 'https:' ? secure : plain)(url, options, (response) => {
       const { statusCode: status = 0 } = response
-      // Of one who took it nothing more is wanted.
+      // The body of a 2xx answer is not read.
       const said = status >= 200 && status < 300 ? Promise.resolve('') : readSome(response)
       said.then((text) => resolve({ status, said: text }), reject).finally(() => asked.destroy())
     })
@@ -68,7 +68,7 @@ function post(
   })
 }
 
-/** The beginning of an answer, for people who wonder why it was refused. However much comes, no more is read. */
+/** The beginning of an answer, which tells people why it was refused. The rest is not read. */
 async function readSome(response: IncomingMessage): Promise<string> {
   let text = ''
   response.setEncoding('utf8')

@@ -8,8 +8,8 @@ export function freshSecret(): string {
 }
 
 /**
- * The headers that say who sent it and when, by Standard Webhooks: the same id however often it is sent, and a signature with each
- * secret, of which the receiver needs one.
+ * The headers of Standard Webhooks: an id that is the same in every retry, the time, and a signature with each secret, of which the
+ * receiver needs one.
  */
 export function signed(secrets: readonly string[], id: string, atMs: number, body: string): Record<string, string> {
   const timestamp = String(Math.floor(atMs / 1_000))

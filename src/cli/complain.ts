@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import { red } from './print.js'
 
-/** Says on standard error what went wrong: in a sentence where we know what it was, with everything where we do not. */
+/** Prints an error to standard error: a known one as a sentence, an unexpected one with its stack. */
 export function complain(error: unknown, { json }: { json: boolean }): void {
   const known = error instanceof HoldfastError || isFromDatabase(error)
   if (json) {
@@ -9,11 +9,11 @@ export function complain(error: unknown, { json }: { json: boolean }): void {
     process.stderr.write(`${JSON.stringify({ error: { code: known ? code : 'unexpected', message, field } })}\n`)
     return
   }
-  const said = known ? (error as Error).message : `this should not have happened: ${(error as Error)?.stack ?? String(error)}`
+  const said = known ? (error as Error).message : `unexpected error: ${(error as Error)?.stack ?? String(error)}`
   process.stderr.write(`${red('holdfast:')} ${said}\n`)
 }
 
-/** What Postgres refuses (a wrong password, no such database) it says in a sentence; our stack would add nothing. */
+/** PostgreSQL explains its refusals (a wrong password, no such database) in a sentence; our stack would add nothing. */
 function isFromDatabase(error: unknown): boolean {
   return error instanceof Error && /^[0-9A-Z]{5}$/.test(String((error as { code?: unknown }).code))
 }

@@ -2,7 +2,7 @@ import { HoldfastError } from '../errors.js'
 import type { Holdfast } from '../holdfast.js'
 import { checkDatabaseUrl } from './database-url.js'
 
-/** Does something with the database a command was given, and closes what that opened. */
+/** Runs `use` with the database that a command was given, and closes its connections. */
 export async function withDatabase<Result>(
   databaseUrl: string | undefined,
   purpose: string,
@@ -11,7 +11,7 @@ export async function withDatabase<Result>(
   if (!databaseUrl) {
     throw new HoldfastError(
       'invalid_configuration',
-      `no database ${purpose}: set DATABASE_URL, or give --database-url postgres://user:password@host:port/name`,
+      `no database was given ${purpose}: set DATABASE_URL, or pass --database-url postgres://user:password@host:port/name`,
       { field: 'databaseUrl' },
     )
   }

@@ -6,7 +6,7 @@ import { addKeys } from './commands/keys.js'
 import { addWork } from './commands/work.js'
 import { complain } from './complain.js'
 
-// Whoever reads may have seen enough: holdfast migrate --sql | head
+// The reader of a pipe may close it early: holdfast migrate --sql | head
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
@@ -17,10 +17,10 @@ const program = new Command('holdfast')
   .version(version, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'print this help, or that of a command')
   .helpCommand(false)
-  .showHelpAfterError('(holdfast --help shows what there is)')
-  .addOption(new Option('--schema <name>', 'the schema that holds everything (default: holdfast)').env('HOLDFAST_SCHEMA'))
+  .showHelpAfterError('(holdfast --help lists the commands)')
+  .addOption(new Option('--schema <name>', 'the database schema that Holdfast uses (default: holdfast)').env('HOLDFAST_SCHEMA'))
   .hook('preAction', (_, command) => {
-    // Whatever a command opens, and every process it starts, finds it there.
+    // Everything a command opens, and every process it starts, reads it there.
     const { schema } = command.optsWithGlobals()
     if (schema !== undefined) process.env.HOLDFAST_SCHEMA = schema
   })
@@ -58,13 +58,13 @@ program
   .command('migrate')
   .summary('bring the database schema up to this version')
   .description(
-    'Brings the database schema up to this version. Safe to run again, and from many places at once: what has run is not run again.',
+    'Brings the database schema up to this version. Safe to run again, and from many processes at once: each step runs once.',
   )
   .addOption(databaseUrl())
-  .addOption(new Option('--sql', 'print all migrations as one script, and touch no database').conflicts('json'))
+  .addOption(new Option('--sql', 'print all migrations as one script, without connecting to a database').conflicts('json'))
   .option(
     '--roles',
-    'also make the database roles for producers, readers, workers, operators and servers; with --sql, print that alone',
+    'also create the database roles for producers, readers, workers, operators and servers; with --sql, print only that script',
   )
   .option('--json', 'answer in JSON')
   .action(async (options) => (await import('./commands/migrate.js')).migrate(options))
@@ -72,7 +72,9 @@ program
 program
   .command('explain')
   .summary('say why a job is not running now')
-  .description('Says why a job is not running now: each gate that is shut, in the order a job passes them, and what opens it.')
+  .description(
+    'Says why a job is not running now: each gate that holds it back, in the order a job passes them, and what opens it.',
+  )
   .argument('<id>', 'the id of the job')
   .addOption(databaseUrl())
   .option('--json', 'answer in JSON')
@@ -80,14 +82,14 @@ program
 
 program
   .command('reencrypt')
-  .summary('encrypt what is stored with the current key')
+  .summary('encrypt stored payloads with the current key')
   .description(
-    'Encrypts what is stored with the current key, in small batches and while workers run: waiting jobs, dead letters and jobs that\n' +
-      'have ended. The keys come from HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_CURRENT. Safe to run again; fails where\n' +
-      'something cannot be decrypted, and says with which key it was encrypted.',
+    'Encrypts stored payloads with the current key, in small batches and while workers run: those of waiting jobs, dead letters and jobs\n' +
+      'that have ended. The keys come from HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_CURRENT. Safe to run again; fails if\n' +
+      'it cannot decrypt something, and names the key it was encrypted with.',
   )
   .addOption(databaseUrl())
-  .option('--batch <count>', 'how many at once, 1 to 1000', '100')
+  .option('--batch <count>', 'how many payloads per batch, 1 to 1000', '100')
   .option('--json', 'answer in JSON')
   .action(async (options) => (await import('./commands/reencrypt.js')).reencrypt(options))
 
@@ -99,6 +101,6 @@ try {
 } catch (error) {
   complain(error, { json: process.argv.includes('--json') })
   process.exitCode = 1
-  // A start that failed half way may have left something that keeps the process; it has had its time.
+  // A start that failed half way may have left something that keeps the process alive.
   setTimeout(() => process.exit(1), 2_000).unref()
 }

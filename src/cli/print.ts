@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { styleText } from 'node:util'
 
-/** Colours for people at a terminal, and none in files and pipes. NO_COLOR is heeded. */
+/** Colours at a terminal, and none in files and pipes or with NO_COLOR. */
 function painter(style: Parameters<typeof styleText>[0], stream: NodeJS.WriteStream): (text: string) => string {
   return (text) => (stream.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text)
 }
@@ -18,7 +18,7 @@ export function print(text = ''): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** A line that the next one takes the place of; at a terminal only, since nowhere else can one be taken back. */
+/** A line that the next one replaces; only at a terminal, because nowhere else can a line be replaced. */
 export function printForNow(text: string): void {
   if (process.stdout.isTTY) process.stdout.write(`${dim(text)}`)
 }

@@ -47,7 +47,7 @@ export class HoldfastClient {
     const check = new Checker()
     check.known(options, ['url', 'key', 'tries', 'timeoutMs'])
     if (!URL.canParse(url)) check.wrong('url', 'must be the address of a server, such as https://jobs.example.com')
-    if (!key) check.wrong('key', 'is missing: holdfast keys create makes one')
+    if (!key) check.wrong('key', 'is missing: create one with holdfast keys create')
     check.read(() => wholeNumber(tries, 'tries', 1, 1_000), 1)
     check.read(() => wholeNumber(timeoutMs, 'timeoutMs', 1, 86_400_000), 1)
     check.done('invalid_configuration', 'the options of the client have problems')
@@ -180,7 +180,7 @@ function problemOf(response: Response, text: string): HoldfastError {
   const options = { ...(field === undefined ? {} : { field }), ...(after >= 0 ? { retryAfterMs: after * 1_000 } : {}) }
   if (code === 'unique_conflict') return new UniqueConflictError(job_id, (detail ?? code).replace(/; nothing was stored$/, ''))
   if (code !== undefined && Object.hasOwn(errorTable, code)) return new HoldfastError(code as ErrorCode, detail ?? code, options)
-  const said = `the answer was ${response.status}, and not from Holdfast`
+  const said = `the server answered ${response.status}, and not as Holdfast does; check url`
   if (response.status >= 500 || response.status === 429) return new HoldfastError('server_unreachable', said, options)
   return new HoldfastError('invalid_request', said)
 }

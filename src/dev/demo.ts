@@ -31,7 +31,7 @@ const poison = defineType({
   type: 'demo_poison',
   timeout: '10s',
   maxAttempts: 2,
-  // It fails every time; with its breaker there would soon be no more to see of it.
+  // It always fails; with a breaker it would soon stop running.
   limits: { breaker: false },
   backoff: { base: '2s', cap: '2s', jitter: '500ms' },
   async run(_payload, { signal }) {
@@ -40,10 +40,10 @@ const poison = defineType({
   },
 })
 
-/** One type for each end a job can come to: at once, after failures, after a long time, and never well. */
+/** One type for each way a job can end: at once, after failures, after a long time, and dead. */
 export const demoTypes: readonly AnyJobType[] = [email, flaky, report, poison]
 
-/** What is enqueued in each second. The rare ones come early, so that everything shows within the first seconds. */
+/** The jobs of each second. The rare ones come early, so that all are seen within the first seconds. */
 export function demoJob(second: number): JobRequest {
   const person = people[second % people.length] as string
   if (second % 30 === 2) return report.job({ month: 'July', requested_by: `${person}@example.com` })
@@ -52,7 +52,7 @@ export function demoJob(second: number): JobRequest {
   return email.job({ to: `${person}@example.com`, subject: 'Welcome aboard' })
 }
 
-/** Enqueues about one job a second until `stop` resolves. What cannot be enqueued is told and left out, never made up for. */
+/** Enqueues about one job a second until `stop` resolves. A job that cannot be enqueued is reported and skipped. */
 export function startDemo(holdfast: Holdfast, onTrouble: (error: unknown) => void): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -71,7 +71,7 @@ export function startDemo(holdfast: Holdfast, onTrouble: (error: unknown) => voi
   }
 }
 
-/** Stands for work. Ends early, and as a failure, when the attempt should stop. */
+/** Simulates work. Fails early when the attempt should stop. */
 async function work(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, { signal })
   signal.throwIfAborted()

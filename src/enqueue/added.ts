@@ -1,13 +1,13 @@
 import { monotonicMs } from '../clock.js'
 
-/** Adds this close together are one entry. */
+/** Jobs that are stored this close together are one entry. */
 const togetherMs = 20
 const mostEntries = 500
 
 /**
- * What this process has stored, and when, until a count of the database includes it. It stays small: entries of a moment are
- * one, and where nobody has counted for long the oldest are joined. A joined entry has the time of its latest job, so it is never
- * taken for counted too early.
+ * How many jobs this process has stored, and when, until a count of the database includes them. It stays small: jobs stored close
+ * together are one entry, and if no count comes for long the oldest entries are joined. A joined entry has the time of its latest job,
+ * so it is never taken for counted too early.
  */
 export class Added {
   #entries: { at: number; jobs: number }[] = []
@@ -22,7 +22,7 @@ export class Added {
     if (this.#entries.length > mostEntries) this.#join()
   }
 
-  /** Forgets what was added before a count was made: it is part of the count, has ended since, or was rolled back. */
+  /** Forgets the jobs that were stored before a count was made: the count has them, they have ended since, or were rolled back. */
   countedAt(at: number): void {
     if ((this.#entries[0]?.at ?? at) < at) this.#entries = this.#entries.filter((entry) => entry.at >= at)
   }

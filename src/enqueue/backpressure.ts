@@ -8,9 +8,9 @@ import { Added } from './added.js'
 import { refusal } from './pressure.js'
 
 const freshForMs = 1_000
-/** A refusal may hold the caller's transaction open for so long to count once more. */
+/** For how long a refusal may keep the caller's transaction open to count once more. */
 const patienceInTransactionMs = 1_000
-/** Where this process gets no connection to count on for so long, what it added before is left to the counts of others. */
+/** If this process gets no connection to count for so long, it forgets what it added before: other processes count it. */
 const countedByOthersMs = 60_000
 const defaultPriority = 5
 
@@ -22,20 +22,19 @@ interface Snapshot {
   depths: Depth[]
   /** What this process has added since the count was made. */
   added: Added
-  /** What this process is adding right now: nobody knows whether a count sees it. */
+  /** Jobs that this process is storing right now: a count may see them or not. */
   adding: { jobs: number }
 }
 
-/** To be called when the jobs have been stored, or could not be. */
+/** Call it when the jobs have been stored, or could not be. */
 export type AdmissionEnd = (stored: boolean) => void
 
 /**
- * Refuses jobs when too many wait. Depths are counted at most once a second for each set of types, in the background, and what
- * this process adds in between is counted here: one producer never gets past its limit, several may by what they add in a
- * second, and a transaction of the caller's by what it commits late. What is stored while a count is made may be counted
- * twice until the next one, and so may what a transaction rolls back. Only a refusal waits for a fresh count. Counting begins
- * when the jobs have been stored: before them, it would have the connection that is open, and the first job after a rest would
- * wait until another one is.
+ * Refuses jobs when too many wait. It counts depths at most once a second for each set of types, in the background, and adds what
+ * this process stores in between: one producer never exceeds the limit, several may by what they add in a second, and a
+ * transaction of the caller's by what it commits late. Jobs stored while a count is made may be counted twice until the next
+ * one, and so may jobs of a transaction that rolls back. Only a refusal waits for a fresh count. Counting begins after the jobs have
+ * been stored: before, it would take the only open connection, and the first job after a pause would wait until another one is open.
  */
 export class Backpressure {
   readonly #store: OperatorStore
@@ -47,15 +46,15 @@ export class Backpressure {
   }
 
   /**
-   * Throws when one of the jobs may not be added; then none is. Beside the caller's transaction a count is made on a connection
-   * of ours and never waited for where that could be the one the transaction holds: a pool whose every connection waits for
-   * another one would wait for ever. Then the depths are read through the transaction, and the count is there for the next try.
+   * Throws when one of the jobs may not be added; then none is. With the caller's transaction the count runs on a connection of
+   * ours, but is not waited for if the transaction may come from the same pool: when each connection of a pool waits for another
+   * one, all wait for ever. Then the depths are read through the transaction, and the count is there for the next try.
    */
   async admit(jobs: readonly NewJob[], tx?: Queryable): Promise<AdmissionEnd> {
     const { types, lowest } = summed(jobs)
     let snapshot = await this.#snapshot(types, tx)
     if (refusal(withAdded(snapshot), lowest, jobs.length)) {
-      // What was counted a moment ago may have drained since.
+      // Jobs that were counted a moment ago may have ended since.
       snapshot = tx ? await this.#refreshBeside(types, tx) : await this.#refresh(types)
       const refused = refusal(withAdded(snapshot), lowest, jobs.length)
       if (refused) {
@@ -95,7 +94,7 @@ export class Backpressure {
     return refresh
   }
 
-  /** The same while the caller's transaction is open, which neither waits for long nor fails with a connection of ours. */
+  /** The same beside the caller's open transaction, which must neither wait for long nor fail because a connection of ours does. */
   async #refreshBeside(types: string[], tx: Queryable): Promise<Snapshot> {
     const free = this.#store.hasFreeConnection
     const refreshed = this.#refresh(types).catch(keepTheOldOne)
@@ -137,7 +136,7 @@ function summed(jobs: readonly NewJob[]): { types: string[]; lowest: number } {
   return { types: [...types].sort(), lowest }
 }
 
-/** The next enqueue tries again; until then what is known and what was added here is enough. */
+/** A count that failed is tried again by the next enqueue; until then the last count and what was added here are enough. */
 function keepTheOldOne(): void {}
 
 function withAdded({ depths, added, adding }: Snapshot): Depth[] {

@@ -13,10 +13,10 @@ const mostUnderWay = 2
 const mostAtOnce = { jobs: 500, characters: 2_000_000 }
 
 /**
- * Stores single new jobs. While a statement is under way the next ones form a batch: a job alone goes at once,
- * and many callers at once pay for few commits. Only jobs that wait for nobody come here, so that none is held up by another's
- * key; the exception is a type that is unique and was enqueued by its name alone, whose second job may wait for the first.
- * Where a statement is refused each of its jobs is stored alone, so that what is wrong with one is told to its caller only.
+ * Stores single new jobs. While a statement is under way the next jobs form a batch: a job alone is sent at once, and many
+ * concurrent callers share few commits. Only jobs without keys and ids of the caller's come here, so that none waits for another's key;
+ * the exception is a unique type that was enqueued by its name, whose second job may wait for the first. If a statement is refused,
+ * each of its jobs is stored alone, so that only the caller of the wrong job gets the error.
  */
 export class Batcher {
   readonly #store: Store
@@ -27,7 +27,7 @@ export class Batcher {
     this.#store = store
   }
 
-  /** Resolves when the job is durable, with the job that stands for it where it is another one. */
+  /** Resolves when the job is durable; with another job, if that has its key. */
   add(job: NewJob, owner: string | undefined): Promise<Map<number, Stands>> {
     return new Promise((stored, failed) => {
       this.#waiting.push({ job, owner, stored, failed })
@@ -46,7 +46,7 @@ export class Batcher {
         stored(stands ? new Map([[0, stands]]) : new Map())
       })
     } catch (error) {
-      // Of a broken connection nobody knows what was committed: each caller asks again by its own id.
+      // After a broken connection the commit may have happened or not: each caller tries again with its own id.
       if (batch.length === 1 || isWorthAnotherTry(error)) for (const { failed } of batch) failed(error)
       else await Promise.all(batch.map((one) => this.#storeAll([one]).then(one.stored, one.failed)))
     } finally {
@@ -55,7 +55,7 @@ export class Batcher {
     }
   }
 
-  /** As many as one statement takes, all of one owner, because a statement has one; of the others the first is the next in turn. */
+  /** As many jobs as one statement takes, all of the first one's owner, because a statement has one owner; the others keep their order. */
   #next(): Waiting[] {
     const owner = this.#waiting[0]?.owner
     const batch: Waiting[] = []

@@ -14,7 +14,7 @@ interface Facts {
   unique: Uniqueness | null | undefined
 }
 
-/** For so long a type that is known by its name alone counts as it was read. Where that is out of date, the database refuses. */
+/** For how long a type without a definition here is taken as it was read. If it has changed since, the database refuses the job. */
 const freshForMs = 5_000
 
 /** Encrypts payloads before they leave this process. */
@@ -30,7 +30,7 @@ export class PayloadEncryption {
     this.#privacy = privacy
   }
 
-  /** Undefined where nothing of these jobs is to be encrypted: most processes have no keys. */
+  /** Undefined if no job is to be encrypted: most processes have no keys. */
   encrypt(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
     const encrypted = jobs.findIndex(({ payload }) => isEncrypted(payload))
     if (encrypted >= 0) throw reserved(encrypted)
@@ -56,7 +56,7 @@ export class PayloadEncryption {
     return definition ?? this.#named.get(type as string) ?? { encrypt: false, unique: null }
   }
 
-  /** What the database knows of types of which this process has no definition. */
+  /** What the database says about types that this process has no definition of. */
   async #read(names: readonly string[], tx?: CallerTransaction): Promise<void> {
     const stale = (name: string) => {
       const known = this.#named.get(name)
@@ -75,9 +75,9 @@ export class PayloadEncryption {
   }
 }
 
-/** Nobody but us says that a payload is encrypted. */
+/** Refuses a payload of the caller's that looks encrypted: only this process encrypts. */
 export function reserved(index?: number): HoldfastError {
-  const problem = 'payload begins with the field $enc, which marks encrypted payloads'
+  const problem = 'payload begins with the field $enc, which is reserved for encrypted payloads; rename it'
   const error = new HoldfastError('invalid_payload', problem, { field: 'payload' })
   error.index = index
   return error

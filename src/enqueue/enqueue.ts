@@ -16,7 +16,7 @@ import type { TypeRegistry } from './registry.js'
 export interface EnqueueOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
-  /** At most so many of these jobs become due each second; they have a low priority unless they say otherwise. */
+  /** How many of these jobs become due each second; they have a low priority unless they say otherwise. */
   pace?: number
   /** The service these jobs belong to, which sees them over HTTP. */
   owner?: string
@@ -30,14 +30,14 @@ export interface Enqueued<Result = unknown> {
   id: string
   readonly [resultOf]?: Result
   /**
-   * `existing`: an earlier job has this id, idempotency key or unique key; nothing was added. The other words are about
-   * unique keys: `replaced` and `debounced` gave the job that waits a new payload, `queued_behind` made one that starts
+   * `existing`: an earlier job has this id, idempotency key or unique key; nothing was added. The others are about
+   * unique keys: `replaced` and `debounced` gave the waiting job a new payload, `queued_behind` made a job that starts
    * when the running one has ended.
    */
   status: 'created' | Stands['what']
 }
 
-/** Where jobs are handed in: what is known of types and depths, and who else is just handing in. */
+/** What an enqueue works with: the registered types, the depths, and the batcher that concurrent enqueues share. */
 export interface Counter {
   store: Store
   registry: TypeRegistry
@@ -46,7 +46,7 @@ export interface Counter {
   encryption: PayloadEncryption
 }
 
-/** More than this goes in several statements of one transaction: a statement's text is held in memory on both sides. */
+/** A larger batch is stored in several statements of one transaction, because both sides hold a statement's text in memory. */
 const mostPerStatement = { jobs: 5_000, characters: 8_000_000 }
 const tries = 4
 
@@ -106,7 +106,7 @@ async function storeIn(
     ended(false)
     const problem = explained(error, idsOf(jobs))
     if (!(problem instanceof HoldfastError) || problem.code !== 'unknown_type') throw problem
-    // A type we have just registered can only be unknown to a transaction that still looks at an earlier moment.
+    // A type we have just registered is unknown only to a transaction whose snapshot is older.
     const unseen = types.find(({ type }) => problem.message.includes(`"${type}"`))
     if (!unseen) throw problem
     const message = `${unseen.type} was registered after this transaction took its snapshot; run it again`
@@ -115,10 +115,10 @@ async function storeIn(
 }
 
 /**
- * A connection can break after the commit and before the answer. The ids were made here, so asking again cannot add a
- * job twice: if the first try was committed, the second finds its own ids. Of an id the producer brought nobody can tell
- * whether the first try or somebody else stored it, so it then answers as existing. The caller waits for two tries at most
- * that each take all their time, or for four quick ones.
+ * A connection can break after the commit and before the answer. The ids were made here, so trying again cannot add a
+ * job twice: if the first try was committed, the second finds its own ids. An id that the producer chose may have been stored by
+ * the first try or by somebody else, so it is then answered as existing. The caller waits for at most two tries that each time
+ * out, or four quick ones.
  */
 async function storeDurably(
   { store, registry, backpressure, batcher }: Counter,
@@ -146,7 +146,7 @@ async function storeDurably(
       ended(true)
       return standing
     } catch (error) {
-      // A try that was given up can still reach its commit. Who meets it there finds its jobs with the next look.
+      // A try that was given up can still commit. The next try, which conflicts with it, then finds its jobs.
       const met = attempt > 1 && isDuplicate(error)
       const late = monotonicMs() - begun > store.database.patienceMs
       const again = met ? attempt <= tries : isWorthAnotherTry(error) && attempt < tries && !late
@@ -160,8 +160,8 @@ async function storeDurably(
 }
 
 /**
- * In as many statements as it takes. Keys are taken before, all in one statement: taken part by part, two large batches
- * with the same keys could each wait for what the other one has.
+ * Stores a batch in as many statements as it needs. One statement before them takes all keys: taken part by part, two large batches
+ * with the same keys could deadlock.
  */
 async function storeOn(
   store: Store,
@@ -184,7 +184,7 @@ async function storeOn(
   return standing
 }
 
-/** How far one statement reaches that begins with the job at `start`. */
+/** The index after the last job of the statement that begins with the job at `start`. */
 function endOfStatement(jobs: readonly NewJob[], start: number): number {
   const most = Math.min(jobs.length, start + mostPerStatement.jobs)
   let characters = 0
@@ -208,7 +208,7 @@ function refuseRepeatedIds(jobs: readonly NewJob[]): void {
   for (const [index, job] of jobs.entries()) {
     if (!job.brought) continue
     if (seen.has(job.id)) {
-      const error = refused('id', `${job.id} is given twice in one call`)
+      const error = refused('id', `${job.id} is given to two jobs of one batch`)
       error.index = index
       throw error
     }

@@ -4,7 +4,7 @@ import type { JobRequest } from '../job/type.js'
 const fastest = 100_000
 const lowPriority = 2
 
-/** Spreads an import over time: at most so many become due each second, behind whatever is more urgent. */
+/** Spreads an import over time: at most `perSecond` jobs become due each second, with a low priority. */
 export function paced(requests: readonly JobRequest[], perSecond: number): JobRequest[] {
   if (!(Number.isFinite(perSecond) && perSecond > 0 && perSecond <= fastest)) {
     const problem = `pace is ${String(perSecond)}; it is a number of jobs per second, above 0 and up to ${fastest}`
@@ -12,7 +12,7 @@ export function paced(requests: readonly JobRequest[], perSecond: number): JobRe
   }
   return requests.map((request, index) => {
     if (request.delay !== undefined || request.runAt !== undefined) {
-      throw new HoldfastError('invalid_option', 'a paced job cannot have a delay or a runAt of its own', { field: 'pace' })
+      throw new HoldfastError('invalid_option', 'pace sets the time of each job; leave out delay and runAt', { field: 'pace' })
     }
     const delay = Math.floor((index * 1_000) / perSecond)
     return { priority: lowPriority, ...request, ...(delay > 0 ? { delay } : {}) }

@@ -30,9 +30,9 @@ const known = [
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
 
-/** Checks requests whole and brings them into the form they are stored in. Throws before anything is written. */
+/** Checks all of the requests and brings them into the form they are stored in. Throws before anything is written. */
 export function prepareAll(requests: readonly JobRequest[]): NewJob[] | Promise<NewJob[]> {
-  // Only a schema may take its time. Without one a thousand jobs need not wait for a thousand promises.
+  // Only a schema can be asynchronous. Without one a thousand jobs need not wait for a thousand promises.
   return requests.some((request) => definitionOf(request)?.schema)
     ? Promise.all(requests.map((request, index) => prepareBySchema(request).catch((error) => refuseAt(index, request, error))))
     : requests.map((request, index) => {
@@ -128,7 +128,7 @@ function brought(id: string | undefined): string | undefined {
   if (id === undefined || isJobId(id)) return id?.toLowerCase()
   throw refused(
     'id',
-    says`is ${JSON.stringify(id)}; it must be a UUIDv7. For keys of your own there is ${option('idempotencyKey')}`,
+    says`is ${JSON.stringify(id)}; it must be a UUIDv7. For a key of your own use ${option('idempotencyKey')}`,
   )
 }
 
@@ -150,7 +150,7 @@ function unique(request: JobRequest, definition: AnyJobType | undefined, payload
   if (read.delay && (request.delay ?? request.runAt) !== undefined) {
     throw refused('unique.delay', says`says when a debounced job is due; leave out ${option('delay')} and ${option('runAt')}`)
   }
-  // Told here and not by the database, where the mistake would spoil the caller's transaction.
+  // Refused here and not by the database, where the error would abort the caller's transaction.
   checkFields(read, payload)
   return read
 }
@@ -160,10 +160,10 @@ function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt:
   if (runAt !== undefined) {
     if (!(runAt instanceof Date) || Number.isNaN(runAt.getTime())) throw refused('runAt', 'must be a valid Date')
     const year = runAt.getUTCFullYear()
-    if (year < 2000 || year > 2199) throw refused('runAt', `lies in the year ${year}; from 2000 to 2199 is taken`)
+    if (year < 2000 || year > 2199) throw refused('runAt', `lies in the year ${year}; it must lie between 2000 and 2199`)
     return { delayMs: null, runAt: runAt.toISOString() }
   }
   const delayMs = toMilliseconds(delay, 'delay')
-  if (delayMs > longestDelayMs) throw refused('delay', `is ${Math.round(delayMs / msToday)} days; at most five years are taken`)
+  if (delayMs > longestDelayMs) throw refused('delay', `is ${Math.round(delayMs / msToday)} days; at most five years are allowed`)
   return { delayMs, runAt: null }
 }

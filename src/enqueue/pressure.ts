@@ -9,8 +9,8 @@ export interface Refusal {
 }
 
 /**
- * Decides whether jobs may be added. Between soft and hard the priorities are refused one after the other from below;
- * from hard on, all. Past the age limit the lower half is refused, past twice of it all.
+ * Decides whether jobs may be added. Between soft and hard the priorities are refused one after the other, the lowest first; from
+ * hard on, all are. When the oldest job is above the age limit the lower half is refused, above twice the limit all are.
  */
 export function refusal(depths: readonly Depth[], priority: number, count: number): Refusal | undefined {
   for (const depth of depths) {

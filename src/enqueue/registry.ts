@@ -6,10 +6,10 @@ import type { Store } from '../store/store.js'
 import type { Queryable } from '../store/transaction.js'
 
 /**
- * Makes types known to the database, so that SQL, other processes and other languages can enqueue them. A producer's
+ * Registers types in the database, so that SQL, other processes and other languages can enqueue them. A producer's
  * first use of a definition registers it once per process, on a connection of our own: inside the caller's transaction
- * it would hold a lock that other producers wait for. Whether that is needed at all is asked on the caller's connection
- * first, because it may be the last one of a pool that we share.
+ * it would hold a lock that other producers wait for. First it checks on the caller's connection whether the type is registered
+ * already, because that connection may be the last one of a pool that we share.
  */
 export class TypeRegistry {
   readonly #store: Store
@@ -29,11 +29,11 @@ export class TypeRegistry {
     if (fresh.length === 0) return
     const missing = await this.#missing(fresh, tx)
     if (missing.length > 0) await this.#registerNew(missing)
-    // What a caller's transaction sees, their rollback may undo.
+    // Not remembered: a rollback of the caller's transaction may undo what it sees.
     if (!tx) for (const type of fresh) this.#known.set(type.type, type)
   }
 
-  /** What a worker does at its start: its definitions are the newest, so known types take their values. */
+  /** A worker registers its definitions when it starts. They are the newest, so registered types take their values. */
   async update(types: readonly AnyJobType[]): Promise<void> {
     await this.#register(types, true)
     try {
@@ -43,7 +43,7 @@ export class TypeRegistry {
     }
   }
 
-  /** A producer may have the right to enqueue and none to make types; those are then made by the worker that runs them. */
+  /** A producer may have the right to enqueue but not to register types; then the worker that runs a type registers it. */
   async #registerNew(types: readonly AnyJobType[]): Promise<void> {
     try {
       await this.#register(types, false)
@@ -80,7 +80,7 @@ export class TypeRegistry {
     const lanes = (await this.#store.lanes()).map((lane) => lane.name)
     for (const { type, lane } of types) {
       if (lanes.includes(lane)) continue
-      const message = `${type} is to run in lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
+      const message = `${type} names the lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
       throw new HoldfastError('unknown_lane', message, { field: 'lane' })
     }
   }

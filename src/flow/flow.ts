@@ -63,7 +63,7 @@ export class Flow {
   async drainRemoteWorker(id: number, who: Actor): Promise<void> {
     wholeNumber(id, 'id', 1, 2_147_483_647)
     if (await told(this.#store.drainRemoteWorker(id, checkedActor(who)))) return
-    throw new HoldfastError('not_found', `no remote worker ${id} is signed on; a worker of the SDK is drained by stopping it`)
+    throw new HoldfastError('not_found', `no remote worker ${id} is registered; to drain an SDK worker, stop it`)
   }
 
   /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */

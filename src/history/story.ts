@@ -5,7 +5,7 @@ import type { InspectStore } from '../store/inspect-store.js'
 import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 
-/** Everything there is to say about one job. */
+/** Everything that is kept about one job. */
 export interface JobStory {
   id: string
   type: string
@@ -18,20 +18,20 @@ export interface JobStory {
   payload: unknown
   idempotencyKey: string | null
   concurrencyKey: string | null
-  /** The service that enqueued it over HTTP; null where nobody did. */
+  /** The service that enqueued it over HTTP; null if the library or SQL did. */
   owner: string | null
   createdAt: Date
   dueAt: Date | null
   startedAt: Date | null
   finishedAt: Date | null
-  /** What its handler returned, as people see it; undefined where it returned nothing or it is not kept. `wait` has all of it. */
+  /** What its handler returned, redacted; undefined if it returned nothing or it is not kept. `wait` has all of it. */
   result: unknown
   attempts: Attempt[]
-  /** How far its handler said it is; undefined where it never said. */
+  /** The progress that its handler reported last; undefined if it never did. */
   progress: StoryProgress | undefined
-  /** What was changed about it by whom. */
+  /** What people and enqueues changed about it, and who did. */
   changes: Change[]
-  /** Undefined where it needed none. */
+  /** Undefined if it needed no approval. */
   approval: StoryApproval | undefined
 }
 
@@ -78,7 +78,7 @@ export interface Attempt {
   error: unknown
 }
 
-/** As people see it: what is redacted is not in it. */
+/** The job as people see it, redacted. */
 export async function readStory(store: InspectStore, id: string, privacy: Privacy): Promise<JobStory | undefined> {
   try {
     const job = await store.job(id)
@@ -102,7 +102,7 @@ export async function readStory(store: InspectStore, id: string, privacy: Privac
   }
 }
 
-/** At most `limit` lines of a job's log after the one with that id, first to last. */
+/** At most `limit` log lines of a job after the one with that id, oldest first. */
 export async function readLog(store: InspectStore, id: string, after: string, limit: number): Promise<LogLine[]> {
   try {
     return (await store.logLines(id, after, limit)).map((row) => ({ ...row, at: new Date(row.at) }))
@@ -121,7 +121,7 @@ export async function readStories(
   return ids.map((id) => jobs.get(id)).filter((story) => story !== undefined)
 }
 
-/** A job as it stands, without what happened to it. */
+/** A job as it is now, without result, attempts and changes. */
 export type JobSummary = Omit<JobStory, 'result' | 'attempts' | 'progress' | 'changes' | 'approval'>
 
 /** A job as people see it. */

@@ -26,13 +26,13 @@ export function checkedActorOrNobody(who: Actor | undefined): RecordedActor {
 export function checkedActor(who: Actor): RecordedActor & { by: string } {
   const { by, why, from } = who ?? {}
   if (typeof by !== 'string' || by.trim() === '') {
-    throw refused('by', 'is missing: say who does this, it is shown to everybody who wonders')
+    throw refused('by', 'is missing: say who does this, for the audit log')
   }
   if (why !== undefined && typeof why !== 'string') throw refused('why', 'must be a text')
   if (from !== undefined && typeof from !== 'string') throw refused('from', 'must be a text')
   for (const [field, text] of Object.entries({ by, why: why ?? '', from: from ?? '' })) {
     if (text.length > longest) throw refused(field, `has ${text.length} characters; at most ${longest} are kept`)
-    if (unstorable.test(text)) throw refused(field, 'holds a character no database can keep')
+    if (unstorable.test(text)) throw refused(field, 'has a NUL or half of a surrogate pair, which no database can store')
   }
   return { by, why: why ?? null, from: from ?? null }
 }

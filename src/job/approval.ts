@@ -39,9 +39,9 @@ export function readApproval(option: ApprovalOption | undefined): Approval | und
     throw refused('approval.onDeadline', `is ${String(onDeadline)}; it is cancel or approve`)
   }
   const deadlineMs = deadline === undefined ? undefined : toMilliseconds(deadline, 'approval.deadline')
-  if (deadlineMs === 0) throw refused('approval.deadline', 'is 0; nobody could decide in that time')
+  if (deadlineMs === 0) throw refused('approval.deadline', 'is 0; give people some time to decide')
   if (deadlineMs === undefined && option.onDeadline !== undefined) {
-    throw refused('approval.onDeadline', 'needs a deadline, or it would never happen')
+    throw refused('approval.onDeadline', 'needs approval.deadline, which says when it happens')
   }
   return { quorum, deadlineMs, onDeadline }
 }

@@ -48,7 +48,8 @@ export function isJobId(text: string): boolean {
 
 /** When the id was made, in milliseconds since 1970, by the clock of the machine that made it. */
 export function timeOfJobId(id: string): number {
-  if (!isJobId(id)) throw new HoldfastError('invalid_option', 'a job id is a UUID of version 7; this is none', { field: 'id' })
+  if (!isJobId(id))
+    throw new HoldfastError('invalid_option', 'id is not a job id; a job id is a UUID of version 7', { field: 'id' })
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 

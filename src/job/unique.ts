@@ -78,10 +78,10 @@ export function readUnique(option: UniqueOption | false): Uniqueness | false {
  */
 export function refuseUnderEncryption(unique: Uniqueness | false | null | undefined, type: string): void {
   if (!unique) return
-  const why = `cannot be had for ${type}, whose payload is stored encrypted`
+  const why = `cannot be used with ${type}, whose payload is stored encrypted`
   if (unique.key === undefined) throw wrong('by', `${why}; give unique.key`)
   if (unique.on_conflict === 'reject' || unique.on_conflict === 'existing') return
-  throw wrong('onConflict', `"${unique.on_conflict}" ${why}; reject and existing can`)
+  throw wrong('onConflict', `"${unique.on_conflict}" ${why}; use reject or existing`)
 }
 
 /** Refuses a payload without the fields the key is made of: all such jobs would be one. */
@@ -119,11 +119,10 @@ function checkNames(by: unknown): void {
 }
 
 function checkStates(states: unknown, onConflict: OnConflict): void {
-  if (onConflict === 'one_more') throw wrong('states', 'has no meaning for one_more: it asks whether the job runs or waits')
+  if (onConflict === 'one_more') throw wrong('states', 'has no meaning for one_more, which depends only on whether the job runs')
   if (!Array.isArray(states)) throw wrong('states', 'must be a list of statuses')
   const all = Object.keys(statuses)
-  if (states.length === 0)
-    throw wrong('states', `is empty, so nothing would ever stand for the key; name some of ${all.join(', ')}`)
+  if (states.length === 0) throw wrong('states', `is empty, so no job would ever have the key; name some of ${all.join(', ')}`)
   const unknown = states.find((status) => !all.includes(status))
   if (unknown === undefined) return
   throw wrong(
@@ -143,7 +142,7 @@ function readTimes(option: UniqueOption, onConflict: OnConflict): Pick<Uniquenes
   const debounces = onConflict === 'debounce'
   if (period !== undefined && (debounces || onConflict === 'one_more')) throw wrong('period', `has no meaning for ${onConflict}`)
   if (debounces && delay === undefined) throw wrong('delay', 'is missing; debounce needs to know how long to wait')
-  if (!debounces && delay !== undefined) throw wrong('delay', `is for debounce; a job is put off by its own option delay`)
+  if (!debounces && delay !== undefined) throw wrong('delay', `is for debounce; to delay a job use its option delay`)
   if (!debounces && maxWait !== undefined) throw wrong('maxWait', 'is for debounce')
   if (maxWait !== undefined && maxWait < (delay as number)) throw wrong('maxWait', 'is shorter than unique.delay')
   return {

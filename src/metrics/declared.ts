@@ -31,7 +31,12 @@ export const metrics = {
   dead: metric('jobs_dead_total', 'counter', ['type'], 'Jobs that became dead letters.'),
   replayed: metric('jobs_replayed_total', 'counter', ['type'], 'Dead letters that were replayed.'),
   cancelled: metric('jobs_cancelled_total', 'counter', ['type'], 'Jobs that were cancelled or not approved.'),
-  rescued: metric('lease_rescues_total', 'counter', ['type'], 'Attempts whose lease ran out because their worker stopped renewing it.'),
+  rescued: metric(
+    'lease_rescues_total',
+    'counter',
+    ['type'],
+    'Attempts whose lease ran out because their worker stopped renewing it.',
+  ),
   late: metric(
     'late_settles_total',
     'counter',

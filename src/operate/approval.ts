@@ -26,7 +26,7 @@ export class Approvals {
   /** One is enough, and it has to say why: the job ends as cancelled. */
   async reject(id: string, who: Actor & { why: string }): Promise<Decided> {
     if (typeof who?.why !== 'string' || who.why.trim() === '') {
-      throw refused('why', 'is missing: whoever asked for the job has to learn the reason')
+      throw refused('why', 'is missing: say why the job is rejected, for the service that enqueued it')
     }
     return this.#decide(id, 'reject', who)
   }

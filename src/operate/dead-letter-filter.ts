@@ -37,7 +37,7 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
   const { type, reason, error, diedFrom, diedBefore, all } = filter
   if (all !== undefined && all !== true) throw refused('all', 'is true or left out')
   if (reason !== undefined && !reasons.includes(reason)) {
-    throw refused('reason', `is ${String(reason)}${didYouMean(String(reason), reasons)}; jobs die ${reasons.join(', ')}`)
+    throw refused('reason', `is ${String(reason)}${didYouMean(String(reason), reasons)}; it must be one of ${reasons.join(', ')}`)
   }
   return {
     type: text(type, 'type'),
@@ -59,7 +59,7 @@ export function decodeCursor(cursor: unknown): DeadPlace {
     const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(at) && isDay(at.slice(0, 19))
     if (more === undefined && isTime && isJobId(id)) return { at, id }
   }
-  throw refused('after', 'is not what a page of dead letters gave as its next')
+  throw refused('after', 'must be the next of an earlier page of dead letters')
 }
 
 /** A 31st of February is read as a day in March here, and refused by the database. */

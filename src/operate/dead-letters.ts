@@ -180,7 +180,7 @@ export class DeadLetters {
   async #many(filter: DeadLetterFilter, options: ManyOptions, move: Move): Promise<MovedDeadLetters> {
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
     if (options.dryRun !== undefined && typeof options.dryRun !== 'boolean') {
-      throw refused('dryRun', 'is true or false')
+      throw refused('dryRun', 'must be true or false')
     }
     let left = options.atMost === undefined ? Number.POSITIVE_INFINITY : wholeNumber(options.atMost, 'atMost', 1, 1e9)
     try {
@@ -209,7 +209,7 @@ export class DeadLetters {
 function readConfirm(confirm: Confirm | undefined): readonly string[] {
   const names = confirm === undefined ? [] : [confirm].flat()
   if (names.every((name) => typeof name === 'string' && !name.includes('\0'))) return names
-  throw refused('confirm', 'is the name of a type, or several')
+  throw refused('confirm', 'must be the name of a type, or a list of names')
 }
 
 /** Where to go on: behind the last row of a full page, or where reading stopped before the page was full. */

@@ -152,7 +152,7 @@ export function checkJobId(id: string): void {
 export function movedOrUnknown(row: MovedRow | undefined, id: string): Moved {
   const { was, status } = row ?? {}
   if (!row || !was || !status || !isStatus(was) || !isStatus(status)) {
-    throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
+    throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`)
   }
   return { id: row.id, done: row.done, was, status, ...(row.because === null ? {} : { because: row.because }) }
 }

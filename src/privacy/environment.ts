@@ -1,7 +1,7 @@
 import { misconfigured } from '../job/refused.js'
 import type { EncryptionOptions } from './keyring.js'
 
-/** What the environment says: HOLDFAST_ENCRYPTION_KEYS (`name:base64,name:base64`), and _CURRENT, _ALL, _STRICT. */
+/** Reads the environment: HOLDFAST_ENCRYPTION_KEYS (`name:base64,name:base64`), and _CURRENT, _ALL, _STRICT. */
 export function encryptionFrom(environment: Record<string, string | undefined>): EncryptionOptions | undefined {
   const { HOLDFAST_ENCRYPTION_KEYS: keys, HOLDFAST_ENCRYPTION_CURRENT: current } = environment
   const all = isOn('HOLDFAST_ENCRYPTION_ALL', environment)
@@ -11,7 +11,7 @@ export function encryptionFrom(environment: Record<string, string | undefined>):
   return { keys: Object.fromEntries(pairs), current: current ?? pairs.at(-1)?.[0] ?? '', all, strict }
 }
 
-/** What is to keep something secret is not left off because of how it was written. */
+/** Any value but 1 and 0 is refused, so that a typo does not turn encryption off. */
 function isOn(name: string, environment: Record<string, string | undefined>): boolean {
   const value = environment[name] ?? ''
   if (['1', 'true', 'on'].includes(value)) return true
@@ -19,7 +19,7 @@ function isOn(name: string, environment: Record<string, string | undefined>): bo
   throw misconfigured(name, `is "${value}"; it must be 1 or 0`)
 }
 
-/** HOLDFAST_REDACT: paths with commas between them. */
+/** HOLDFAST_REDACT: paths separated by commas. */
 export function redactFrom(environment: Record<string, string | undefined>): string[] {
   return listed(environment.HOLDFAST_REDACT ?? '')
 }

@@ -4,27 +4,27 @@ import { Checker } from '../job/checker.js'
 import { maxPayloadBytes } from '../job/payload.js'
 
 export interface EncryptionOptions {
-  /** 256 bits in base64 each, by a name that is stored with what they encrypt. Old ones stay until nothing needs them. */
+  /** 256 bits in base64 each, by a name that is stored with each ciphertext. Keep old keys until no payload needs them. */
   keys: Record<string, string>
   /** The key that encrypts from here on. */
   current: string
   /** Every type, and not only those that are defined with `encrypt: true`. */
   all?: boolean
-  /** A plain payload of a type that is encrypted is refused, not trusted. For the time after `reencrypt` has left none. */
+  /** Refuses plain payloads of encrypted types. Set it after `reencrypt` has left none. */
   strict?: boolean
 }
 
-/** What is stored in place of an encrypted payload. All in base64 but the name of the key. */
+/** What is stored for an encrypted payload. All in base64 but the name of the key. */
 interface Envelope {
   $enc: { k: string; iv: string; ct: string; tag: string }
 }
 
-/** What an encrypted text is, and of which job or address: moved to another one, or taken for another thing, it cannot be opened. */
+/** What an encrypted text is. It is bound to that and to its job or address: anywhere else it cannot be decrypted. */
 export type EncryptedText = 'payload' | 'checkpoint' | 'result' | 'secret'
 
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
-  /** The key that is missing, or undefined where it is there and does not fit. */
+  /** The name of the missing key; undefined if the key is there and does not fit. */
   readonly missing: string | undefined
 
   constructor(message: string, missing?: string) {
@@ -38,17 +38,17 @@ const ivBytes = 12
 const tagBytes = 16
 const beginning = '{"$enc"'
 
-/** Whether a stored text is encrypted. Nothing else begins like that: such a payload is refused at enqueue. */
+/** Whether a stored text is encrypted. No plain payload begins like that, because enqueue refuses such payloads. */
 export function isEncrypted(text: string): boolean {
   return text.startsWith(beginning)
 }
 
-/** The name of the key a text was encrypted with. Anybody may know it. */
+/** The name of the key a text was encrypted with, which is not secret. */
 export function keyOf(text: string): string {
   return envelopeIn(text)?.k ?? 'unknown'
 }
 
-/** The keys of this process. What they encrypt is encrypted before it is sent: the database never has a key or a plain text. */
+/** The keys of this process. It encrypts before it sends: the database never has a key or a plain text. */
 export class Keyring {
   readonly current: string
   readonly #keys: ReadonlyMap<string, Buffer>
@@ -61,7 +61,7 @@ export class Keyring {
       const bytes = typeof key === 'string' && /^[A-Za-z0-9+/_-]*={0,2}$/.test(key) ? Buffer.from(key, 'base64') : undefined
       const named = /^[\w.-]{1,64}$/.test(id)
       if (!named) check.wrong(['encryption', 'keys', id], 'has a name with other than letters, digits, _ - .')
-      // Never the key itself: this ends in a log.
+      // Never the key itself: this message ends up in a log.
       else if (bytes?.length !== keyBytes) {
         check.wrong(['encryption', 'keys', id], `must be ${keyBytes} bytes in base64 (openssl rand -base64 32)`)
       }
@@ -93,7 +93,7 @@ export class Keyring {
     return envelope
   }
 
-  /** Throws an UnreadableError that names the key and nothing of what is inside. */
+  /** Throws an UnreadableError that names the key and nothing of the content. */
   decrypt(job: string, text: string, what: EncryptedText = 'payload'): string {
     const envelope = envelopeIn(text)
     if (!envelope) throw new UnreadableError(`the ${what} is encrypted in a form that is not known here`)
@@ -107,7 +107,7 @@ export class Keyring {
       return Buffer.concat([decipher.update(envelope.ct, 'base64'), decipher.final()]).toString('utf8')
     } catch {
       const owner = what === 'secret' ? 'target' : 'job'
-      const problem = `it was changed, was made for another ${owner}, or the key of that name is another one here`
+      const problem = `it was changed, was encrypted for another ${owner}, or this process has another key under that name`
       throw new UnreadableError(`the ${what} cannot be decrypted with the key "${envelope.k}": ${problem}`)
     }
   }

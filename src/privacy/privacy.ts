@@ -19,13 +19,13 @@ import {
 } from './keyring.js'
 
 export interface PrivacyOptions {
-  /** Keys for payloads that are stored encrypted. Left out: the environment's, if there are any. */
+  /** Keys for encrypted payloads. Default: those of the environment, if any. */
   encryption?: EncryptionOptions
-  /** Paths of payloads of every type that people do not see, beside those of each type. */
+  /** Paths in the payloads of every type that people do not see, besides those of each type. */
   redact?: readonly string[]
 }
 
-/** A type, as far as it matters for what is stored of its jobs. */
+/** What decides how payloads of a type are stored. */
 interface TypeFacts {
   type: string
   encrypted: boolean | undefined
@@ -34,7 +34,7 @@ interface TypeFacts {
 /** The database itself enqueues jobs of these types, and it has no keys. */
 const ownTypes = 'holdfast:'
 
-/** What this process keeps from whom: payloads from the database, by its keys, and parts of them from people, by paths. */
+/** Keeps payloads from the database, by encrypting them, and parts of them from people, by redacting paths. */
 export class Privacy {
   readonly keyring: Keyring | undefined
   readonly #all: boolean
@@ -62,26 +62,26 @@ export class Privacy {
 
   encrypt(type: string, job: string, text: string, what: EncryptedText = 'payload'): string {
     if (this.keyring) return this.keyring.encrypt(job, text, what)
-    const problem = `the ${what} of ${type} is stored encrypted, and this process has no keys: give encryption, or set HOLDFAST_ENCRYPTION_KEYS`
+    const problem = `the ${what} of ${type} is stored encrypted, and this process has no keys: give the option encryption, or set HOLDFAST_ENCRYPTION_KEYS`
     throw new HoldfastError('encryption_keys_missing', problem, { field: 'encryption' })
   }
 
-  /** The secret of a target as it is stored: encrypted where there are keys. */
+  /** The secret of an alert target as it is stored: encrypted if there are keys. */
   encryptSecret(url: string, secret: string): string {
     return this.keyring ? this.keyring.encrypt(url, secret, 'secret') : secret
   }
 
-  /** Whether anything has to be done before a stored payload can be handled as it is. */
+  /** Whether stored payloads have to be decrypted or checked before a handler gets them. */
   concerns(text: string, redact: readonly string[]): boolean {
     return redact.length > 0 || this.redactsAll || this.#strict || isEncrypted(text)
   }
 
-  /** Whether what is stored in plain of this type is refused. */
+  /** Whether plain payloads of this type are refused. */
   #trustsOnlyEncrypted({ type, encrypted }: TypeFacts): boolean {
     return this.#strict && this.encrypts(encrypted) && !type.startsWith(ownTypes)
   }
 
-  /** The plain text of what is stored. Throws an UnreadableError; of a type that is named also where it is in plain and must not be. */
+  /** Decrypts a stored text. Throws an UnreadableError, with `type` also for a plain text that has to be encrypted. */
   decrypt(job: string, text: string, what: EncryptedText = 'payload', of?: TypeFacts): string {
     if (!isEncrypted(text)) {
       if (of && this.#trustsOnlyEncrypted(of)) throw inPlain(of.type, what)
@@ -91,14 +91,14 @@ export class Privacy {
     throw missing(keyOf(text), what)
   }
 
-  /** A stored payload as people see it: without what is redacted, and encrypted only the name of its key. */
+  /** A stored payload as people see it: redacted; of an encrypted one only the name of its key. */
   shown(text: string, job: TypeFacts & { redact: readonly string[] | null }): unknown {
     if (isEncrypted(text)) return { $encrypted: keyOf(text) }
     if (this.#trustsOnlyEncrypted(job)) return { $refused: 'stored in plain' }
     return redacted(decodePayload(text), this.#paths(job.redact))
   }
 
-  /** A stored result as people see it: redacted by the paths of the payload, and without the secrets of the payload wherever they stand. */
+  /** A stored result as people see it: redacted by the paths of the payload, and without the payload's secrets anywhere in it. */
   shownResult(text: string, job: TypeFacts & { payload: string; redact: readonly string[] | null }): unknown {
     const shown = this.shown(text, job)
     if (isEncrypted(text) || isEncrypted(job.payload)) return shown
@@ -106,27 +106,27 @@ export class Privacy {
     return secrets ? scrubbed(shown, secrets) : shown
   }
 
-  /** What must not be in errors and logs of a job with this payload; undefined where there is nothing. */
+  /** The values that must not be in errors and logs of a job with this payload; undefined if there are none. */
   secrets(text: string, own: readonly string[] | null): Secrets | undefined {
     if ((own ?? []).length === 0 && !this.redactsAll) return undefined
     const found = new Secrets(decodePayload(text), this.#paths(own))
     return found.none ? undefined : found
   }
 
-  /** Refuses a question that could be answered only by what nobody is to see. */
+  /** Refuses a search in redacted or encrypted payloads, whose answer would reveal them. */
   refuseToSearch(part: unknown, types: readonly { name: string; encrypted: boolean; redact: string[] | null }[]): void {
     const refuse = (problem: string) => refused('payload', `${problem}`)
     const [only] = types
     if (this.#all) throw refuse('cannot be searched: it is stored encrypted')
     if (types.length === 1 && only?.encrypted) throw refuse(`of ${only.name} cannot be searched: it is stored encrypted`)
     const asked = types.find(({ redact }) => touches(part, this.#paths(redact)))
-    if (asked) throw refuse(`names a field that is redacted in ${asked.name}, which cannot be searched by it`)
+    if (asked) throw refuse(`names a field that is redacted in ${asked.name} and cannot be searched`)
   }
 
-  /** Refuses a payload that was copied from what people see: it would be stored with the mark instead of the value. */
+  /** Refuses a payload that was copied from a redacted one: it would be stored with the mark instead of the value. */
   refuseMarks(payload: unknown, own: readonly string[] | null): void {
     if (!touches(payload, this.#paths(own), (at) => at === redactedMark)) return
-    const problem = `payload has ${redactedMark} where people are not shown the value; give the value itself`
+    const problem = `payload has ${redactedMark} in place of a redacted value; give the value itself`
     throw new HoldfastError('invalid_payload', problem, { field: 'payload' })
   }
 
@@ -135,7 +135,7 @@ export class Privacy {
   }
 }
 
-/** How an attempt went as it is stored: what it returned is encrypted where its payload is. Where that fails, so has the attempt. */
+/** Encrypts what an attempt returned, if its payload is encrypted. If that fails, the attempt has failed. */
 export function withResultEncrypted(privacy: Privacy, outcome: Outcome, job: { id: string } & TypeFacts): Outcome {
   if (outcome.kind !== 'completed' || outcome.result === undefined || !privacy.encrypts(job.encrypted)) return outcome
   try {
@@ -145,7 +145,7 @@ export function withResultEncrypted(privacy: Privacy, outcome: Outcome, job: { i
   }
 }
 
-/** How an attempt went, without the secrets of its payload. */
+/** The outcome of an attempt, without the secrets of its payload. */
 export function withoutSecrets(outcome: Outcome, secrets: Secrets): Outcome {
   return 'failure' in outcome ? { ...outcome, failure: failureWithoutSecrets(outcome.failure, secrets) } : outcome
 }

@@ -19,7 +19,7 @@ export interface ClaimAsk {
 /** A claimed job and for how long it is held. */
 export type RemoteClaim = ClaimedRow & { leaseMs: number }
 
-/** How far the lanes of a set of types have been read, and until when what is known of them counts. */
+/** How far the lanes of a set of types have been read, and until when their settings may be used without reading them again. */
 interface Reading {
   readonly lanes: Lanes
   staleAt: number
@@ -30,7 +30,7 @@ const distantPast = '1970-01-01T00:00:00Z'
 const pollMs = { listening: 2_000, notListening: 200, soonest: 10 }
 const lanesFreshForMs = 1_000
 const asMany = () => Number.POSITIVE_INFINITY
-/** How many sets of types this server remembers the reading of. */
+/** For how many sets of types this server remembers how far it has read. */
 const mostReadings = 1_000
 
 /**
@@ -91,7 +91,7 @@ export class RemoteClaims implements Background {
     await this.#store.remote.closeEmpty(worker.id, [...new Set(rows.map(({ lease }) => lease))])
   }
 
-  /** Ends jobs that cannot be handed out, for everybody to see: as dead, with the reason. */
+  /** Ends jobs that the worker cannot get as dead, with the reason. */
   async endUnreadable(worker: RemoteWorker, rows: readonly { row: RemoteClaim; problem: string }[]): Promise<void> {
     if (rows.length === 0) return
     const ended = rows.map(({ row: job, problem: message }) => {
@@ -107,7 +107,7 @@ export class RemoteClaims implements Background {
     await this.#store.remote.closeEmpty(worker.id, [...new Set(rows.map(({ row }) => row.lease))])
   }
 
-  /** Whether polls are no longer kept waiting. */
+  /** Whether this server is closing and keeps no poll waiting. */
   get closing(): boolean {
     return this.#closing.signal.aborted
   }

@@ -3,7 +3,7 @@ import type { RemoteClaim } from './claims.js'
 
 interface Decrypted {
   read: { row: RemoteClaim; checkpoint: string | undefined }[]
-  /** Those that cannot be handed out, because they cannot be decrypted here or have no body, and why. */
+  /** Jobs that the worker cannot get, because this server cannot decrypt them or they have no body, with the reason. */
   unread: { row: RemoteClaim; problem: string }[]
 }
 

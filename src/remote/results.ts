@@ -20,22 +20,22 @@ export interface RemoteAttempt {
   lease: string
 }
 
-/** How an attempt went, as its worker says. */
+/** How an attempt ended, as its worker reports it. */
 export interface RemoteResult extends RemoteAttempt {
   outcome: Outcome
-  /** What the handler returned, where it completed; undefined: nothing. */
+  /** What the handler returned, if it completed; undefined: nothing. */
   returned?: unknown
   /** How long the handler ran; left out: since the claim. */
   ranMs?: number
 }
 
-/** What a handler says while it runs. A checkpoint is JSON. */
+/** What a handler reports while it runs. A checkpoint is JSON. */
 export interface RemoteReport extends RemoteAttempt {
   entries: readonly LogEntry[]
   checkpoint?: string
 }
 
-/** The result that stands where another one came too late. */
+/** The result that counts when another one came too late. */
 export interface Standing {
   outcome: string
   attempt: number
@@ -43,25 +43,25 @@ export interface Standing {
 }
 
 /**
- * `written`: an earlier call had settled this very attempt, with the same outcome. `refused`: the code of why what the handler returned could
- * not be kept, of which the job died. Of those that are not settled nothing was changed.
+ * `written`: an earlier request settled this attempt with the same outcome. `refused`: the job is dead because its result could not be
+ * kept, with the code of the error. If it is not settled, nothing was changed.
  */
 export type Settled = { job: string } & (
   | { settled: true; written: boolean; refused?: string }
   | { settled: false; why: 'cancelled' | 'lost'; stands?: Standing }
 )
 
-/** Workers say how long ago something was, and no two of them have a clock in common. */
+/** Workers report durations, not times, because their clocks differ. */
 const now = 0
 /**
- * Never matched: a row that is not held cannot come back under its lease. Sent so that a cancelled job is known to have stopped,
- * and with its outcome, which says whether it is the one that was written before.
+ * This result never matches a row, because a job that lost its lease does not get it back. It is sent so that a cancelled job is recorded
+ * as stopped, and with its outcome, which tells whether an earlier request wrote the same one.
  */
 function nothing({ kind: outcome }: Outcome): Settlement {
   return { move: 'hand_back', outcome, delayMs: null, failure: null }
 }
 
-/** What workers behind HTTP report. Fenced as for every worker: what no longer holds its lease changes nothing, and is told so. */
+/** Writes what remote workers report, fenced as for every worker: a result without its lease changes nothing, and the answer says so. */
 export class RemoteResults {
   readonly #store: Store
   readonly #meter: Meter
@@ -86,7 +86,7 @@ export class RemoteResults {
   /** Ends attempts, many at once, in the order they were given. */
   async settle(worker: RemoteWorker, results: readonly RemoteResult[]): Promise<Settled[]> {
     if (new Set(results.map(({ job }) => job)).size < results.length) {
-      throw refused('results', 'names a job twice; it ends once')
+      throw refused('results', 'has one job twice; a job ends once')
     }
     const leases = [...new Set(results.map(({ lease }) => lease))]
     const own = await this.#store.remote.leasesOf(worker.id, leases)
@@ -102,7 +102,7 @@ export class RemoteResults {
       if (type && !why.has(job.id)) this.#meter.ended(type, settlement.outcome, startedAtMs, endedAtMs)
     }
     const late = await this.#countLate(lost)
-    // How jobs of other types ended is none of this worker's business.
+    // A worker does not learn how jobs of types ended that it did not register for.
     const known = (job: string) => worker.types.some(({ name }) => name === late.get(job))
     const codes = new Map(ended.map(({ job, settlement }) => [job.id, settlement.failure?.code]))
     return results.map(({ job, outcome }) => {
@@ -111,7 +111,7 @@ export class RemoteResults {
     })
   }
 
-  /** The types of what was not written. */
+  /** The types of the jobs whose result was not written. */
   async #countLate(lost: readonly LostRow[]): Promise<Map<string, string>> {
     const unwritten = lost.filter(({ why }) => why !== 'written')
     if (unwritten.length === 0) return new Map()
@@ -123,7 +123,7 @@ export class RemoteResults {
     return types
   }
 
-  /** Keeps what handlers say. Answers with the jobs whose lease is lost, of which nothing was kept. */
+  /** Stores reports of handlers. Answers with the jobs whose lease is lost, of which nothing was stored. */
   async note(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<string[]> {
     const held = await this.#held(worker, reports)
     const lost = new Set(reports.filter((one) => !held.has(keyOf(one))).map(({ job }) => job))
@@ -152,18 +152,18 @@ export class RemoteResults {
     return endedAttempt({ ...result, outcome: secrets ? withoutSecrets(stored, secrets) : stored }, held)
   }
 
-  /** What must not be stored of what a worker says about this job. */
+  /** The values that must be removed from reports about this job. */
   #secrets(held: HeldAttemptRow | undefined): Secrets | undefined {
     if (!held?.payload) return undefined
     try {
       return this.#privacy.secrets(this.#privacy.decrypt(held.id, held.payload), held.redact)
     } catch {
-      // Its key has been taken away since it was claimed; what cannot be read cannot be looked for.
+      // Its key was removed since the claim; values that cannot be decrypted cannot be searched for.
       return undefined
     }
   }
 
-  /** Without the lines beyond what is kept of an attempt; the last one that is kept says so. */
+  /** Drops the log lines beyond the limit of an attempt; the last one that is kept says so. */
   async #bounded(rows: readonly AgedLogRow[]): Promise<AgedLogRow[]> {
     const talkers = new Map(rows.filter(({ line }) => line !== null).map((row) => [row.jobId, row]))
     if (talkers.size === 0) return [...rows]
@@ -196,12 +196,12 @@ function endedAttempt({ job, lease, outcome, ranMs }: RemoteResult, held: HeldAt
     held.backoff ?? defaultBackoff,
     Math.random,
   )
-  // Without a start nothing is recorded, which is right only for a job that was never begun.
+  // Without a start nothing is recorded, which is right only for a job that never ran.
   const agoMs = ranMs === undefined ? (outcome.kind === 'handed_back' ? null : held.age) : Math.min(ranMs, held.age)
   return { ...attempt, settlement, startedAtMs: agoMs === null ? null : now - agoMs }
 }
 
-/** What was asked for, where the job is not at hand: nothing of it is going to be written. */
+/** The outcome that was reported for a job this worker does not hold: it will not be written. */
 function asked({ job, lease, outcome }: RemoteResult): RemoteAttempt & { outcome: string } {
   return { job, lease, outcome: outcome.kind }
 }

@@ -14,11 +14,11 @@ export interface RemoteWorker extends Omit<RemoteWorkerRow, 'hash'> {
 const secretBytes = 32
 
 /**
- * Who the workers behind HTTP are. A lease id is a sequence number that anybody could guess, so alone it is worth nothing:
- * every call brings the worker's token, and only leases of that worker are touched. The token is its id and 256 random bits
- * that were shown once, when it registered; what is stored is their SHA-256. So neither another worker with the same API
- * key nor a reader of the database can settle, renew or hand back in its name, and a server needs no secret of its own:
- * any instance can answer any call.
+ * Registers and authenticates remote workers. A lease id is a sequence number that can be guessed, so it is not enough: every
+ * request has the worker's token, and only leases of that worker are touched. The token is the worker's id and 256 random bits,
+ * which only the answer to its registration shows; the database has their SHA-256. So neither another worker with the same API
+ * key nor a reader of the database can settle, renew or hand back its jobs, and a server needs no secret of its own:
+ * any instance can answer any request.
  */
 export class RemoteWorkers {
   readonly #store: Store
@@ -28,8 +28,8 @@ export class RemoteWorkers {
   }
 
   /**
-   * A new worker for these types. Those that are defined here are made known. Of one that is known already only what the definition
-   * names is changed, with `mayChange`, and never what guards it.
+   * Registers a worker for these types, and the types that it defines. For a type that is registered already, `mayChange` allows to
+   * change the fields that the definition names, but never its lane and `sensitive`.
    */
   async register(
     worker: { name: string; host: string; pid: number; version: string },
@@ -63,17 +63,21 @@ export class RemoteWorkers {
     const [, id = '', secret = ''] = /^(\d{1,9})\.([\w-]{20,100})$/.exec(token) ?? []
     const hash = hashed(secret)
     const row = id === '' ? undefined : await this.#store.remote.worker(Number(id), hash.toString('hex'))
-    // Both digests have one length, so the comparison takes the same time however much was right.
+    // Both digests have one length, so the comparison takes the same time however many bytes match.
     if (!row || !timingSafeEqual(hash, Buffer.from(row.hash, 'hex'))) {
-      throw new HoldfastError('unknown_worker', 'no worker with this token is signed on; register, and use the new token', {
-        field: 'worker',
-      })
+      throw new HoldfastError(
+        'unknown_worker',
+        'no worker with this token is registered; register again, and use the new token',
+        {
+          field: 'worker',
+        },
+      )
     }
     const { drain, why, types } = row
     return { id: Number(id), drain, why, types }
   }
 
-  /** The end of a worker. What it still holds is free at once, as if it had never begun it. */
+  /** Ends a worker. Jobs it still holds are handed back at once, without an attempt spent. */
   async signOff(worker: RemoteWorker): Promise<number> {
     await this.#store.unsubscribeIdle(worker.id)
     const given = await this.#store.releaseUnacknowledged(worker.id, [])
@@ -85,7 +89,7 @@ export class RemoteWorkers {
     const lanes = (await this.#store.lanes()).map((lane) => lane.name)
     for (const { type, lane, index } of types) {
       if (lane === undefined || lanes.includes(lane)) continue
-      const problem = `${type} is to run in lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
+      const problem = `${type} names the lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
       throw new HoldfastError('unknown_lane', problem, { field: `types[${index}].lane` })
     }
   }

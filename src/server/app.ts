@@ -35,17 +35,17 @@ import { ClientCertificates, httpsOptions, refuseOpenNetwork, type TlsOptions } 
 import { check } from './validate.js'
 
 export interface ServerOptions {
-  /** Whoever sends it may do everything. Keys of services are made with it, or with `holdfast keys create`. */
+  /** This key allows everything. Make the keys of services with it, or with `holdfast keys create`. */
   adminKey: string
-  /** The worker in this process, if there is one: its health is then the server's. */
+  /** The worker in this process, if there is one: `GET /healthz` then answers for it too. */
   worker?: Worker
   /** With it the server speaks HTTPS. */
   tls?: TlsOptions
   /** True to listen on a network without TLS. */
   allowInsecure?: boolean
-  /** What those who only look at things have of the database, beside the connections of those who enqueue and work. */
+  /** Limits of requests that only read, which have connections of their own. */
   reading?: ReadingOptions
-  /** Where errors go that nobody expected. */
+  /** Where unexpected errors go. */
   logger?: Logger
 }
 
@@ -75,7 +75,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   const closing = closeInTime(app)
   app.addHook('onRequest', async (request) => refuseWithoutHost(request))
   app.addHook('onSend', async (request, reply) => void reply.headers(headersOver(request.protocol)))
-  // The line break is for people who ask with curl: without it their prompt stands behind the answer.
+  // The line break is for people who use curl: without it their prompt is on the line of the answer.
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)
   answerProblems(app, log)
   readBodiesExactly(app)
@@ -90,7 +90,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   jobRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
   followJobRoutes(app, reading, callers, closing)
-  // One question for all who ask at once, and one that counts anew: neither is dear, and the second writes.
+  // Not over the connections for reading: concurrent requests share one query of the status, and autoscale counts anew, which writes.
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
   metricsRoutes(app, reading.reader)

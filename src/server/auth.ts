@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/** Puts its rule onto every route, and holds every request to it before its body is read. Comes before the first route. */
+/** Gives every route its rule, and checks every request against it before reading its body. Register it before the first route. */
 export function authorize(app: FastifyInstance, callers: Callers, certificates: ClientCertificates): void {
   app.decorateRequest('known')
   app.addHook('onRoute', (route) => {
@@ -25,7 +25,7 @@ export function authorize(app: FastifyInstance, callers: Callers, certificates: 
     route.config = { ...route.config, ...(rule && { rule }) }
   })
   app.addHook('onRequest', async (request, reply) => {
-    // A path that does not exist has no rule; only those who have a key are told so.
+    // A path that does not exist has no rule; only callers with a key learn that.
     const { rule = 'any key' } = request.routeOptions.config
     if (rule === 'open') return
     request.known = await identify(request, reply, callers, certificates)
@@ -37,7 +37,7 @@ export function authorize(app: FastifyInstance, callers: Callers, certificates: 
 }
 
 const refusals = {
-  key: 'the key is not the right one',
+  key: 'the key is not valid',
   session: 'the session has ended; log in again',
   certificate: 'the certificate stands for no service here, and no key was sent',
 }
@@ -57,7 +57,7 @@ async function identify(
   throw new HoldfastError('unauthorized', given ? refusals[given.kind] : 'no key was sent; send Authorization: Bearer <key>')
 }
 
-/** Takes so many requests from what the key has left this second. */
+/** Takes that many requests from what the service has left this second. */
 export function spend(request: FastifyRequest, count: number): void {
   const waitMs = request.known?.bucket?.take(count) ?? 0
   if (waitMs === 0) return
@@ -67,7 +67,7 @@ export function spend(request: FastifyRequest, count: number): void {
   })
 }
 
-/** Who sent it. Every route but the open ones has one. */
+/** The caller of a request. Every route but the open ones has one. */
 export function callerOf(request: FastifyRequest): Caller {
   return (request.known as KnownCaller).caller
 }
@@ -77,11 +77,11 @@ export function actor(request: FastifyRequest, why: string | undefined): Actor {
   return { by: callerOf(request).service, from: request.ip, ...(why === undefined ? {} : { why }) }
 }
 
-/** What Holdfast sends itself, such as alerts, nobody sends, edits or takes over HTTP, whatever the key. */
+/** Refuses to enqueue, edit or claim jobs of Holdfast's own types, such as alerts, over HTTP, whatever the key. */
 export function refuseOwnTypes(types: readonly string[], field = 'type'): void {
   const own = types.find((type) => type.startsWith('holdfast:'))
   if (own === undefined) return
-  const problem = `"${own.slice(0, 200)}" is a type of Holdfast's own, which nobody enqueues, edits or works on over HTTP`
+  const problem = `"${own.slice(0, 200)}" is one of Holdfast's own types, which cannot be enqueued, edited or run over HTTP`
   throw new HoldfastError('forbidden', problem, { field })
 }
 

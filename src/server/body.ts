@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HoldfastError } from '../errors.js'
 import { type Unfit, unfitIn } from './json-scan.js'
 
-/** A body that is larger costs one more request of the caller's for each of these. */
+/** A larger body counts as one more request of the caller for each of these. */
 const bytesPerRequest = 64 * 1024
 
 /**
- * Takes JSON and nothing else, and refuses what reading it would change without a word: bytes that are no UTF-8, numbers
- * that JavaScript cannot hold, a name that stands twice in one object; and what would take long to read. `__proto__` becomes a
- * property like any other, which it stays because nothing copies by assignment.
+ * Accepts only JSON, and refuses what parsing would change silently: bytes that are not UTF-8, numbers that JavaScript cannot
+ * represent, a field twice in one object; and what would take long to parse. `__proto__` becomes a property like any other, and stays
+ * one because nothing copies by assignment.
  */
 export function readBodiesExactly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -22,7 +22,7 @@ export function readBodiesExactly(app: FastifyInstance): void {
   })
 }
 
-/** Before it is parsed: who sends what is refused in the end pays for it all the same. */
+/** Counted before the body is parsed, so that refused bodies count too. */
 function payFor(request: FastifyRequest, bytes: number): void {
   request.known?.bucket?.spend(Math.floor(bytes / bytesPerRequest))
 }
@@ -54,13 +54,13 @@ function refusal(unfit: Unfit): HoldfastError {
         `the body has more than ${unfit.tokens} names, values and lists; send it in parts`,
       )
     case 'names':
-      return new HoldfastError('request_too_large', `the body has more than ${unfit.names} names of fields; send it in parts`)
+      return new HoldfastError('request_too_large', `the body has more than ${unfit.names} field names; send it in parts`)
     case 'twice': {
       const name = JSON.stringify(unfit.name.slice(0, 60))
-      return new HoldfastError('invalid_request', `the body has the name ${name} twice in one object, and only one would be kept`)
+      return new HoldfastError('invalid_request', `the body has the field ${name} twice in one object; send it once`)
     }
     case 'lossy': {
-      const problem = `the number ${unfit.number.slice(0, 60)} cannot be held exactly; send it as a text, in quotes`
+      const problem = `the number ${unfit.number.slice(0, 60)} cannot be stored exactly; send it as a text, in quotes`
       return new HoldfastError('invalid_payload', problem, { field: 'payload' })
     }
   }

@@ -17,9 +17,9 @@ const mostRemembered = 10_000
 export interface KnownCaller {
   caller: Caller
   bucket: TokenBucket | undefined
-  /** What it came in with. */
+  /** The key, session or certificate it was identified by. */
   credential: Credential
-  /** When its session ends, where it has one. */
+  /** When its session ends, if it has one. */
   endsAt: Date | undefined
 }
 
@@ -34,9 +34,8 @@ export function checkAdminKey(key: string): void {
 }
 
 /**
- * Whom a key, a session or a certificate stands for. Answers are remembered for a second, so that a service that sends a thousand requests a
- * second does not ask the database as often; a key that is revoked is let in that much longer by other processes than the one it
- * was revoked in.
+ * Finds the caller of a key, a session or a certificate. It caches answers for a second, so that a service that sends a thousand requests
+ * a second does not cause as many queries; server processes other than the one in which a key was revoked accept it that much longer.
  */
 export class Callers {
   readonly #access: Access
@@ -57,11 +56,11 @@ export class Callers {
     this.#adminHash = hashOf(adminKey)
   }
 
-  /** With the address it was sent from, where it may be a guess. */
+  /** The address counts against guesses from there. */
   async find(credential: Credential, address?: string): Promise<KnownCaller | undefined> {
     const { kind } = credential
     const hash = hashOf(kind === 'certificate' ? JSON.stringify(credential) : credential.secret)
-    // Hashes are of one length, so the comparison takes the same time however much of the key was right.
+    // Hashes have one length, so the comparison takes the same time however much of the key matches.
     if (kind === 'key' && timingSafeEqual(Buffer.from(hash), Buffer.from(this.#adminHash))) {
       return { caller: this.#admin, bucket: undefined, credential, endsAt: undefined }
     }
@@ -76,7 +75,7 @@ export class Callers {
     return known
   }
 
-  /** After a change of keys, roles or sessions through this process, it is the first to know. */
+  /** Clears the cache after a change of keys, roles or sessions through this process. */
   forget(): void {
     for (const one of this.#remembered.values()) one.until = 0
   }
@@ -103,7 +102,7 @@ export class Callers {
     return { caller, bucket: session.caller && this.#bucket(session.caller), credential, endsAt }
   }
 
-  /** One for a service, whichever of its keys and sessions it comes with: a second key is no second share. */
+  /** One bucket per service, which its keys and sessions share: a second key does not double the limit. */
   #bucket({ service, rateLimit }: Caller): TokenBucket {
     const name = `${service} ${rateLimit}`
     const bucket = this.#buckets.get(name) ?? new TokenBucket(rateLimit)
@@ -113,7 +112,7 @@ export class Callers {
 
   #remember(name: string, known: Promise<KnownCaller | undefined>): void {
     this.#remembered.delete(name)
-    // The first in the map was asked for least lately. Whoever tries keys cannot fill the memory.
+    // The first in the map is the least recently used. So nobody can fill the memory by trying keys.
     if (this.#remembered.size >= mostRemembered) this.#remembered.delete(this.#remembered.keys().next().value as string)
     this.#remembered.set(name, { until: monotonicMs() + freshForMs, known })
   }

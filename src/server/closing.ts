@@ -1,17 +1,17 @@
 import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** Long enough for the answers that are on their way; the next server is not to wait longer for the port. */
+/** Long enough for requests under way; the next server should not wait longer for the port. */
 const closeWithinMs = 2_000
 
 /**
- * Lets the server close within seconds, whatever those connected to it do. What is answered from then on ends its connection, which
- * would otherwise be kept for a minute; who says nothing, or does not read, is cut off. Comes before the first route. Answers a
- * signal that fires when the closing begins: whatever waits or streams ends on it.
+ * Lets the server close within seconds, whatever its clients do. Answers from then on close their connection, which would otherwise be
+ * kept for a minute; clients that send nothing, or do not read, are disconnected. Register it before the first route. Returns a signal that
+ * fires when the closing begins and ends all waits and streams.
  */
 export function closeInTime(app: FastifyInstance): AbortSignal {
   const closing = new AbortController()
-  // Kept here, as the HTTP server does not know those that have not shaken hands, nor those of a second address.
+  // Kept here, because the HTTP server does not list sockets before the TLS handshake, nor those of a second address.
   const connected = new Set<Socket>()
   const keep = (socket: Socket) => {
     // A request that was injected has no socket.

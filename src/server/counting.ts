@@ -11,10 +11,7 @@ import { loggingMonitor } from './background.js'
 
 const lastNoteWithinMs = 5_000
 
-/**
- * A fleet may have no worker but those behind HTTP: then what /metrics answers is counted and added up from here,
- * and trouble is looked for.
- */
+/** Counts for /metrics and evaluates alert rules from the server, because a fleet may have only remote workers. */
 export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, log: Logger): void {
   const alerted = alertsChore(store.alerts, (trouble) => log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert'))
   const chores = [depthsChore(store.operate), metricsChore(store.metrics, meter), alerted]
@@ -26,7 +23,7 @@ export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, l
   app.addHook('onReady', async () => upkeep.start())
   app.addHook('onClose', async () => {
     const rest = upkeep.stop().then(() => meter.note(store.metrics))
-    // What the database leaves unanswered is not waited for: nothing depends on it.
+    // It does not wait for a database that does not answer: nothing depends on it.
     await Promise.race([rest.catch(() => {}), sleep(lastNoteWithinMs, { unref: true })])
   })
 }

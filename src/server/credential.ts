@@ -5,15 +5,15 @@ import { sessionOf } from './session-cookie.js'
 import type { ClientCertificates } from './tls.js'
 
 /**
- * What a request came in with. A key is sent on purpose; the cookie of a session and the certificate of a browser come along by
- * themselves, wherever a request began.
+ * What identifies a request. A client sends a key on purpose; a browser sends the cookie of a session and its certificate by itself,
+ * also with requests that another site caused.
  */
 export type Credential =
   | { kind: 'key'; secret: string }
   | { kind: 'session'; secret: string }
   | ({ kind: 'certificate' } & CertificateNames)
 
-/** What was sent on purpose goes before what came by itself, and whoever logged in meant that. */
+/** A key comes first, because it is sent on purpose; then a session, because somebody logged in; then a certificate. */
 export function credentialOf(request: FastifyRequest, certificates: ClientCertificates): Credential | undefined {
   const { authorization } = request.headers
   const key = /^Bearer +(\S{1,500}) *$/i.exec(authorization ?? '')?.[1]
@@ -26,13 +26,13 @@ export function credentialOf(request: FastifyRequest, certificates: ClientCertif
 }
 
 /**
- * What another site makes a browser send is refused, if it could change something. SameSite keeps the cookie out of most of it;
- * but another port of the same host is the same site, and only the origin tells it apart.
+ * Refuses requests that another site made a browser send, if they could change something. SameSite keeps the cookie out of most of
+ * them; but another port of the same host is the same site, and only the origin distinguishes it.
  */
 export function refuseForeign(request: FastifyRequest, { kind }: { kind: Credential['kind'] | 'log in' }): void {
   if (kind === 'key' || request.method === 'GET' || request.method === 'HEAD') return
   const here = comesFromHere(request)
-  // Programs do not say; only a session is for browsers alone.
+  // Programs do not send these headers; only sessions are used by browsers alone.
   if (here || (here === undefined && kind !== 'session')) return
   const problem =
     here === undefined
@@ -41,9 +41,9 @@ export function refuseForeign(request: FastifyRequest, { kind }: { kind: Credent
   throw new HoldfastError('forbidden', problem)
 }
 
-/** Undefined: it does not say, as no browser made it. Scripts cannot set either header. */
+/** Undefined without either header: the request is not from a browser. Scripts cannot set them. */
 function comesFromHere({ headers }: FastifyRequest): boolean | undefined {
-  // First, because it stays true behind a proxy that gives the server another name.
+  // First, because it is right even behind a proxy that gives the server another name.
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
   const { origin, host } = headers

@@ -5,26 +5,26 @@ const atOnce = 30
 const mostRemembered = 10_000
 
 /**
- * How often an address may ask with what nobody has been let in with. So many credentials of which the database has to be asked
- * come from no program that means well; the same wrong one again is answered from memory and does not count. What was right once
- * is always asked about: one bad neighbour behind the same address locks nobody out.
+ * Limits how many unknown credentials an address may send. No honest program sends so many that the database has to be asked about;
+ * the same wrong one again is answered from the cache and does not count. Credentials that were valid once are always checked, so that
+ * one bad client behind a shared address locks nobody out.
  */
 export class Guesses {
   readonly #proven = new Set<string>()
   readonly #buckets = new Map<string, TokenBucket>()
 
-  /** Before the database is asked. Throws where the address has guessed too often. */
+  /** Called before the database is asked. Throws if the address has guessed too often. */
   begin(name: string, address: string): void {
     if (this.#proven.has(name)) return
     const bucket = this.#buckets.get(address) ?? new TokenBucket(atOnce)
     if (!this.#buckets.has(address)) remember(this.#buckets, () => this.#buckets.set(address, bucket))
     const waitMs = bucket.take(1)
     if (waitMs === 0) return
-    const problem = 'too many credentials that nobody has were sent from this address; try again later'
+    const problem = 'too many wrong keys were sent from this address; try again later'
     throw new HoldfastError('rate_limited', problem, { retryAfterMs: Math.max(1_000, waitMs) })
   }
 
-  /** It was no guess. */
+  /** The credential was valid, so it was not a guess. */
   right(name: string, address: string): void {
     if (this.#proven.has(name)) return
     this.#buckets.get(address)?.spend(-1)
@@ -32,7 +32,7 @@ export class Guesses {
   }
 }
 
-/** The first in it was noted longest ago. Whoever tries keys cannot fill the memory. */
+/** The first in the map is the oldest. So nobody can fill the memory by trying keys. */
 function remember(kept: Map<string, unknown> | Set<string>, add: () => void): void {
   if (kept.size >= mostRemembered) kept.delete(kept.keys().next().value as string)
   add()

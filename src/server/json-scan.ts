@@ -8,20 +8,20 @@ export type Unfit =
 
 export const deepest = 64
 export const mostTokens = 200_000
-/** A name costs more than any other token, here and in the parser: 100,000 of them took both together 100 ms. */
+/** A field name costs more than any other token, here and in the parser: 100,000 of them took both together 100 ms. */
 export const mostNames = 40_000
 
 const quote = 0x22
 const backslash = 0x5c
 
 /**
- * Goes through a text of JSON once, before JSON.parse does: eight megabytes of `[` took that 2.3 s, in which the process did nothing
- * else. Counts how deep it is nested, its tokens (names, texts, numbers, words, lists and objects) and its names, and finds what parsing would
- * change without a word: a name that stands twice in one object, a number that JavaScript cannot hold. It stops at the first of
- * these. Whether the text is JSON at all is left to the parser.
+ * Scans a JSON text once before JSON.parse, which took 2.3 s for eight megabytes of `[` and blocked the process. It counts the nesting, the
+ * tokens (names, texts, numbers, words, lists and objects) and the field names, and finds what parsing would change silently: a field
+ * twice in one object, a number that JavaScript cannot represent. It stops at the first of these. Whether the text is JSON at all is left
+ * to the parser.
  */
 export function unfitIn(text: string): Unfit | undefined {
-  /** For each object that is open the names in it so far; for a list nothing. */
+  /** For each open object the names in it so far; for a list nothing. */
   const open: (Set<string> | undefined)[] = []
   let tokens = 0
   let named = 0
@@ -68,7 +68,7 @@ export function unfitIn(text: string): Unfit | undefined {
   return undefined
 }
 
-/** Behind the closing quote, or at the end where there is none. */
+/** The index after the closing quote, or the end if there is none. */
 function endOfText(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -78,7 +78,7 @@ function endOfText(text: string, from: number): number {
   return text.length
 }
 
-/** A text is a name where a colon follows. */
+/** A text is a field name if a colon follows. */
 function isName(text: string, from: number): boolean {
   let at = from
   while (at < text.length && text.charCodeAt(at) <= 0x20) at++
@@ -90,7 +90,7 @@ function nameIn(literal: string): string {
   try {
     return JSON.parse(literal)
   } catch {
-    // No JSON; the parser will say so.
+    // Not JSON; the parser will say so.
     return literal
   }
 }
@@ -107,7 +107,7 @@ function endOfWord(text: string, from: number): number {
   return at
 }
 
-/** Whole numbers of 15 digits and fewer can always be held. */
+/** Whole numbers of at most 15 digits are always exact. */
 function isLossy(text: string, from: number, to: number): boolean {
   const first = text.charCodeAt(from)
   if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return false

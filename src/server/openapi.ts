@@ -22,7 +22,7 @@ interface RouteSchemas {
 
 type Operation = Record<string, unknown>
 
-/** Describes every route that has a schema, from that very schema, as OpenAPI 3.1. Comes before the first route. */
+/** Describes every route that has a schema, from that schema, as OpenAPI 3.1. Register it before the first route. */
 export function describeRoutes(app: FastifyInstance): void {
   const paths: Record<string, Record<string, Operation>> = {}
   app.addHook('onRoute', (route) => {

@@ -9,7 +9,7 @@ import type { Logger } from '../worker/logger.js'
 import { headersOver } from './security-headers.js'
 import { snakeCase } from './spelling.js'
 
-/** Answers every error and every unknown path with a problem. What nobody expected goes to the log and not to the caller. */
+/** Answers every error and every unknown path with a problem. An unexpected error goes to the log and not to the caller. */
 export function answerProblems(app: FastifyInstance, log: Logger): void {
   app.setNotFoundHandler((request) => {
     throw new HoldfastError('not_found', `there is no ${request.method} ${pathOf(request)}`)
@@ -26,19 +26,19 @@ export function answerProblems(app: FastifyInstance, log: Logger): void {
   })
 }
 
-/** For what fails before it reaches a route, such as a path that cannot be decoded. */
+/** For requests that fail before they reach a route, such as a path that cannot be decoded. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: unknown): void {
-  // No hook runs for these, so what every answer carries is added here.
+  // No hook runs for these, so the headers of every answer are added here.
   sendProblem((reply as FastifyReply).headers(headersOver(request.protocol)), asHoldfastError(error))
 }
 
-/** For what is not HTTP, or has more headers than are read: there is no request yet, and so no reply but the socket itself. */
+/** For what is not HTTP, or has too many headers: there is no request and no reply yet, so the answer is written to the socket. */
 export function answerUnparsed(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const tooLong = error.code === 'HPE_HEADER_OVERFLOW'
   const refusal = tooLong
-    ? new HoldfastError('request_too_large', 'the path and headers have more bytes than are taken here: 16 KB')
-    : new HoldfastError('invalid_request', 'this is not an HTTP request, or the rest of it did not come in time')
+    ? new HoldfastError('request_too_large', 'the path and headers have more than 16 KB')
+    : new HoldfastError('invalid_request', 'this is not an HTTP request, or the rest of it did not arrive in time')
   const body = `${JSON.stringify(problem(refusal))}\n`
   const headers = {
     ...headersOver('encrypted' in socket ? 'https' : 'http'),
@@ -48,20 +48,20 @@ export function answerUnparsed(error: Error & { code?: string }, socket: Socket)
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.write([`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`, ...lines, '', body].join('\r\n'))
-  // The other side may never close its half.
+  // The client may never close its half.
   socket.destroySoon()
 }
 
-/** HTTP/1.1 demands a Host. Node would say so too, but with an empty answer that no program can read. */
+/** HTTP/1.1 requires a Host. Node would refuse the request too, but with an empty answer. */
 export function refuseWithoutHost({ raw }: FastifyRequest): void {
   if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return
-  throw new HoldfastError('invalid_request', 'the header Host is missing, without which there is no HTTP/1.1 request')
+  throw new HoldfastError('invalid_request', 'the header Host is missing; HTTP/1.1 requires it')
 }
 
-/** Who has shown no key is not told where the database is and what is wrong with it. */
+/** Without a key, a caller does not learn where the database is and what is wrong with it. */
 function withoutReason(error: HoldfastError): HoldfastError {
   if (!['database_unavailable', 'schema_outdated', 'permission_denied'].includes(error.code)) return error
-  return new HoldfastError(error.code, 'the server cannot ask its database just now')
+  return new HoldfastError(error.code, 'the server cannot reach its database at the moment')
 }
 
 function sendProblem(reply: FastifyReply, error: HoldfastError): void {
@@ -97,18 +97,18 @@ function asHoldfastError(error: unknown): HoldfastError {
   const { code, statusCode, message } = error as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new HoldfastError('request_too_large', 'the body has more bytes than are taken here: 128 KB on most paths')
+      return new HoldfastError('request_too_large', 'the body is too large; most paths take at most 128 KB')
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new HoldfastError('unsupported_media_type', 'send JSON, with Content-Type: application/json')
   }
-  // What the framework itself refuses is the caller's mistake and its words are meant for the caller.
+  // What the framework refuses is the caller's mistake, and its message is meant for the caller.
   if (code?.startsWith('FST_') && statusCode !== undefined && statusCode < 500) {
     return new HoldfastError('invalid_request', message)
   }
-  return new HoldfastError('internal_error', 'the server has written to its log what it was')
+  return new HoldfastError('internal_error', 'the request failed unexpectedly; the log of the server has the error')
 }
 
-/** Without the query, which may hold what should not be written down. */
+/** The path without the query, which may have secrets in it. */
 function pathOf(request: FastifyRequest): string {
   return (request.url.split('?')[0] ?? '').slice(0, 200)
 }

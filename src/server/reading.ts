@@ -9,11 +9,11 @@ import { wholeNumber } from '../job/refused.js'
 import { callerOf } from './auth.js'
 
 export interface ReadingOptions {
-  /** Most connections for those who read. */
+  /** The maximum of connections for reading. */
   connections?: number
-  /** How long the database may take over one question. */
+  /** How long the database may take for one query. */
   within?: Duration
-  /** How many streams and waits of one service are open at once. */
+  /** How many streams and waits of one service may be open at once. */
   watches?: number
 }
 
@@ -27,15 +27,15 @@ export function checkReading(options: ReadingOptions = {}): void {
   check.done('invalid_configuration', 'the options of reading have problems')
 }
 
-/** Of the connections for readers one service has two at most, so that the questions of one do not hold up those of all. */
+/** One service uses at most two of the connections for reading, so that its queries do not delay those of others. */
 const atOnce = 2
 const mostInLine = 50
-/** A second that the database spends on a service's lists costs it the requests of so many seconds. */
+/** A second that the database spends on a service's lists counts as the requests of that many seconds. */
 const priceOfTime = 4
 
 /**
- * What is looked up about jobs goes over connections of its own. Lists and searches also stand in line by service, and
- * are paid for, by the time they took, with requests of the caller's: whoever asks for what is dear may ask less often.
+ * Reads about jobs over connections of their own. Lists and searches also queue per service, and count as requests of the caller
+ * by the time they took: who sends expensive ones may send fewer.
  */
 export class Reading {
   readonly reader: Holdfast
@@ -71,10 +71,10 @@ export class Reading {
       return
     }
     if (line.waiting.length >= mostInLine) {
-      const problem = `${mostInLine} lists of ${service} are waited for already; at most ${atOnce} are read at once`
+      const problem = `${mostInLine} lists of ${service} wait already; the server reads at most ${atOnce} at once`
       throw new HoldfastError('rate_limited', problem, { retryAfterMs: 1_000 })
     }
-    // Whoever is done hands its turn on, so that nobody comes in between.
+    // A finished query passes its turn to the next in the queue, so that none jumps in between.
     await new Promise<void>((resolve) => line.waiting.push(resolve))
   }
 

@@ -1,18 +1,18 @@
 import type { Permission } from '../api/permissions.js'
 import { HoldfastError } from '../errors.js'
 
-/** What a request needs: nothing, any key that lives, or a key that allows this. */
+/** What a request needs: nothing, any live key, or a key with this permission. */
 export type Rule = 'open' | 'any key' | Permission
 
-/** Who may call what. A route that is not in this table does not start. Each serves HEAD where it serves GET. */
+/** Who may call what. A server with a route that is not in this table does not start. A route with GET serves HEAD too. */
 export const rules: Readonly<Record<string, Rule>> = {
-  // Hold no data.
+  // These have no data in them.
   'GET /': 'open',
   'GET /page/page.js': 'open',
   'GET /page/page.css': 'open',
   'GET /page/icon.svg': 'open',
   'GET /healthz': 'open',
-  // The key is in its body, and is asked for there.
+  // The key is in the body and is checked there.
   'POST /session': 'open',
   'GET /readyz': 'any key',
   'GET /session': 'any key',
@@ -67,7 +67,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /admin/alerts': 'workers:view',
   'PUT /admin/alerts/rules/:name': 'workers:manage',
   'DELETE /admin/alerts/rules/:name': 'workers:manage',
-  // An address may hold a secret, and to be called is to be told what goes on.
+  // An address may contain a secret, and a target learns what goes on.
   'GET /admin/alerts/targets': 'admin',
   'POST /admin/alerts/targets': 'admin',
   'DELETE /admin/alerts/targets/:id': 'admin',
@@ -88,6 +88,6 @@ export const rules: Readonly<Record<string, Rule>> = {
 export function ruleFor(method: string, path: string): Rule {
   const rule = rules[`${method === 'HEAD' ? 'GET' : method} ${path}`]
   if (rule !== undefined) return rule
-  const problem = `no rule says who may call ${method} ${path}; it needs one in the table of rules`
+  const problem = `no rule says who may call ${method} ${path}; add one to the table of rules`
   throw new HoldfastError('invalid_configuration', problem, { field: path })
 }

@@ -1,4 +1,4 @@
-/** The page runs its own files and nothing else, is framed by nobody, and tells nobody where it was opened. */
+/** The page runs only its own files, cannot be framed, and sends no referrer. */
 const securityHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -10,7 +10,7 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
 }
 
-/** A browser that was here over TLS is never to come without it. */
+/** A browser that connected over TLS once never connects without it. */
 const onlyOverTls = { 'strict-transport-security': 'max-age=31536000' }
 
 export function headersOver(protocol: string): Record<string, string> {

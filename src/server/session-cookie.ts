@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sessionMs } from '../access/sessions.js'
 
-/** What the session's cookie holds, if there is one that can be. */
+/** The token in the session's cookie, if there is a well-formed one. */
 export function sessionOf(request: FastifyRequest): string | undefined {
   const name = nameFor(request)
   for (const pair of (request.headers.cookie ?? '').split(';')) {
@@ -11,7 +11,7 @@ export function sessionOf(request: FastifyRequest): string | undefined {
   return undefined
 }
 
-/** No script can read it, no other site makes a browser send it, and over TLS it never leaves that. */
+/** No script can read it, no other site can make a browser send it, and over TLS it is sent only over TLS. */
 export function setSession(request: FastifyRequest, reply: FastifyReply, token: string): void {
   write(request, reply, token, sessionMs / 1_000)
 }
@@ -25,13 +25,13 @@ function write(request: FastifyRequest, reply: FastifyReply, token: string, seco
   reply.header('set-cookie', `${nameFor(request)}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`)
 }
 
-/** Browsers keep one set of cookies for all ports of a host; with the port in its name, two servers do not end each other's. */
+/** Browsers share cookies between all ports of a host; with the port in the name, two servers do not overwrite each other's. */
 function nameFor(request: FastifyRequest): string {
   const port = /:(\d{1,5})$/.exec(request.headers.host ?? '')?.[1]
   return `${isSecure(request) ? '__Host-' : ''}holdfast${port === undefined ? '' : `-${port}`}`
 }
 
-/** Whoever lies about the proxy in front only makes the own cookie stricter. */
+/** A client that forges the header of a proxy only makes its own cookie stricter. */
 function isSecure(request: FastifyRequest): boolean {
   return request.protocol === 'https' || request.headers['x-forwarded-proto'] === 'https'
 }

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 
 const heartbeatMs = 15_000
-/** How long a reader has for what it has not read at the end. */
+/** How long a reader has at the end to read the rest. */
 const readWithinMs = 10_000
-/** Who does not read is cut off before it fills our memory; it comes back with the last id it saw. */
+/** A client that does not read is disconnected before it fills our memory; it can reconnect with the last id it saw. */
 const mostUnread = 1_000_000
 
-/** One answer of server-sent events. Says something at least every 15 s, so that nobody in between takes it for dead. */
+/** One answer of server-sent events. It sends something at least every 15 s, so that no proxy takes the connection for dead. */
 export class EventStream {
   readonly #response: ServerResponse
 
@@ -16,7 +16,7 @@ export class EventStream {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // Nothing comes after a stream, and a connection kept for it would keep the server from closing.
+      // No request follows a stream, and a connection kept alive would keep the server from closing.
       connection: 'close',
       'x-accel-buffering': 'no',
     })
@@ -33,7 +33,7 @@ export class EventStream {
     if (this.#response.writableLength > mostUnread) this.#response.destroy()
   }
 
-  /** The last event: whoever sees it need not come back. */
+  /** The last event: a client that gets it need not reconnect. */
   end(why: object): void {
     this.send('end', JSON.stringify(why))
     this.close()
@@ -47,12 +47,12 @@ export class EventStream {
     this.whenClosed(() => clearTimeout(cutOff))
   }
 
-  /** Whatever else is said, nobody hears it. */
+  /** The client has gone; further events are dropped. */
   get closed(): boolean {
     return this.#response.writableEnded || this.#response.destroyed
   }
 
-  /** At once where the reader has gone before the first word. */
+  /** Called at once if the reader has gone before the first event. */
   whenClosed(tell: () => void): void {
     if (this.#response.closed) tell()
     else this.#response.on('close', tell)

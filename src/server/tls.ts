@@ -6,24 +6,24 @@ import type { HoldfastError } from '../errors.js'
 import { Checker } from '../job/checker.js'
 import { misconfigured } from '../job/refused.js'
 
-/** Texts in PEM. */
+/** PEM texts. */
 export interface TlsOptions {
   cert: string | Buffer
   key: string | Buffer
-  /** Who signs the certificates of services. With it, a certificate can come in place of a key. */
+  /** The authority that signs the certificates of services. With it, a client can send a certificate instead of a key. */
   ca?: string | Buffer
-  /** Which service a certificate is, by its common name or fingerprint; others are known by what was registered for them. */
+  /** The service of a certificate, by its common name or fingerprint; other certificates need a registration. */
   clients?: Readonly<Record<string, string>>
 }
 
-/** For the server of Node. Whoever has no certificate may still have a key, so none is turned away before it is asked for one. */
+/** Options for Node's server. A client without a certificate may have a key, so the handshake refuses none. */
 export function httpsOptions(tls: TlsOptions): HttpsOptions {
   const check = new Checker()
   check.known(tls, ['cert', 'key', 'ca', 'clients'], ['tls'])
   for (const field of ['cert', 'key'] as const) {
     if (!tls[field]) check.wrong(`tls.${field}`, 'is missing; a server with TLS has a certificate and its key, both in PEM')
   }
-  if (tls.clients && !tls.ca) check.wrong('tls.ca', 'is missing; without it no certificate of a client can be told to be real')
+  if (tls.clients && !tls.ca) check.wrong('tls.ca', 'is missing; without it the server cannot verify client certificates')
   check.done('invalid_configuration', 'the server cannot speak TLS')
   const pems = { cert: tls.cert, key: tls.key, ...(tls.ca === undefined ? {} : { ca: tls.ca }) }
   try {
@@ -37,7 +37,7 @@ export function httpsOptions(tls: TlsOptions): HttpsOptions {
   return { ...pems, ...(tls.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false }) }
 }
 
-/** The names of the client's certificate, if it has one that was signed by who signs them. */
+/** The names of the client's certificate, if it has one signed by `ca`. */
 export class ClientCertificates {
   readonly #services: ReadonlyMap<string, string>
 
@@ -51,13 +51,13 @@ export class ClientCertificates {
     const { subject, fingerprint256 } = socket.getPeerCertificate()
     if (!fingerprint256) return undefined
     const subjects = subjectsOf(subject?.CN, fingerprint256)
-    // The fingerprint goes first: it says which one, the name only whose.
+    // The fingerprint goes first, because it identifies one certificate; several can have the same name.
     const service = subjects.toReversed().map((one) => this.#services.get(one))
     return { subjects, service: service.find((one) => one !== undefined) }
   }
 }
 
-/** Keys that go over a network in the open are everybody's. Only where somebody said that this is meant may they. */
+/** Refuses to listen on a network without TLS, where keys can be read, unless the configuration allows it. */
 export function refuseOpenNetwork(app: FastifyInstance): void {
   const listen = app.listen.bind(app) as (...args: unknown[]) => Promise<string>
   app.listen = ((options: { host?: string; path?: string } = {}, ...rest: unknown[]) => {

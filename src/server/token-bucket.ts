@@ -1,8 +1,8 @@
 import { monotonicMs } from '../clock.js'
 
 /**
- * So many requests a second, and a second's worth at once. What costs more than is left is let through and paid back before the
- * next: otherwise a batch larger than a second's worth could never pass.
+ * A token bucket: `perSecond` requests, and a second's worth at once. A request that costs more than is left passes, and the next one waits
+ * until that is paid back: otherwise a batch larger than a second's worth could never pass.
  */
 export class TokenBucket {
   readonly #perMs: number
@@ -17,7 +17,7 @@ export class TokenBucket {
     this.#at = now
   }
 
-  /** Zero: taken. Otherwise how many milliseconds to wait. */
+  /** 0 if the request may pass, otherwise how many milliseconds to wait. */
   take(count: number, now: number = monotonicMs()): number {
     this.#left = Math.min(this.#most, this.#left + (now - this.#at) * this.#perMs)
     this.#at = now
@@ -26,7 +26,7 @@ export class TokenBucket {
     return 0
   }
 
-  /** For what became dearer than it looked. */
+  /** Takes more for a request that turned out to be more expensive. */
   spend(count: number): void {
     this.#left -= count
   }

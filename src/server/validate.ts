@@ -9,12 +9,12 @@ import { unstorable } from '../job/text.js'
 type RequestPart = 'body' | 'query' | 'params' | 'answer'
 
 /**
- * Checks a value against a schema, and says what is wrong with it as we say everything: the field, what it is, what it must be.
- * Ajv, which the framework would use, drops unknown fields or names them in its own words, and turns "5" into 5 in bodies too.
+ * Checks a value against a schema. Its errors name the field, its value and what it must be. Ajv, which the framework would use, drops
+ * unknown fields or has messages of its own, and turns "5" into 5 in bodies too.
  */
 export function check(schema: Schema, value: unknown, part: RequestPart): unknown {
   if (part === 'body' && schema.type === 'object') {
-    // What may be left out in every part may be left out whole.
+    // A body whose every field is optional may be missing.
     if (value === undefined || value === null) return check(schema, {}, part)
     if (!isObject(value)) throw new HoldfastError('invalid_request', 'the body must be one JSON object')
   }
@@ -39,7 +39,7 @@ function checkAny(schema: Schema, several: readonly Schema[], value: unknown, pa
   throw wrong(schema, value, path)
 }
 
-/** Where only one can have been meant, what is wrong is told of that one. */
+/** If only one alternative can have been meant, the error is about that one. */
 function onlyOfItsKind(several: readonly Schema[], value: unknown): Schema | undefined {
   const kind = several.filter(({ type }) => type !== undefined && [type].flat().some((each) => isOf(each, value)))
   return kind.length === 1 ? kind[0] : undefined
@@ -75,12 +75,12 @@ function checkList(schema: Schema, value: unknown[], path: string, part: Request
   return value.map((one, at) => checked(schema.items as Schema, one, `${path}[${at}]`, part))
 }
 
-/** Without a zone a time means something else on every server, so it is refused. */
+/** A time without a zone is refused, because it would depend on the server's zone. */
 const timeWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 function checkText(schema: Schema, value: string, path: string): void {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema
-  if (value.length > maxLength) throw refused(path || 'body', `has ${value.length} characters; at most ${maxLength} are taken`)
+  if (value.length > maxLength) throw refused(path || 'body', `has ${value.length} characters; at most ${maxLength} are allowed`)
   if (format === 'date-time') {
     if (!timeWithZone.test(value)) {
       throw refused(path || 'body', `is ${showValue(value)}; write a time with its zone, such as 2030-01-31T09:00:00Z`)
@@ -89,7 +89,7 @@ function checkText(schema: Schema, value: string, path: string): void {
     if (year >= 2000 && year <= 2199) return
     throw refused(
       path || 'body',
-      `is ${showValue(value)}; ${Number.isNaN(year) ? 'there is no such time' : 'from 2000 to 2199 is taken'}`,
+      `is ${showValue(value)}; ${Number.isNaN(year) ? 'there is no such time' : 'it must be from 2000 to 2199'}`,
     )
   }
   const bad = format === 'uuid' ? !isJobId(value) : pattern !== undefined && !new RegExp(pattern, 'u').test(value)

@@ -6,7 +6,7 @@ import type { WatchedRow } from '../store/rows.js'
 const everyMs = 200
 const atOnce = 1_000
 const mostWatched = 5_000
-/** One service has a part of them, so that the others find room. */
+/** One service may have only a part of them, so that others find room. */
 const mostOfOneService = 500
 
 interface Watcher {
@@ -17,8 +17,8 @@ interface Watcher {
 }
 
 /**
- * Looks at jobs on behalf of everybody who waits for them. All are asked for together, five times a second: a thousand who
- * watch cost as many questions as one, and nobody needs a connection of their own. While nobody watches, nothing is asked.
+ * Reads the status of jobs for all requests that wait for them, in one query, five times a second: a thousand watchers cost as many queries
+ * as one, and none needs a connection of its own. Without watchers it sends no query.
  */
 export class JobWatch {
   readonly #store: InspectStore
@@ -32,7 +32,7 @@ export class JobWatch {
     this.#mostOfOne = mostOfOne
   }
 
-  /** Tells where the job stands, now and whenever that changes; undefined when it is no longer kept. Returns how to stop. */
+  /** Calls back with the state of the job now and whenever it changes; undefined when it is no longer kept. Returns a function that stops it. */
   watch(id: string, service: string, tell: Watcher['tell']): () => void {
     const own = this.#ofService.get(service) ?? 0
     if (own >= this.#mostOfOne) throw full(`${service} has ${own} streams and waits open here already, as many as a service may`)
@@ -54,7 +54,7 @@ export class JobWatch {
   async #look(): Promise<void> {
     this.#looking = true
     while (this.#watchers.size > 0) {
-      // A database that is away says nothing new; whoever watches goes on doing so.
+      // While the database cannot be reached, watchers keep waiting.
       await this.#lookOnce().catch(() => {})
       await sleep(everyMs, { unref: true })
     }

@@ -3,12 +3,12 @@ import { allows } from '../access/caller.js'
 import { HoldfastError } from '../errors.js'
 import type { Callers, KnownCaller } from './callers.js'
 
-/** With the second for which an answer about a key is remembered, two at most. */
+/** With the second for which a key is cached, a revoked key ends within two. */
 const everyMs = 900
 
 /**
- * Looks again, all the time, whether who was let in would be let in now, and calls `end` once that is no longer so. For answers
- * that are long in coming: a key that is revoked must not be good for whatever it had opened. Returns how to stop.
+ * Checks again and again whether the caller would still be accepted, and calls `end` once that is not so. It is for long answers: a
+ * revoked key must not keep what it had opened. Returns a function that stops it.
  */
 export function whileAllowed(request: FastifyRequest, callers: Callers, end: () => void): () => void {
   const timer = setInterval(() => void isAllowed(request, callers).then((yes) => yes || end()), everyMs)
@@ -16,10 +16,10 @@ export function whileAllowed(request: FastifyRequest, callers: Callers, end: () 
   return () => clearInterval(timer)
 }
 
-/** For an answer that was waited for, before it is sent. */
+/** Called before a long-awaited answer is sent. */
 export async function refuseIfNoLongerAllowed(request: FastifyRequest, callers: Callers): Promise<void> {
   if (await isAllowed(request, callers)) return
-  throw new HoldfastError('unauthorized', 'the key was revoked or has expired while this was waited for')
+  throw new HoldfastError('unauthorized', 'the key was revoked or has expired during the request')
 }
 
 async function isAllowed(request: FastifyRequest, callers: Callers): Promise<boolean> {
@@ -29,7 +29,7 @@ async function isAllowed(request: FastifyRequest, callers: Callers): Promise<boo
     const known = await callers.find(credential)
     return known !== undefined && (rule === undefined || rule === 'open' || rule === 'any key' || allows(known.caller, rule))
   } catch {
-    // A database that is away says nothing against anybody.
+    // A database that cannot be reached is no reason to refuse.
     return true
   }
 }

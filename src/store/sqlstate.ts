@@ -164,7 +164,7 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
         cause: error,
       })
     case '2200H': // sequence generator limit exceeded
-      return new HoldfastError('ids_exhausted', `${message}; what is known already goes on, and nothing new can be made`, {
+      return new HoldfastError('ids_exhausted', `${message}; existing ones keep working, but no new one can be created`, {
         cause: error,
       })
     case '42501': // insufficient privilege
@@ -177,7 +177,7 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     return new HoldfastError('database_unavailable', `the database did not answer: ${reasonOf(error)}`, { cause: error })
   }
   if (isPartitionChange(error)) {
-    return new HoldfastError('database_unavailable', `the day of this job was just being made; try again: ${message}`, {
+    return new HoldfastError('database_unavailable', `the partition for this job was being created; try again: ${message}`, {
       cause: error,
     })
   }
@@ -191,7 +191,7 @@ export function wasTooSlow(error: unknown): boolean {
 
 export function tooSlow(ms: number, cause: unknown): HoldfastError {
   const narrower = 'ask for less: one type or status, a shorter time (created_after, created_before), a smaller limit'
-  return new HoldfastError('question_too_slow', `there was no answer within ${ms} ms; ${narrower}`, { cause })
+  return new HoldfastError('question_too_slow', `the database did not answer within ${ms} ms; ${narrower}`, { cause })
 }
 
 /** Names the job that has the key or, where that was never stored because it is of the same batch, the indexes of both. */

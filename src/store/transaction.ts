@@ -134,7 +134,7 @@ function runnerOf(tx: unknown): Run {
       throw noTransaction('a pg.Pool', 'it spreads statements over connections; pass a client from pool.connect()')
     return (text, values) => it.query(text, values)
   }
-  throw new HoldfastError('unknown_transaction', `tx is ${nameOf(tx)}, which is none of ${accepted}`, { field: 'tx' })
+  throw new HoldfastError('unknown_transaction', `tx is ${nameOf(tx)}; it must be one of ${accepted}`, { field: 'tx' })
 }
 
 const accepted =
@@ -167,7 +167,7 @@ function placeholdersForKnex(text: string, count: number): string {
 function rowsOf(result: unknown): unknown[] {
   const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | null | undefined)?.rows
   if (!Array.isArray(rows))
-    throw new HoldfastError('unknown_transaction', 'tx ran the statement but gave no rows back', { field: 'tx' })
+    throw new HoldfastError('unknown_transaction', 'tx ran the statement but returned no rows', { field: 'tx' })
   const renamed = Object.keys(rows[0] ?? {}).some((name) => name !== name.toLowerCase())
   return Array.from(rows, (row) =>
     renamed ? Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value])) : row,

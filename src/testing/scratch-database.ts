@@ -83,7 +83,7 @@ async function onServer(serverUrl: string, work: (client: pg.Client) => Promise<
     await work(client)
   } catch (error) {
     if ((error as { code?: string }).code !== '42501') throw error
-    const message = `user ${client.user} may not make databases on the test server: alter role ${client.user} createdb, or name another server in HOLDFAST_TEST_URL`
+    const message = `user ${client.user} may not create databases on the test server: alter role ${client.user} createdb, or name another server in HOLDFAST_TEST_URL`
     throw new HoldfastError('invalid_configuration', message, { cause: error })
   } finally {
     await client.end()

@@ -7,8 +7,8 @@ const notWithinMs = 40_000
 const atOnce = 1_000
 
 /**
- * Compares slots, holds and keys with the jobs they stand for, a piece at a time, and repairs what disagrees. That there is
- * anything to repair is a defect somewhere else, so it is told.
+ * Compares slots, admissions and keys with their jobs, a piece at a time, and repairs what disagrees. Anything to repair is a defect
+ * somewhere else, so it is reported.
  */
 export function driftChore(store: OperatorStore, onRepaired: (row: RepairRow) => void): Chore {
   return {

@@ -20,7 +20,7 @@ export function partitionsChore(partitions: PartitionStore): Chore {
   }
 }
 
-/** Drops the partitions that have had their time, one at a time, and sweeps up what outlived its day, whether or not one could be dropped. */
+/** Drops partitions whose retention has passed, one at a time, and deletes old rows of the default partitions, even if a drop failed. */
 export function retentionChore(partitions: PartitionStore, keep: Keep, onDropped: (partition: string) => void): Chore {
   return {
     name: 'retention',

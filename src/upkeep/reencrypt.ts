@@ -8,7 +8,7 @@ import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
 export interface ReencryptOptions {
-  /** How many are read and written at once, 1 to 1,000. Standard: 100. */
+  /** How many payloads are read and written at once, 1 to 1,000. Default: 100. */
   batch?: number
   /** Called after every batch with what was done so far. */
   onBatch?(so: Reencrypted): void
@@ -19,18 +19,18 @@ export interface Reencrypted {
   key: string
   looked: number
   encrypted: number
-  /** What could not be decrypted and stays as it is, counted by why. */
+  /** How many payloads could not be decrypted and stay as they are, by reason. */
   unreadable: Record<string, number>
 }
 
 const first = '00000000-0000-0000-0000-000000000000'
 const tries = 5
 
-/** Each batch is one short statement that exchanges what has not changed since it was read, so nobody waits for it for long. */
+/** Each batch is one short statement that replaces the payloads that have not changed since they were read, so no job waits for it for long. */
 export async function reencrypt(store: Store, privacy: Privacy, options: ReencryptOptions): Promise<Reencrypted> {
   const { keyring } = privacy
   if (!keyring) {
-    const problem = 'there are no keys to encrypt with: give encryption, or set HOLDFAST_ENCRYPTION_KEYS'
+    const problem = 'there are no encryption keys: give the option encryption, or set HOLDFAST_ENCRYPTION_KEYS'
     throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
   }
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
@@ -56,7 +56,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
   return done
 }
 
-/** What calls to the targets of alerts are signed with. */
+/** The secrets of alert targets. */
 async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypted): Promise<void> {
   for (const target of await again(() => store.privacy.targetSecrets())) {
     const { id, url, secret, old } = target
@@ -67,7 +67,7 @@ async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypte
   }
 }
 
-/** The same text where it is under the current key, or cannot be read. */
+/** Returns the same text if it is encrypted with the current key already, or cannot be decrypted. */
 function reencrypted(url: string, text: string, privacy: Privacy, done: Reencrypted): string {
   if (isEncrypted(text) && keyOf(text) === done.key) return text
   return unlessUnreadable(done, () => privacy.encryptSecret(url, privacy.decrypt(url, text, 'secret'))) ?? text
@@ -90,7 +90,7 @@ function unlessUnreadable(done: Reencrypted, make: () => string): string | undef
   }
 }
 
-/** Somebody else may be at the same rows. */
+/** Two of these may run at once on the same rows. */
 async function again<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -49,7 +49,7 @@ export class Upkeep implements Background {
     let turn = chores.filter((chore) => !chore.inNoHurry)
     while (!signal.aborted) {
       for (const chore of turn) await this.#finish(chore)
-      // The spread keeps a fleet that started together from asking together.
+      // The spread keeps workers that started together from running it together.
       await sleep(everyMs * (0.75 + Math.random() * 0.5), { signal })
       turn = [...chores]
     }

@@ -128,6 +128,6 @@ test('holdfast keys makes, lists, rotates and revokes, in words and in JSON', as
   expect(await holdfast.access.caller(rotated.key)).toMatchObject({ service: 'billing' })
   expect((await keys('revoke', String(listed.id))).output).toBe(`Key ${listed.id} of billing is revoked.\n`)
   expect(await holdfast.access.caller(key)).toBeUndefined()
-  expect((await keys('revoke', '99')).complaints).toBe('holdfast: there is no key 99 that lives\n')
+  expect((await keys('revoke', '99')).complaints).toBe('holdfast: there is no live key 99\n')
   expect(await holdfast.audit({ action: 'create_key' })).toMatchObject([{ why: null }, { why: 'new service', origin: 'cli' }])
 })

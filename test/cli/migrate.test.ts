@@ -87,7 +87,9 @@ describe('what cannot work is said in one line, without a stack', () => {
   test('no database', async () => {
     const { code, output, complaints } = await run(['migrate'])
     expect({ code, output }).toEqual({ code: 1, output: '' })
-    expect(complaints).toMatch(/^holdfast: no database to migrate: set DATABASE_URL, or give --database-url postgres:[^\n]*\n$/)
+    expect(complaints).toMatch(
+      /^holdfast: no database was given to migrate: set DATABASE_URL, or pass --database-url postgres:[^\n]*\n$/,
+    )
   })
 
   test('a database that does not answer', async () => {

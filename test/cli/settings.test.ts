@@ -31,7 +31,7 @@ describe('the port', () => {
     const holdfast = new Program(directory, ['up'], { env: { ...off, PORT: String(port) } })
     expect(await holdfast.ended).toBe(1)
     expect(holdfast.complaints.trim()).toBe(
-      `holdfast: port ${port} is taken by another program; choose another PORT, or leave it out and a free one is found`,
+      `holdfast: port ${port} is taken by another program; set another PORT, or unset it to use a free one`,
     )
     expect(await processesNaming(directory)).toEqual([])
   })
@@ -134,7 +134,7 @@ test('an admin key that somebody cut short is refused and not replaced', async (
   await writeFile(file, 'short\n')
   const second = new Program(directory, ['up'], { env: { ...off, PORT: '0' } })
   expect(await second.ended).toBe(1)
-  expect(second.complaints).toMatch(/^holdfast: \.holdfast\/admin\.key holds no key of at least 20 characters/)
+  expect(second.complaints).toMatch(/^holdfast: \.holdfast\/admin\.key has no key of at least 20 characters/)
   expect(await readFile(file, 'utf8')).toBe('short\n')
   expect(statSync(file).mode & 0o777).toBe(0o600)
 }, 120_000)

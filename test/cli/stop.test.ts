@@ -38,7 +38,7 @@ describe('a start that is asked to stop', () => {
     const { id } = await first.enqueue({ type: 'demo_report', payload: {} })
     await untilProcessing(first, id)
     expect(await first.end('SIGINT')).toBe(0)
-    expect(first.output).toMatch(/jobs? still runs?; what has not ended in 3s is handed back/)
+    expect(first.output).toMatch(/jobs? still runs?; those that have not ended in 3s are handed back/)
     expect(await processesNaming(directory)).toEqual([])
 
     const second = await RunningHoldfast.start(directory)

@@ -53,7 +53,7 @@ whenInstalled(
     expect(await status()).toBe(401)
     const trusted = new Program(directory, ['keys', 'trust', 'ops', 'ops.internal', '--role', 'viewer'], { env })
     expect(await trusted.ended).toBe(0)
-    expect(trusted.output).toMatch(/^Certificates of ops\.internal stand for ops\. Revoke it as key \d+\.\n$/)
+    expect(trusted.output).toMatch(/^Certificates of ops\.internal are accepted as ops\. To revoke that, revoke key \d+\.\n$/)
     expect(await status(client)).toBe(200)
     const listed = new Program(directory, ['keys', 'list'], { env })
     expect(await listed.ended).toBe(0)

@@ -15,8 +15,8 @@ describe('a target', () => {
     ['https://0x7f.1/', 'a private address'],
     ['https://[::ffff:169.254.169.254]/', 'a private address'],
     ['https://[fd00::1]/', 'a private address'],
-    ['https://ada:secret@hooks.example.com/', 'holds a name or password'],
-    ['ftp://hooks.example.com/', 'calls are made by https'],
+    ['https://ada:secret@hooks.example.com/', 'has a user name or password'],
+    ['ftp://hooks.example.com/', 'webhooks are sent by https'],
     ['hooks.example.com', 'must be an address'],
     [`https://hooks.example.com/${'x'.repeat(2_000)}`, 'must be an address of at most 2000'],
   ])('cannot be %s', async (url, problem) => {

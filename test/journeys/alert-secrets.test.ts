@@ -69,7 +69,7 @@ test('with keys secrets are stored encrypted, bound to their address, and a work
   expect(without.ended).toMatchObject({ status: 'dead', attempts: [{ error: { message: expect.stringContaining('"old"') } }] })
   await sql(`update holdfast.alert_targets set url = url || '?moved'`)
   const { ended } = await callAs(withOld, id)
-  expect(ended).toMatchObject({ attempts: [{ error: { message: expect.stringContaining('was made for another target') } }] })
+  expect(ended).toMatchObject({ attempts: [{ error: { message: expect.stringContaining('was encrypted for another target') } }] })
 })
 
 test('re-encryption takes secrets along, plain ones and those of an older key, and a lost key is got over by a new secret', async () => {

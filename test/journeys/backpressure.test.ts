@@ -166,6 +166,6 @@ describe('backpressure', () => {
     await expect(holdfast.flow.limitDepth('queue', { soft: 10, hard: 5 })).rejects.toThrow('soft is 10, more than hard')
     await expect(holdfast.flow.limitDepth('queue', { hard: 0 })).rejects.toThrow('hard is 0')
     await expect(holdfast.enqueueMany([mail.job(null)], { pace: 0 })).rejects.toThrow('pace is 0')
-    await expect(holdfast.enqueueMany([mail.job(null, { delay: '1s' })], { pace: 1 })).rejects.toThrow('cannot have a delay')
+    await expect(holdfast.enqueueMany([mail.job(null, { delay: '1s' })], { pace: 1 })).rejects.toThrow('leave out delay')
   })
 })

@@ -88,7 +88,7 @@ describe('enqueueing one job', () => {
       'an id of version 4',
       { id: 'b7a5d0c2-5c3e-4d7a-9a43-0d9a86a3a5f1' },
       'id',
-      /must be a UUIDv7\. For keys of your own there is idempotencyKey/,
+      /must be a UUIDv7\. For a key of your own use idempotencyKey/,
     ],
     ['an id that is none', { id: 'seven' }, 'id', /UUIDv7/],
     ['an option with a slip of the pen', { prioritty: 1 }, 'prioritty', /did you mean "priority"/],

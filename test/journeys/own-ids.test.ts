@@ -47,11 +47,11 @@ describe("a producer's own id", () => {
     const refused = { code: 'id_conflict', status: 409, field: 'id', retryable: false }
     await expect(holdfast.enqueue(imported, 'second', { id })).rejects.toMatchObject({
       ...refused,
-      message: `id ${id} is that of another job: its payload is another one`,
+      message: `id ${id} belongs to another job: its payload is another one`,
     })
     await expect(holdfast.enqueue(other, 'first', { id })).rejects.toMatchObject({
       ...refused,
-      message: `id ${id} is that of another job: its type is imported`,
+      message: `id ${id} belongs to another job: its type is imported`,
     })
     await expect(holdfast.enqueueMany([imported.job('new'), imported.job('second', { id })])).rejects.toMatchObject(refused)
     expect((await queue.drain([imported])).completed).toMatchObject([{ id, payload: 'first' }])
@@ -119,7 +119,7 @@ describe("a producer's own id", () => {
     await expect(twice).rejects.toMatchObject({
       code: 'invalid_option',
       field: 'id',
-      message: `id ${id} is given twice in one call`,
+      message: `id ${id} is given to two jobs of one batch`,
     })
   })
 

@@ -129,9 +129,9 @@ describe('a payload that JSON cannot hold', () => {
     ['a lone high surrogate', '"\\ud83e"', '22P02', /invalid input syntax for type json/],
     ['a lone low surrogate', '"\\udd80"', '22P02', /invalid input syntax for type json/],
     ['NaN', 'NaN', '22P02', /invalid input syntax/],
-    ['2^53 + 1, which JavaScript would round', '{"a": [{"id": 9007199254740993}]}', 'HF004', /holds the number 9007199254740993/],
+    ['2^53 + 1, which JavaScript would round', '{"a": [{"id": 9007199254740993}]}', 'HF004', /has the number 9007199254740993/],
     ['-2^53 - 1', '[-9007199254740993]', 'HF004', /-9007199254740993/],
-    ['1e400', '{"n": 1e400}', 'HF004', /holds the number 1000000/],
+    ['1e400', '{"n": 1e400}', 'HF004', /has the number 1000000/],
     ['64 KB and one byte', JSON.stringify(jsonOfBytes(65_537)), 'HF003', /has 65537 bytes; at most 65536/],
     ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000), '54001', /stack depth/],
   ])('is refused by the SQL function: %s', async (_what, json, code, message) => {

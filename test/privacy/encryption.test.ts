@@ -177,17 +177,17 @@ describe('what cannot be decrypted', () => {
     for (const job of [one, two]) await queue.holdfast.runNow(job?.id as string, { by: 'ada' })
     expect((await settled(queue, one?.id as string)).status).toBe('completed')
     const dead = await settled(queue, two?.id as string)
-    expect(JSON.stringify(dead.attempts)).toContain('was made for another job')
+    expect(JSON.stringify(dead.attempts)).toContain('was encrypted for another job')
   })
 })
 
 describe('what cannot be had with encryption', () => {
   test('is refused at the definition: uniqueness by the payload, and whatever replaces a payload', () => {
     const define = (unique: object) => () => defineType({ type: 'charge', encrypt: true, unique })
-    expect(define({ by: 'payload' })).toThrow('cannot be had for charge, whose payload is stored encrypted')
+    expect(define({ by: 'payload' })).toThrow('cannot be used with charge, whose payload is stored encrypted')
     expect(define({})).toThrow('give unique.key')
     expect(define({ by: ['card'] })).toThrow('give unique.key')
-    for (const onConflict of ['replace', 'one_more']) expect(define({ key: 'k', onConflict })).toThrow('reject and existing can')
+    for (const onConflict of ['replace', 'one_more']) expect(define({ key: 'k', onConflict })).toThrow('use reject or existing')
     expect(define({ key: 'k', onConflict: 'existing' })).not.toThrow()
   })
 

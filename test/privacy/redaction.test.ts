@@ -127,7 +127,7 @@ describe('what is redacted', () => {
     const refused = await serving.call('POST', `/admin/dlq/${jobs.leaky}/replay`, { payload })
     expect([refused.status, (await refused.json()).detail]).toEqual([
       422,
-      'payload has [redacted] where people are not shown the value; give the value itself',
+      'payload has [redacted] in place of a redacted value; give the value itself',
     ])
   })
 

@@ -54,7 +54,7 @@ describe('the place of what is wrong', () => {
 
 describe('a message', () => {
   test.each([
-    [{ ...good, run_at: '1999-12-31T23:59:59Z' }, 'run_at', 'from 2000 to 2199 is taken'],
+    [{ ...good, run_at: '1999-12-31T23:59:59Z' }, 'run_at', 'it must be from 2000 to 2199'],
     [{ ...good, run_at: '2030-13-31T00:00:00Z' }, 'run_at', 'there is no such time'],
     [{ ...good, run_at: '2030-01-31T00:00:00' }, 'run_at', 'with its zone'],
     [{ ...good, unique: { key: 'k', states: [] } }, 'unique.states', 'is empty'],

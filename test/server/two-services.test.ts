@@ -163,7 +163,7 @@ test('the id of another’s job is taken, and that is all that is said about it'
     return { status: response.status, text: (await response.text()).replaceAll(job, '…') }
   })
   const [first, ...others] = await Promise.all(answers)
-  expect(first).toMatchObject({ status: 409, text: expect.stringContaining('id … is that of another job: it is not yours') })
+  expect(first).toMatchObject({ status: 409, text: expect.stringContaining('id … belongs to another job: it is not yours') })
   for (const other of others) expect(other).toEqual(first)
   expect(await stored()).toEqual(before)
 })

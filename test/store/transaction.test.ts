@@ -221,7 +221,7 @@ describe('what is no transaction', () => {
   ])('is refused by name: %s', (tx, name) => {
     const attempt = () => asQueryable(tx as unknown as CallerTransaction)
     expect(attempt).toThrow(HoldfastError)
-    expect(attempt).toThrow(`tx is ${name}, which is none of a pg client, a postgres.js transaction, `)
+    expect(attempt).toThrow(`tx is ${name}; it must be one of a pg client, a postgres.js transaction, `)
   })
 
   test('is refused by the compiler where it has types', () => {

@@ -11,7 +11,7 @@ export interface ExplainOptions {
 export async function explain(id: string, options: ExplainOptions): Promise<void> {
   const explanation = await withDatabase(options.databaseUrl, 'to look into', (holdfast) => holdfast.explain(id))
   if (!explanation) {
-    throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
+    throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`)
   }
   print(options.json ? JSON.stringify({ id, ...explanation }, null, 2) : inWords(id, explanation))
 }

@@ -19,8 +19,8 @@ interface CreateOptions extends Common {
 
 /** `holdfast keys create|trust|list|revoke|rotate`. */
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').summary('make, list and revoke the keys of services')
-  keys.description('The keys with which services, workers and people come in over HTTP.')
+  const keys = program.command('keys').summary('create, list, rotate and revoke the API keys of services')
+  keys.description('Manages the keys that services, remote workers and people send to the HTTP API.')
   const subcommand = (name: string, description: string) =>
     keys
       .command(name)
@@ -31,33 +31,36 @@ export function addKeys(program: Command): void {
       .option('--json', 'answer in JSON')
   const why = ['--why <text>', 'the reason, for the audit log'] as const
 
-  subcommand('create', 'Makes a key for a service. It is shown this once. A service has at most two keys that live.')
+  subcommand(
+    'create',
+    'Creates a key for a service and prints it; it cannot be shown again. A service has at most two live keys.',
+  )
     .argument('<service>', 'whose key it is, such as billing')
     .requiredOption('--role <role...>', 'producer, worker, viewer, operator, admin, or a role of your own')
-    .option('--type <type...>', 'the job types it is for (default: all)')
+    .option('--type <type...>', 'the job types that it may use (default: all)')
     .addOption(new Option('--rate-limit <n>', 'requests a second (default: 1000)').argParser(Number))
-    .option('--expires <time>', 'how long it lives, as 90d (default: until it is revoked)')
+    .option('--expires <time>', 'how long it is valid, such as 90d (default: until revoked)')
     .option(...why)
     .action(create)
-  subcommand('trust', 'Lets client certificates of a subject stand for a service, where the server has TLS and asks for them.')
-    .argument('<service>', 'who they stand for, such as billing')
+  subcommand('trust', 'Accepts client certificates of a subject as a service, if the server has TLS and asks for them.')
+    .argument('<service>', 'the service that they identify, such as billing')
     .argument('<subject>', 'the common name of the certificate, or its SHA-256 fingerprint')
     .requiredOption('--role <role...>', 'producer, worker, viewer, operator, admin, or a role of your own')
-    .option('--type <type...>', 'the job types they are for (default: all)')
+    .option('--type <type...>', 'the job types that they may use (default: all)')
     .addOption(new Option('--rate-limit <n>', 'requests a second (default: 1000)').argParser(Number))
-    .option('--expires <time>', 'how long that lasts, as 90d (default: until it is revoked)')
+    .option('--expires <time>', 'how long they are accepted, such as 90d (default: until revoked)')
     .option(...why)
     .action(trust)
   subcommand('list', 'Lists keys: whose they are, what they allow, when they were used last.')
-    .argument('[service]', 'of this service only')
+    .argument('[service]', 'list only the keys of this service')
     .action(list)
-  subcommand('revoke', 'Ends a key at once; servers let it go within two seconds.')
+  subcommand('revoke', 'Revokes a key; servers stop accepting it within two seconds.')
     .argument('<id>', 'the number of the key, as list shows it', Number)
     .option(...why)
     .action(revoke)
-  subcommand('rotate', 'Makes a second key like that one, which then lives on for a day.')
+  subcommand('rotate', 'Creates a second key with the same rights; the old one stays valid for a day.')
     .argument('<id>', 'the number of the key, as list shows it', Number)
-    .option('--grace <time>', 'how long the old one lives on, as 1h')
+    .option('--grace <time>', 'how long the old one stays valid, such as 1h')
     .option(...why)
     .action(rotate)
 }
@@ -73,7 +76,7 @@ async function trust(service: string, subject: string, options: CreateOptions): 
   const made = await withDatabase(options.databaseUrl, 'to keep it in', (holdfast) =>
     holdfast.access.trustCertificate(subject, fieldsOf(service, options), me(options)),
   )
-  show(options, made, () => `Certificates of ${made.subject} stand for ${service}. Revoke it as key ${made.id}.`)
+  show(options, made, () => `Certificates of ${made.subject} are accepted as ${service}. To revoke that, revoke key ${made.id}.`)
 }
 
 function fieldsOf(service: string, { role, type, rateLimit, expires }: CreateOptions): KeyFields {
@@ -103,7 +106,7 @@ async function rotate(id: number, options: Common & { grace?: string }): Promise
   show(options, made, () => shownOnce(made))
 }
 
-/** Who sits at this terminal, as far as the machine knows. */
+/** The user of this terminal, for the audit log. */
 function me({ why }: Common) {
   return { by: userInfo().username, from: 'cli', ...(why === undefined ? {} : { why }) }
 }
@@ -113,7 +116,7 @@ function show(options: Common, answer: object, inWords: () => string): void {
 }
 
 function shownOnce(made: KeyState & { key: string }): string {
-  return `${bold(made.key)}\n${dim(`Key ${made.id} of ${made.service}. It is shown this once.`)}`
+  return `${bold(made.key)}\n${dim(`Key ${made.id} of ${made.service}. It cannot be shown again.`)}`
 }
 
 function described(key: KeyState): string {

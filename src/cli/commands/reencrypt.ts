@@ -13,15 +13,15 @@ export async function reencrypt({ databaseUrl, batch, json }: ReencryptCommand):
       ...(batch === undefined ? {} : { batch: Number(batch) }),
       onBatch: ({ looked, encrypted }) => {
         takeBack()
-        printForNow(`${encrypted} of ${looked} encrypted anew`)
+        printForNow(`re-encrypted ${encrypted} of ${looked} payloads`)
       },
     }),
   )
   takeBack()
   const unreadable = Object.entries(done.unreadable)
-  // Whoever takes the old key away after this would lose them.
+  // They would be lost if somebody removed the old key after this.
   if (unreadable.length > 0) process.exitCode = 1
   if (json) return print(JSON.stringify(done, null, 2))
-  print(`Looked at ${done.looked}; ${done.encrypted} were encrypted anew, with the key ${done.key}.`)
-  for (const [why, count] of unreadable) print(`${count} stay as they are: ${why}.`)
+  print(`Read ${done.looked} payloads; re-encrypted ${done.encrypted} of them with the key ${done.key}.`)
+  for (const [why, count] of unreadable) print(`${count} could not be re-encrypted: ${why}.`)
 }

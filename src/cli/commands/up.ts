@@ -31,11 +31,11 @@ export async function up({ install = false }: { install?: boolean }): Promise<vo
   }
   const inOrder = await undoAll(undo, wishes)
   print(dim('  Stopped.\n'))
-  // Whatever a hurried stop left half way must not keep the process.
+  // What a hurried stop left half way must not keep the process alive.
   process.exit(inOrder ? 0 : 1)
 }
 
-/** Each step leaves behind how to undo it. A stop that is asked for meanwhile takes effect after the step under way. */
+/** Each step adds how to undo it. A stop that is asked for meanwhile takes effect after the current step. */
 async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): Promise<void> {
   const { tls, allowInsecure } = settings
   const home = new Home(process.cwd())
@@ -61,12 +61,12 @@ async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): P
   if (wishes.stop.aborted) return
   const types = settings.demo ? demoTypes : []
   const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo, alerts: true })
-  worker.events.on('duty.failed', ({ duty, error }) => print(yellow(`  A duty of the worker failed, ${duty}: ${error}`)))
+  worker.events.on('duty.failed', ({ duty, error }) => print(yellow(`  The worker's duty ${duty} failed: ${error}`)))
   worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
   worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))
   const server = createServer(holdfast, { adminKey, worker, logger: log, allowInsecure, ...(tls && { tls }) })
   undo.push(async (wishes) => {
-    // It serves until the worker has stopped, so that a page and a health check can see it stopping.
+    // The server answers until the worker has stopped, so that the page and health checks can see it stopping.
     await stopWorker(worker, wishes)
     await closeServer(server)
   })

@@ -19,15 +19,15 @@ export function addWork(program: Command): void {
     .summary('run a worker for the job types a file exports')
     .description(
       'Runs a worker for the job types a file exports (what defineType returns, by name or in an array).\n' +
-        'SIGTERM and Ctrl-C stop it in good order. TypeScript is taken where Node can or tsx is installed.',
+        'SIGTERM and Ctrl-C let running jobs end first. TypeScript works if Node reads it or tsx is installed.',
     )
-    .argument('<file>', 'the file with the handlers, as ./handlers.js')
+    .argument('<file>', 'the file with the handlers, such as ./handlers.js')
     .addOption(new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL'))
     .addOption(new Option('--concurrency <n>', 'how many inline handlers run at once').argParser(Number))
     .option('--name <name>', 'what this worker is called in history')
-    .option('--drain <time>', 'how long running handlers may go on after SIGTERM, as 30s')
-    .option('--no-listen', 'do not listen for notifications, as behind a pooler in transaction mode')
-    .option('--alerts', 'also call the targets of alerts')
+    .option('--drain <time>', 'how long running handlers may go on after SIGTERM, such as 30s')
+    .option('--no-listen', 'do not listen for notifications, for a pooler in transaction mode')
+    .option('--alerts', 'also send the webhooks of alerts')
     .action(work)
 }
 

@@ -8,10 +8,10 @@ import type { Home } from './home.js'
 
 export interface LocalDatabase {
   url: string
-  /** What and where it is, in a few words. */
+  /** What the database is and where, in a few words. */
   description: string
   embedded: boolean
-  /** Ends it if it is ours and nobody else here uses it. Answers with what is left to say, if anything is. */
+  /** Stops it if it is ours and no other process uses it. Returns a sentence for the person, if there is something to say. */
   stop(): Promise<string | undefined>
 }
 
@@ -21,13 +21,13 @@ export function givenDatabase(url: string): LocalDatabase {
   return { url, description: describeDatabaseUrl(url), embedded: false, stop: async () => undefined }
 }
 
-/** The Postgres of this directory: started, or taken over from a start that was killed, or shared with one that still runs. */
+/** The Postgres of this directory: started now, left by a process that was killed, or shared with one that still runs. */
 export async function embeddedDatabase(home: Home, onNotice: (line: string) => void): Promise<LocalDatabase> {
   for (let attempt = 0; attempt < tries; attempt++) {
     const postgres = await startPostgres({ dataDir: home.postgres, onNotice })
     const presence = await Presence.enter(postgres.connectionString)
     if (!presence) {
-      // Whoever used it last is stopping it at this very moment; when it has gone, it can be started again.
+      // The last process that used it is stopping it right now; when it has stopped, it can be started again.
       await sleep(250)
       continue
     }
@@ -44,10 +44,13 @@ export async function embeddedDatabase(home: Home, onNotice: (line: string) => v
       },
     }
   }
-  throw new HoldfastError('database_unavailable', `the Postgres in ${home.postgres} keeps stopping while it is being started`)
+  throw new HoldfastError(
+    'database_unavailable',
+    `the Postgres in ${home.postgres} stopped again and again while it was being started`,
+  )
 }
 
-/** From where the person stands, unless that is somewhere else altogether. */
+/** The path relative to the working directory, if it is inside of it. */
 function shownPath(path: string): string {
   const fromHere = relative(process.cwd(), path)
   return fromHere.startsWith('..') ? path : fromHere

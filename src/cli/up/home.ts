@@ -8,7 +8,7 @@ import { logToFile } from './log-file.js'
 
 /** What `holdfast up` keeps on this machine, in .holdfast/ where it was started. */
 export class Home {
-  /** As a person at the prompt would write it. */
+  /** The directory as a person at the prompt would write it. */
   static readonly shown = '.holdfast'
   /** A directory of its own for Postgres: as root it runs as another user, who must not own the key's directory. */
   readonly postgres: string
@@ -19,12 +19,12 @@ export class Home {
     this.postgres = join(this.#directory, 'postgres')
     orExplain(() => {
       if (mkdirSync(this.#directory, { recursive: true })) giveTo(above, this.#directory)
-      // A key and a password lie here; they must not end up in somebody's repository.
+      // It contains a key and a password, which must not end up in a repository.
       this.#write('.gitignore', '*\n', 0o644)
     })
   }
 
-  /** The key made at the first start. Of two that start at once, both end up with the one that was put in place first. */
+  /** The key made at the first start. Two processes that start at once both use the one that was written first. */
   adminKey(): string {
     return orExplain(() => {
       const file = join(this.#directory, 'admin.key')
@@ -39,12 +39,12 @@ export class Home {
       chmodSync(file, 0o600)
       const key = readFileSync(file, 'utf8').trim()
       if (/^\S+$/.test(key) && key.length >= shortestKey) return key
-      const problem = `${Home.shown}/admin.key holds no key of at least ${shortestKey} characters; remove the file, and a new one is made`
+      const problem = `${Home.shown}/admin.key has no key of at least ${shortestKey} characters; remove the file to get a new key`
       throw new HoldfastError('invalid_configuration', problem, { field: 'adminKey' })
     })
   }
 
-  /** The address of our own Postgres, for psql and for workers of one's own. It holds the password. */
+  /** The address of our own Postgres, for psql and for the user's own workers. It contains the password. */
   keepDatabaseUrl(url: string): void {
     orExplain(() => renameSync(this.#write('database.url.new', `${url}\n`, 0o600), join(this.#directory, 'database.url')))
   }
@@ -62,7 +62,7 @@ export class Home {
   }
 }
 
-/** What root makes in somebody's directory is theirs, so that the next start needs no root. */
+/** Files that root makes in a user's directory are given to that user, so that the next start needs no root. */
 function giveTo(directory: string, path: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(directory)

@@ -4,12 +4,12 @@ import { HoldfastError } from '../../errors.js'
 const usual = 7070
 const lookAt = 100
 
-/** Listens on the port that was asked for and no other; or on the usual one, or the next that is free. Returns the address. */
+/** Listens on the port that was asked for, or else on the usual one or the next free one. Returns the address. */
 export async function listen(server: FastifyInstance, host: string, asked: number | undefined): Promise<string> {
   if (asked !== undefined) {
     const address = await tryToListen(server, host, asked)
     if (address) return address
-    throw noPort(`port ${asked} is taken by another program; choose another PORT, or leave it out and a free one is found`)
+    throw noPort(`port ${asked} is taken by another program; set another PORT, or unset it to use a free one`)
   }
   for (let port = usual; port < usual + lookAt; port++) {
     const address = await tryToListen(server, host, port)
@@ -24,9 +24,9 @@ async function tryToListen(server: FastifyInstance, host: string, port: number):
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') return undefined
-    if (code === 'EACCES') throw noPort(`port ${port} is not for ordinary users; choose a PORT above 1023`)
+    if (code === 'EACCES') throw noPort(`only root may listen on port ${port}; set a PORT above 1023`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      const problem = `${host} is no address of this machine; choose another HOLDFAST_HOST`
+      const problem = `HOLDFAST_HOST is ${host}, which is not an address of this machine`
       throw new HoldfastError('invalid_configuration', problem, { field: 'HOLDFAST_HOST' })
     }
     throw error

@@ -5,8 +5,8 @@ import type { Logger } from '../../worker/logger.js'
 const mostBytes = 5_000_000
 
 /**
- * The worker's and the server's log, as JSON lines in a file: beside the screen, which is for a person. It is kept small by
- * starting over, with the last full one beside it, because nobody rotates the logs of a program they tried out once.
+ * Writes the log of worker and server as JSON lines into a file, because the screen is for a person. A full file is renamed and a new one
+ * begun, so that there are at most two, because nobody rotates the logs of a program they tried out once.
  */
 export function logToFile(path: string, level: string, onOpen: () => void): Logger {
   let file = open()
@@ -29,7 +29,7 @@ export function logToFile(path: string, level: string, onOpen: () => void): Logg
     {
       level,
       base: { pid: process.pid },
-      // Read by people as often as by programs: words and times instead of numbers.
+      // People read it as often as programs do, so levels and times are written as text and not as numbers.
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },

@@ -19,7 +19,7 @@ export interface StartSettings {
   alertHosts: string[]
 }
 
-/** Reads the environment, and refuses what was probably not meant. */
+/** Reads the environment, and refuses values that were probably not meant. */
 export function readStartSettings(env: NodeJS.ProcessEnv): StartSettings {
   const check = new Checker()
   if (env.DATABASE_URL) check.read(() => checkDatabaseUrl(env.DATABASE_URL as string, 'DATABASE_URL'), undefined)
@@ -43,7 +43,7 @@ function refuseOpen(host: string): never {
   throw inTheOpen(host)
 }
 
-/** As HOLDFAST_ALERT_HOSTS=alerts.internal,localhost:9000. */
+/** Such as HOLDFAST_ALERT_HOSTS=alerts.internal,localhost:9000. */
 export function alertHostsFrom(env: NodeJS.ProcessEnv): string[] {
   return (env.HOLDFAST_ALERT_HOSTS ?? '').split(',').flatMap((host) => host.trim() || [])
 }
@@ -52,7 +52,7 @@ function readPort(value: string | undefined): number | undefined {
   if (!value) return undefined
   const port = Number(value)
   if (/^\d+$/.test(value) && port <= 65_535) return port
-  throw misconfigured('PORT', `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0: any free one)`)
+  throw misconfigured('PORT', `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0 means any free port)`)
 }
 
 function readTls(env: NodeJS.ProcessEnv): Pick<StartSettings, 'tls' | 'allowInsecure'> {

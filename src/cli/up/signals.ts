@@ -1,14 +1,14 @@
-/** The first asks for an end in good order, the next for one at once. A closed terminal asks as Ctrl-C does. */
+/** The first signal asks for an orderly stop, the next for one at once. A closed terminal counts as Ctrl-C. */
 const asking = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export interface Wishes {
-  /** Somebody wants an end. */
+  /** Fires at the first signal. */
   readonly stop: AbortSignal
-  /** Somebody wants it now. */
+  /** Fires at the second signal. */
   readonly hurry: AbortSignal
 }
 
-/** Hears signals until the process ends: one that came while Postgres is being stopped must not end us before that is done. */
+/** Handles signals until the process ends: one that comes while Postgres is being stopped must not end the process before that is done. */
 export function hearSignals(): Wishes {
   const stop = new AbortController()
   const hurry = new AbortController()
@@ -18,7 +18,7 @@ export function hearSignals(): Wishes {
       else stop.abort()
     })
   }
-  // What is printed to a terminal that was closed, or into a pipe nobody reads any more, is no reason to fail.
+  // Printing to a closed terminal or pipe is not a reason to fail.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   return { stop: stop.signal, hurry: hurry.signal }
 }

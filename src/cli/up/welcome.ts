@@ -9,13 +9,13 @@ export interface Facts {
   adminKey: string
   database: LocalDatabase
   demo: boolean
-  /** An id nobody has used yet, for the job in the first command. */
+  /** An unused id for the job in the first command. */
   freshId: string
   /** Whether psql is installed. */
   psql: boolean
 }
 
-/** What a newcomer sees. Whoever changes it should start it once and look. */
+/** What a newcomer sees. If you change it, start it once and look at it. */
 export function welcome(facts: Facts): string {
   const { version, seconds, address, adminKey, database, demo } = facts
   const rows = [
@@ -54,15 +54,15 @@ function commands({ address, database, demo, freshId, psql }: Facts): Step[] {
   const first: Step[] = demo
     ? [
         ['Enqueue a job', `curl -s ${address}/jobs ${key} \\`, `  -H 'Content-Type: application/json' \\`, `  -d '${job}'`],
-        ['Read what became of it', `curl -s ${address}/jobs/${freshId} \\`, `  ${key}`],
+        ['See how the job ended', `curl -s ${address}/jobs/${freshId} \\`, `  ${key}`],
       ]
     : [
-        ['Ask how it is', `curl -s ${address}/healthz`],
+        ['Check its health', `curl -s ${address}/healthz`],
         ['Read what the status page reads', `curl -s ${address}/status ${key}`],
       ]
   const sql = 'select type, status, count(*) from holdfast.jobs group by 1, 2 order by 1, 2'
   const last: Step = psql
     ? ['Count every job in SQL', `psql ${url} -c \\`, `  '${sql}'`]
-    : ['Read the schema it all rests on', 'npx holdfast migrate --sql']
+    : ['Print the database schema', 'npx holdfast migrate --sql']
   return [...first, last]
 }

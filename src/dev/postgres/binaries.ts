@@ -24,8 +24,8 @@ export function program(binaries: { binDir: string }, name: 'postgres' | 'initdb
 }
 
 /**
- * Configured binaries, else those from npm, else the newest of the system. What is configured is used or fails: no falling back. `embedded`
- * stands for those from npm.
+ * Configured binaries, else those from npm, else the newest of the system. Configured binaries that do not work are an error, without a
+ * fallback. `embedded` means those from npm.
  */
 export async function findBinaries(configured: string | undefined): Promise<Binaries> {
   const chosen = configured || process.env.HOLDFAST_POSTGRES_BIN
@@ -50,12 +50,12 @@ export async function findBinaries(configured: string | undefined): Promise<Bina
   )
 }
 
-/** The same binaries where `identity` can run them: where they are, or a copy. */
+/** A directory with these binaries that `identity` can run: theirs, or that of a copy. */
 export async function runnableBy(binaries: Binaries, identity: Identity): Promise<Binaries> {
   const inPlace = await inspect(binaries.binDir, identity)
   if (typeof inPlace !== 'string') return binaries
   const installRoot = dirname(binaries.binDir)
-  // Only an installation that is all in one place can be moved; a distribution's looks for its files at fixed paths.
+  // Only a self-contained installation can be copied; that of a distribution looks for its files at fixed paths.
   const movable = existsSync(join(installRoot, 'share'))
   const copied = movable
     ? await inspect(join(await copyToReachablePlace(installRoot, binaries.version), 'bin'), identity)
@@ -71,7 +71,7 @@ async function npmBinaries(): Promise<Binaries | string> {
   try {
     await makeLibraryLinks(installRoot)
   } catch {
-    // Installed by another user without its links: only a copy of our own can have them.
+    // Another user installed it without its links, which only a copy of our own can have.
     installRoot = await copyToReachablePlace(installRoot, name.replace('/', '-'))
   }
   const found = await inspect(join(installRoot, 'bin'))

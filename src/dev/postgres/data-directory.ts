@@ -12,7 +12,7 @@ import { canEnter } from './unprivileged.js'
 export const superuser = 'postgres'
 const passwordFile = 'holdfast.password'
 
-/** Makes the directory that holds the cluster and returns its real path: where it was asked for, or, if Postgres cannot enter there, elsewhere. */
+/** Makes the directory for the cluster and returns its real path: where it was asked for or, if Postgres cannot enter there, elsewhere. */
 export async function placeData(
   dataDir: string,
   identity: Identity | undefined,
@@ -25,7 +25,7 @@ export async function placeData(
   if (made) await lchown(directory, identity.uid, identity.gid)
   if (await canEnter(directory, identity)) return directory
   const holds = await readdir(directory)
-  // A directory fresh from mkdtemp is root's alone; it is as good as one we made.
+  // A new directory from mkdtemp belongs to root only; it is treated like one we made.
   if (holds.length === 0 && (await canEnter(dirname(directory), identity))) {
     await lchown(directory, identity.uid, identity.gid)
     return directory
@@ -46,7 +46,7 @@ export async function placeData(
   return elsewhere
 }
 
-/** True when there is a cluster. One that we may not look into is an error: to make another in its place would hide it. */
+/** True when there is a cluster. One that we may not read is an error: making another in its place would hide it. */
 export async function isInitialised(clusterDir: string): Promise<boolean> {
   try {
     await stat(join(clusterDir, 'PG_VERSION'))
@@ -62,8 +62,8 @@ export async function isInitialised(clusterDir: string): Promise<boolean> {
 }
 
 /**
- * Makes the cluster aside and puts it in place by one rename, so that there is a whole one or none, whoever dies when. Two who do
- * this at once need no lock: the second rename finds the name taken, and its work is thrown away.
+ * Makes the cluster in a temporary directory and renames it, so that there is a complete one or none, whenever a process dies. Two
+ * processes that do this at once need no lock: the second rename finds the name taken, and its cluster is deleted.
  */
 export async function initialise(clusterDir: string, binaries: Binaries, identity: Identity | undefined): Promise<void> {
   await removeLeftovers(dirname(clusterDir))
@@ -74,7 +74,7 @@ export async function initialise(clusterDir: string, binaries: Binaries, identit
     await mkdir(stage, { mode: 0o700 })
     await mkdir(data, { mode: 0o700 })
     await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' })
-    // The outer directory last: until then nobody else can swap what is inside.
+    // The outer directory last: until then no other user can replace what is inside.
     if (identity) for (const path of [password, data, stage]) await lchown(path, identity.uid, identity.gid)
     const made = await runProgram(program(binaries, 'initdb'), initdbFlags(binaries.major, data, password), identity)
     if (!made.ok) throw new HoldfastError('database_unavailable', `initdb could not make ${clusterDir}:\n${made.complaint}`)
@@ -102,11 +102,11 @@ function initdbFlags(major: number, data: string, password: string): string[] {
   return [...access, ...builtin, '--locale=C', '-E', 'UTF8', '--no-sync', '--no-instructions']
 }
 
-/** What starters left that died while they made a cluster; their process id is in the name. */
+/** Removes what processes left that died while they made a cluster; the name has their process id. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const pid = /^pg\d+\.init-(\d+)-/.exec(name)?.[1]
-    // An initdb that outlived its starter may still write there; then the next start removes the rest.
+    // An initdb whose parent died may still write there; then the next start removes the rest.
     if (pid && !isAlive(Number(pid)))
       await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 }).catch(() => {})
   }

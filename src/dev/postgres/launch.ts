@@ -27,9 +27,9 @@ const attempts = 20
 const pauseMs = 100
 
 /**
- * Takes over the server that runs on this cluster or starts one. A start can fail for reasons that pass within two seconds: another
- * starter was faster, the port went to somebody else, the children of a killed postmaster still hold its memory. None is told
- * apart by its message; each attempt looks at the facts anew. The price: a start that cannot succeed takes those seconds to say so.
+ * Uses the server that runs on this cluster or starts one. A start can fail for reasons that pass within two seconds: another
+ * process started it first, another program took the port, the children of a killed postmaster still hold its memory. Messages do not
+ * distinguish them, so each attempt checks again. The price: a start that cannot succeed takes those seconds to fail.
  */
 export async function adoptOrLaunch(cluster: Cluster): Promise<Server> {
   let complaint = ''
@@ -48,7 +48,7 @@ export async function adoptOrLaunch(cluster: Cluster): Promise<Server> {
   )
 }
 
-/** The server on this cluster once it is ready; undefined when there is none, or it was on its way out and has gone. */
+/** The server on this cluster once it is ready; undefined when there is none, or it was stopping and has stopped. */
 async function findRunning(directory: string): Promise<{ pid: number; port: number } | undefined> {
   const found = await waitFor(startupSeconds, async () => {
     const file = await readPostmasterFile(directory)
@@ -84,13 +84,13 @@ async function launch(cluster: Cluster, port: number): Promise<{ pid: number; po
     const file = await readPostmasterFile(cluster.directory)
     return file?.pid === child.pid && file?.status === 'ready' ? { pid: file.pid, port: file.port } : undefined
   })
-  // From here on it may end whenever it is told to, and its log may be gone by then.
+  // From here on it may be stopped at any time, and its log may be gone by then.
   child.removeAllListeners('exit')
   return outcome ?? `it is not ready after ${startupSeconds} seconds`
 }
 
 function serverArguments(cluster: Cluster, port: number): string[] {
-  // Ours come last and win: whatever the settings say, only this machine can connect.
+  // Ours come last and take precedence: whatever the settings say, only this machine can connect.
   const settings = { ...cluster.settings, listen_addresses: host, unix_socket_directories: '' }
   return [
     '-D',
@@ -101,7 +101,7 @@ function serverArguments(cluster: Cluster, port: number): string[] {
   ]
 }
 
-/** Opened here and handed over, so that Postgres needs no right to the directory. Links are not followed: root must not be led astray. */
+/** Opened here and passed on, so that Postgres needs no right to the directory. Links are not followed, because root may open it. */
 function openLog(path: string, identity: Identity | undefined): number {
   const append = constants.O_WRONLY | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0)
   try {

@@ -29,8 +29,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Whether the process is the postmaster of that cluster. Its number alone proves nothing: numbers are used again, soon so in a
- * container. Where the system shows no command lines (Windows), the number must do; the password then proves the rest.
+ * Whether the process is the postmaster of that cluster. Its id alone proves nothing: ids are reused, quickly in a container. If the
+ * system shows no command lines (Windows), the id has to be enough; the password then proves the rest.
  */
 export function isPostmasterOf(clusterDir: string, pid: number): boolean {
   if (!isAlive(pid)) return false
@@ -39,8 +39,8 @@ export function isPostmasterOf(clusterDir: string, pid: number): boolean {
 }
 
 /**
- * Takes away a postmaster.pid whose number now belongs to something that is no Postgres, since Postgres would refuse to start.
- * Renamed first and then read again: if another starter replaced the file in between, it gets its file back.
+ * Removes a postmaster.pid whose process id now belongs to something other than Postgres, because Postgres would refuse to start. It
+ * renames the file first and reads it again: if another process replaced it in between, that one gets its file back.
  */
 export async function discardStalePostmasterFile(clusterDir: string): Promise<void> {
   const seen = await readPostmasterFile(clusterDir)
@@ -63,7 +63,7 @@ export async function stopPostmaster(clusterDir: string, pid: number, mode: 'fas
   throw new Error(`Postgres (process ${pid}, ${clusterDir}) did not stop within 60 seconds`)
 }
 
-/** Undefined where the system does not tell; empty for a process that has ended but was not yet waited for. */
+/** Undefined if the system does not tell; empty for a zombie process. */
 function commandLine(pid: number): string | undefined {
   if (process.platform === 'win32') return undefined
   try {

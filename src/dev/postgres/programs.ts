@@ -16,9 +16,9 @@ export interface Finished {
 }
 
 /**
- * What every Postgres program is started with. Only a few variables pass: PGDATA and friends would redirect it, and the secrets
- * of our parent are no business of a server that another user owns. The working directory is the root, because the user may
- * not be allowed to enter ours.
+ * What every Postgres program is started with. Only a few variables are passed: PGDATA and the like would redirect it, and a server of
+ * another user must not get the secrets of our environment. The working directory is the root, because the user may not be allowed to
+ * enter ours.
  */
 export function surroundings(file: string, identity: Identity | undefined) {
   const passed = /^(PATH|TZ|SYSTEMROOT|TEMP|TMP|LD_.*|DYLD_.*|FAKETIME.*)$/i
@@ -30,7 +30,7 @@ export function surroundings(file: string, identity: Identity | undefined) {
   }
 }
 
-/** Runs a program to its end. A program that cannot be started is an answer as well, not an exception. */
+/** Runs a program to its end. A program that cannot be started is a result too, not an exception. */
 export function runProgram(file: string, args: string[], identity?: Identity): Promise<Finished> {
   return new Promise((resolve) => {
     let stdout = ''
@@ -44,7 +44,7 @@ export function runProgram(file: string, args: string[], identity?: Identity): P
       child.stderr.setEncoding('utf8').on('data', (text) => {
         stderr += text
       })
-      // A pipe that breaks is no news of its own: how the program ended is said by its close.
+      // A broken pipe is ignored: the close event says how the program ended.
       child.stdout.on('error', () => {})
       child.stderr.on('error', () => {})
       child.on('error', failed)

@@ -24,7 +24,7 @@ export async function reachableBase(): Promise<string> {
       const found = await lstat(candidate)
       if (found.isDirectory() && (uid === undefined || (found.uid === uid && (found.mode & 0o022) === 0))) return candidate
     } catch {
-      // The next candidate may do; if none does, the error below names them all.
+      // The next candidate may work; if none does, the error below names them all.
     }
   }
   throw new HoldfastError(
@@ -40,7 +40,7 @@ export function nameFor(kind: string, path: string): string {
 
 /**
  * Copies an installation (`bin`, `lib`, `share`) once. Hard links where the file system allows it and everybody may read the file,
- * so that it costs no space; made aside and put in place by one rename, so that nobody ever runs half of it.
+ * so that it costs no space; made in a temporary directory and renamed, so that nobody ever runs half of it.
  */
 export async function copyToReachablePlace(installRoot: string, version: string): Promise<string> {
   // The time is part of the name, so that an installation made anew at the same path is copied anew.
@@ -73,7 +73,7 @@ async function copyTree(from: string, to: string): Promise<void> {
 }
 
 async function linkOrCopy(from: string, to: string, mode: number): Promise<void> {
-  // What the owner may do everybody must be able to do; a link shares its mode with the original, which is not ours to change.
+  // Everybody must be able to do what the owner may; a hard link shares its mode with the original, which we must not change.
   const open = 0o444 | (mode & 0o100 ? 0o111 : 0)
   if ((mode & open) === open) {
     const linked = await link(from, to).then(

@@ -16,7 +16,7 @@ export interface PostgresOptions {
   binDir?: string
   /** Server settings such as `{ fsync: 'off' }`. A server that runs already keeps those it was started with. */
   settings?: Record<string, string>
-  /** Told when something is not as one would expect, such as data kept in another directory. */
+  /** Called when something is unexpected, such as data kept in another directory. */
   onNotice?: (line: string) => void
 }
 
@@ -65,7 +65,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
 }
 
-/** Only our own server knows the password and this directory; a stranger on a port that was free a moment ago does not. */
+/** Only our own server knows the password and this directory; another program that took the port meanwhile does not. */
 async function proveItIsOurs(connectionString: string, directory: string, server: Server): Promise<string> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 })
   client.on('error', () => {})

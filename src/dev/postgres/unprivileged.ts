@@ -4,7 +4,7 @@ import { HoldfastError } from '../../errors.js'
 import { type Identity, runProgram } from './programs.js'
 
 /**
- * Whom root lets run Postgres: the owner of the cluster, which Postgres insists on; else the owner of the directory it is to
+ * The user as whom root runs Postgres: the owner of the cluster, which Postgres insists on; else the owner of the directory it is to
  * be made in (so `sudo npm start` leaves files the user can use later); else `postgres`; else `nobody`. Undefined: ourselves.
  */
 export async function chooseIdentity(clusterDir: string): Promise<Identity | undefined> {
@@ -26,12 +26,12 @@ export function ownerOf(directory: string): Identity | undefined {
   return found && found.uid !== 0 ? { uid: found.uid, gid: found.gid, name: `with id ${found.uid}` } : undefined
 }
 
-/** Asks by doing: modes, access lists and security modules all have a say in it. */
+/** Finds out by trying, because modes, access lists and security modules all decide it. */
 export async function canEnter(directory: string, identity: Identity): Promise<boolean> {
   return (await runProgram('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], identity)).ok
 }
 
-/** initdb refuses a user who has no entry in the list of users, so one without is none. */
+/** initdb refuses a user without an entry in the user database, so such a user is not used. */
 async function lookUp(nameOrId: string): Promise<Identity | undefined> {
   const [name, uid, gid] = await Promise.all(['-un', '-u', '-g'].map((flag) => runProgram('id', [flag, nameOrId])))
   if (!name?.ok || !uid?.ok || !gid?.ok) return undefined

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const pollMs = 20
 
 /**
- * Looks again and again until there is an answer, or gives up with `undefined`. Polling, because neither a process that is
+ * Polls until there is an answer, or gives up with `undefined`. Polling, because neither a process that is
  * not our child nor a line in postmaster.pid tells us when it changes; the price is up to 20 ms of delay.
  */
 export async function waitFor<T>(seconds: number, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {

@@ -33,10 +33,10 @@ interface Why {
   Querystring: { why?: string }
 }
 
-/** Keys, roles, and the log of what operators did, which can be read and nothing else. */
+/** Keys, roles, and the audit log, which can only be read. */
 export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, reading: Reading): void {
   const { access } = holdfast
-  // Whatever changes who may do what counts here at once.
+  // A change of keys or roles takes effect in this process at once.
   const changed = <Answer>(answer: Answer): Answer => {
     callers.forget()
     return answer

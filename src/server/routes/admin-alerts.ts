@@ -25,7 +25,7 @@ interface Why {
   Querystring: { why?: string }
 }
 
-/** Trouble, the rules about it, and who is called. */
+/** Firing alerts, alert rules and targets. */
 export function adminAlertRoutes(app: FastifyInstance, { alerts }: Holdfast): void {
   app.get(
     '/admin/alerts',

@@ -33,7 +33,7 @@ interface OneLetter<Body = unknown> {
   Body: Body
 }
 
-/** What people do about jobs that ended dead: find them, replay them, discard them. */
+/** Lists, replays and discards dead letters. */
 export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Reading): void {
   const { deadLetters } = holdfast
 
@@ -109,7 +109,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
 }
 
 function badCursor(): HoldfastError {
-  return refused('cursor', 'is not what an earlier page named as next')
+  return refused('cursor', 'must be the next of an earlier page')
 }
 
 function filterOf({ died_from, died_before, ...filter }: ManyBody['filter']): DeadLetterFilter {

@@ -24,7 +24,7 @@ interface OneType<Body = unknown> {
   Body: Body
 }
 
-/** How much may wait before enqueue is refused, and what single keys of a type may do. */
+/** Depth limits, and pauses and weights of single concurrency keys. */
 export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const { flow } = holdfast
   const limits = async () => ({

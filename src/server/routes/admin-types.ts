@@ -21,7 +21,7 @@ interface OneType<Body> {
   Body: Body
 }
 
-/** Pauses, breakers and limits of job types. Each answers with the gate as it is then. */
+/** Pauses, breakers and limits of job types. Each route answers with the gate after the change. */
 export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const { flow } = holdfast
   const afterwards = async (type: string) => {

@@ -20,7 +20,7 @@ import { laneAnswer } from './admin-answers.js'
 import { theirs } from './job-request.js'
 import { orConflict } from './one-job.js'
 
-/** What on-call sees of lanes and workers, and does to lanes and single jobs. */
+/** What operators see of lanes and workers, and do to lanes and single jobs. */
 export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const noStore = { 'cache-control': 'no-store' }
 

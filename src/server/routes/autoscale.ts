@@ -39,7 +39,7 @@ const wanted = answer({
 
 const targetMs = { least: 1_000, most: 86_400_000 }
 
-/** What an autoscaler asks: how many workers would do. The shape is for KEDA's metrics-api scaler, `valueLocation: workers`. */
+/** Tells an autoscaler how many workers are needed. The shape is for KEDA's metrics-api scaler, `valueLocation: workers`. */
 export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const { store } = insideOf(holdfast)
   app.get<{ Querystring: Of<typeof query> }>(

@@ -27,12 +27,12 @@ interface OneJob {
 type Watching = (row: WatchedRow | undefined) => void
 
 const longestWaitMs = 60_000
-/** A worker writes lines a few times a second, the last ones after the end of the job. */
+/** A worker writes log lines a few times a second, the last ones after the end of the job. */
 const lastWordsMs = 2_000
-/** Where nothing more happens by itself. */
+/** The statuses in which nothing more happens by itself. */
 const ended = new Set(['completed', 'cancelled', 'dead', 'discarded'])
 
-/** For those who wait for a job, or want to see it run. */
+/** Routes to wait for a job and to follow it while it runs. */
 export function followJobRoutes(
   app: FastifyInstance,
   { reader: holdfast, watches }: Reading,
@@ -57,7 +57,7 @@ export function followJobRoutes(
     async (request, reply) => {
       const timeoutMs = toMilliseconds(request.query.timeout, 'timeout')
       if (timeoutMs > longestWaitMs) {
-        throw refused('timeout', 'is too long; at most 60s are waited for')
+        throw refused('timeout', 'is too long; it must be at most 60s')
       }
       const { id, status } = await visibleJob(holdfast, request)
       if (!ended.has(status)) {
@@ -81,7 +81,7 @@ export function followJobRoutes(
       const after = lastLine(request.headers['last-event-id'])
       const { id } = await visibleJob(holdfast, request)
       let follower: Follower | undefined
-      // Before the answer begins: where too many watch already, that is a problem like any other.
+      // Before the answer begins, so that too many watchers are answered with a problem.
       const stop = watch.watch(id, callerOf(request).service, (row) => follower?.tell(row))
       reply.hijack()
       const stream = new EventStream(reply.raw, headersOver(request.protocol))
@@ -125,7 +125,7 @@ function untilEnded(
         if (!row || ended.has(row.status)) done()
       })
     } catch (error) {
-      // Before it is done: whoever is refused is not to be answered as if the time were over.
+      // Before it ends, so that a refused caller is not answered as if the timeout had passed.
       reject(error)
       done()
     }
@@ -139,7 +139,7 @@ function lastLine(header: string | string[] | undefined): string {
   throw new HoldfastError('invalid_option', 'Last-Event-ID must be the id of an event', { field: 'last-event-id' })
 }
 
-/** One who follows one job: turns what is seen of it into events, in order. Lines carry their id, so that they can be resumed. */
+/** Follows one job for one client: turns changes into events, in order. Log lines have their id, so that the client can resume. */
 class Follower {
   readonly #holdfast: Holdfast
   readonly #id: string
@@ -157,7 +157,7 @@ class Follower {
   }
 
   tell(row: WatchedRow | undefined): void {
-    // Whoever is cut off comes back with the last id and misses nothing.
+    // A client that is disconnected reconnects with the last id and misses nothing.
     this.#telling = this.#telling.then(() => this.#send(row)).catch(() => this.#stream.close())
   }
 

@@ -10,7 +10,7 @@ const status = answer({ status: text })
 const response = { 200: status, 503: status }
 const freshForMs = 500
 
-/** The first is open to everybody and the second to every key, so they say whether and not why: the reason names hosts and ports. */
+/** /healthz is open to everybody and /readyz to every key, so they do not give reasons, which would name hosts and ports. */
 export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
   const { inspect } = insideOf(holdfast).store
   const alive = remembered(() => inspect.ping())
@@ -36,7 +36,7 @@ function answerWith(reply: FastifyReply, status: string): FastifyReply {
     .send({ status })
 }
 
-/** Whether something succeeds, asked at most twice a second: who may ask as often as they like must not be able to keep the database busy. */
+/** Whether a check succeeds. It runs at most twice a second, so that frequent requests cannot keep the database busy. */
 function remembered(ask: () => Promise<void>): () => Promise<boolean> {
   let answer: Promise<boolean> | undefined
   let askedAt = Number.NEGATIVE_INFINITY

@@ -3,7 +3,7 @@ import type { JobRequest } from '../../job/type.js'
 import { isTraceparent } from '../../tracing/traceparent.js'
 import { camelCase } from '../spelling.js'
 
-/** A checked body as the library takes it. A header `traceparent` that is none is left aside, as its recommendation asks. */
+/** A checked body as the library takes it. An invalid header `traceparent` is ignored, as its recommendation asks. */
 export function jobRequest({ run_at, approval, unique, ...body }: JobBody, header?: string | string[]): JobRequest {
   return {
     ...(typeof header === 'string' && isTraceparent(header) ? { traceparent: header } : {}),

@@ -28,10 +28,10 @@ import { overHttp } from '../spelling.js'
 import { summaryAnswer } from './job-answers.js'
 import { jobRequest } from './job-request.js'
 
-/** A hundred payloads of the largest size, with what stands around them. */
+/** Room for a hundred payloads of the largest size and their options. */
 const batchBytes = 8 * 1024 * 1024
 const dayMs = 86_400_000
-/** A client may try again for as long as what ended is kept, and its clock may be wrong. */
+/** A client may try again for as long as ended jobs are kept, and its clock may be wrong. */
 const idsFromMs = { past: 7 * dayMs, future: dayMs }
 
 /** To enqueue jobs and to list them. */
@@ -121,14 +121,14 @@ async function enqueueOwned(
     return await holdfast.enqueueMany(requests, { owner: callerOf(request).service })
   } catch (error) {
     if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw overHttp(error, placeOf(error))
-    // Where a type shares its keys, the job that stands may be one the caller does not see.
+    // If a type shares its keys, the job that has the key may be one the caller may not see.
     const own = onlyOwn(callerOf(request))
     if (own === undefined || (await insideOf(holdfast).store.inspect.job(error.jobId))?.owner === own) throw error
     throw new UniqueConflictError(undefined, 'another job already has this unique key')
   }
 }
 
-/** Where in a batch stands what an error is about, where it is about one job. The database names an unknown type, and not its index. */
+/** The index in the batch of the job that an error is about, if it is about one. The database names an unknown type, not its index. */
 function placeIn(jobs: readonly JobBody[], error: unknown): Path {
   if (!(error instanceof HoldfastError)) return []
   const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === error.issues[0]?.value) : -1
@@ -137,14 +137,14 @@ function placeIn(jobs: readonly JobBody[], error: unknown): Path {
 }
 
 /**
- * The payload against the schema of its type, where this process has the definition; elsewhere the worker refuses it. An id must be of these
- * days: jobs are kept by the day their id names, and one from far away would be gone before its time, or never go.
+ * Checks the payload against the schema of its type, if this process has the definition; otherwise the worker checks it. The time in an
+ * id must be recent: it decides the partition of the job, which would otherwise be dropped too early, or never.
  */
 async function checkJob(holdfast: Holdfast, { type, payload, id }: JobBody): Promise<void> {
   if (id !== undefined && isJobId(id)) {
     const madeAt = timeOfJobId(id)
     if (madeAt < wallMs() - idsFromMs.past || madeAt > wallMs() + idsFromMs.future) {
-      const problem = `id says that it was made at ${new Date(madeAt).toISOString()}; taken are ids from 7 days ago to a day from now`
+      const problem = `id was made at ${new Date(madeAt).toISOString()}; it must be from between 7 days ago and a day from now`
       throw new HoldfastError('invalid_option', problem, { field: 'id' })
     }
   }

@@ -4,7 +4,7 @@ import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { expose } from '../../metrics/exposition.js'
 
-/** What Prometheus asks for. From kept counters: it costs the same whatever has been run. */
+/** Answers Prometheus from stored counters, so that a scrape costs the same however many jobs there are. */
 export function metricsRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const { store } = insideOf(holdfast)
   app.get(

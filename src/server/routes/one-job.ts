@@ -15,7 +15,7 @@ interface OneJob {
   Params: { id: string }
 }
 
-/** What is asked of one job, and done to it. */
+/** Routes that read, explain, cancel, approve and reject one job. */
 export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }: Reading): void {
   app.get<OneJob>(
     '/jobs/:id',
@@ -74,7 +74,7 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader 
   )
 }
 
-/** A job of another service is to those who see only their own as if it did not exist. */
+/** To a caller that sees only its own jobs, a job of another service does not exist. */
 export async function visibleJob(holdfast: Holdfast, request: FastifyRequest<OneJob>): Promise<JobStory> {
   const { id } = request.params
   const story = await holdfast.job(id)
@@ -83,7 +83,7 @@ export async function visibleJob(holdfast: Holdfast, request: FastifyRequest<One
   return story
 }
 
-/** Approval is the word of somebody else: who asked for a job, or wrote its payload last, cannot be the one who allows it. */
+/** The service that enqueued a job, or wrote its payload last, may not approve it. */
 async function somebodyElsesJob(holdfast: Holdfast, request: FastifyRequest<OneJob>): Promise<JobStory> {
   const story = await visibleJob(holdfast, request)
   const { service } = callerOf(request)

@@ -17,7 +17,7 @@ export function pageRoutes(app: FastifyInstance): void {
     const content = Buffer.concat(names.map((name) => readFileSync(new URL(name, folder))))
     const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
     app.get(path, async (request, reply) => {
-      // Always asked for again, so that after an upgrade no old script meets a new server.
+      // Browsers revalidate it every time, so that after an upgrade no old script talks to a new server.
       reply.headers({ etag, 'cache-control': 'no-cache' })
       if (request.headers['if-none-match'] === etag) return reply.status(304).send()
       return reply.type(type).send(content)

@@ -6,7 +6,7 @@ import type { Callers } from '../callers.js'
 import { refuseForeign } from '../credential.js'
 import { clearSession, setSession } from '../session-cookie.js'
 
-/** How people come in: a key is exchanged for a session once, and the page need not keep it. */
+/** Exchanges a key for a session, so that the page need not keep the key. */
 export function sessionRoutes(app: FastifyInstance, callers: Callers): void {
   app.post<{ Body: SessionBody }>(
     '/session',
@@ -18,10 +18,10 @@ export function sessionRoutes(app: FastifyInstance, callers: Callers): void {
       },
     },
     async (request, reply) => {
-      // Otherwise another site could have its visitors work in a session of its own.
+      // Otherwise another site could log its visitors into a session of the attacker's.
       refuseForeign(request, { kind: 'log in' })
       const known = await callers.find({ kind: 'key', secret: request.body.key }, request.ip)
-      if (!known) throw new HoldfastError('unauthorized', 'the key is not the right one', { field: 'key' })
+      if (!known) throw new HoldfastError('unauthorized', 'the key is not valid', { field: 'key' })
       request.known = known
       spend(request, 1)
       const { token, endsAt } = await callers.openSession(known.caller, actor(request, undefined))

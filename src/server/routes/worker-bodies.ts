@@ -18,7 +18,7 @@ const leaseMs = { least: 1_000, most: 86_400_000 }
 const longestWaitMs = 30_000
 const longestDelayMs = 30 * 86_400_000
 
-/** A type as it is registered: by its name, or with what its definition names and nothing else. */
+/** A type as a worker registers it: by its name, or with the fields of its definition and no others. */
 export function defined(type: string | Definition, index: number): string | NamedType {
   if (typeof type === 'string') return type
   const { timeoutMs, backoff } = checkedDefinition(type, index)
@@ -59,7 +59,7 @@ export function readResult(given: Result, path: string): RemoteResult {
 
 function outcomeOf(given: Result, result: Result['result'], path: string): Outcome {
   const only = (field: keyof Result, of: Result['result']) => {
-    if (given[field] !== undefined && result !== of) throw refused(`${path}.${field}`, `is only for a result that is ${of}`)
+    if (given[field] !== undefined && result !== of) throw refused(`${path}.${field}`, `is only for a result of ${of}`)
   }
   for (const field of ['error', 'fatal', 'timed_out', 'retry_after'] as const) only(field, 'fail')
   for (const field of ['delay', 'stop'] as const) only(field, 'snooze')
@@ -70,12 +70,12 @@ function outcomeOf(given: Result, result: Result['result'], path: string): Outco
     case 'hand_back':
       return { kind: 'handed_back' }
     case 'snooze': {
-      if (given.delay === undefined) throw refused(`${path}.delay`, 'is missing; a snooze says for how long')
+      if (given.delay === undefined) throw refused(`${path}.delay`, 'is missing; say for how long to snooze')
       const delayMs = within(given.delay, `${path}.delay`, 0, longestDelayMs)
       return { kind: 'snoozed', delayMs, ...(given.stop === undefined ? {} : { stop: given.stop }) }
     }
     case 'fail': {
-      if (given.error === undefined) throw refused(`${path}.error`, 'is missing; a failure has a message')
+      if (given.error === undefined) throw refused(`${path}.error`, 'is missing; say what went wrong')
       const failure = { name: 'Error', ...given.error }
       if (given.timed_out) return { kind: 'timed_out', failure }
       const { retry_after: after, fatal = false } = given

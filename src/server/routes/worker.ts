@@ -36,20 +36,20 @@ import type { Callers } from '../callers.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
 import { defined, leaseOf, readReports, readResult, typesOf, waitOf } from './worker-bodies.js'
 
-/** What the database leaves unanswered does not keep the server from closing for longer. */
+/** How long a closing server waits for a database that does not answer. */
 const stopWithinMs = 5_000
-/** A hundred failed results with their stacks. */
+/** Room for a hundred failed results with their stacks. */
 const bodyLimit = 2 * 1024 * 1024
 /** A hundred results of the size that a type keeps by default, with what stands around them. */
 const settleLimit = 8 * 1024 * 1024
 
-/** The protocol of workers in other languages: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
+/** The protocol of remote workers: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
 export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, log: Logger, meter: Meter): void {
   const { store, privacy } = insideOf(holdfast)
   const workers = new RemoteWorkers(store)
   const claims = new RemoteClaims(store)
   const results = new RemoteResults(store, meter, privacy)
-  /** Who speaks. A key that is for some types touches no job of another, whose token it may have come by. */
+  /** The worker of a request. A key for some types cannot touch jobs of others, even with a stolen token. */
   const speaker = async (request: FastifyRequest, token: string, leases?: readonly string[] | null, jobs?: readonly string[]) => {
     const worker = await workers.identify(token)
     refuseOwnTypes(worker.types.map(({ name }) => name))
@@ -59,7 +59,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     return worker
   }
   const monitor = loggingMonitor(log)
-  // A fleet may have no other worker that would free what a silent one held.
+  // A fleet may have no SDK worker that would rescue the jobs of a dead one.
   const upkeep = new Upkeep(
     [rescueChore(store, { everyMs: 3_000, leaseMs: 60_000, crashes: 2 }, () => {}), idleWorkersChore(store)],
     monitor,
@@ -67,7 +67,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
   const stage = [claims, upkeep].map((part) => ({ part, stopWithinMs }))
   /** Started by the first remote worker that registers or claims: a server without one has nothing to do here. */
   const background = new BackgroundGroup([stage], monitor)
-  // Polls that wait would keep the server from closing.
+  // Waiting polls would keep the server from closing.
   app.addHook('preClose', () => background.stop())
 
   app.post<{ Body: RegisterBody }>(
@@ -152,7 +152,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       const reports = readReports(body.reports)
       const jobs = [...ended, ...reports].map(({ job }) => job)
       const worker = await speaker(request, body.worker, null, jobs)
-      // Before the end: afterwards the lease is gone.
+      // Before the settle: afterwards the lease is gone.
       await results.note(worker, reports)
       return answer(reply, { results: (await results.settle(worker, ended)).map(settledAnswer), ...orders(worker) })
     },
@@ -193,7 +193,7 @@ function orders({ drain, why }: RemoteWorker) {
   return { drain: drain ? { why } : null }
 }
 
-/** Fires when the caller hangs up before the answer was sent. */
+/** Fires when the client hangs up before the answer was sent. */
 function whenGone(reply: FastifyReply, gone: AbortController): void {
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort()

@@ -3,7 +3,7 @@
 
 create or replace function holdfast.refuse_change() returns trigger language plpgsql as $$
 begin
-  raise exception 'the audit log is only added to' using errcode = 'HF007';
+  raise exception 'lines of the audit log cannot be changed or deleted' using errcode = 'HF007';
 end $$;
 
 create or replace trigger audit_log_is_append_only before update or delete or truncate on holdfast.audit_log
@@ -91,7 +91,7 @@ begin
   -- After that of the service, always: so nobody waits in a circle.
   perform pg_advisory_xact_lock(hashtextextended('holdfast.subjects.' || p_subject, 0)) where p_subject is not null;
   if exists (select from holdfast.api_keys as k where k.subject = p_subject and k.revoked_at is null) then
-    raise exception 'a certificate of % stands for a service already', p_subject using errcode = 'HF006', hint = 'Revoke that first.';
+    raise exception 'certificates of % are accepted as a service already', p_subject using errcode = 'HF006', hint = 'Revoke that first.';
   end if;
   if (select count(*) from holdfast.api_keys as k where k.service = p_service and k.revoked_at is null
         and (k.hash is null) = (p_hash is null)
@@ -134,7 +134,7 @@ begin
   end if;
   if v_old.hash is null then
     raise exception 'key % is a certificate, which has no secret to rotate', p_id using errcode = 'HF006',
-      hint = 'A new certificate of the same subject is taken as it comes.';
+      hint = 'A new certificate of the same subject is accepted without a change here.';
   end if;
   v_before := holdfast.key_facts(p_id);
   v_id := holdfast.create_key(v_old.service, p_hash, null, p_prefix, v_old.roles, v_old.types, v_old.rate_limit,
@@ -151,7 +151,7 @@ declare
 begin
   select to_jsonb(r) into v_before from holdfast.roles as r where r.name = p_name for update;
   if v_before ->> 'built_in' = 'true' then
-    raise exception 'the role % came with the installation and stays as it is', p_name using errcode = 'HF006', hint = 'Make one of another name.';
+    raise exception 'the role % is built in and cannot be changed', p_name using errcode = 'HF006', hint = 'Make a role with another name.';
   end if;
   insert into holdfast.roles (name, permissions) values (p_name, p_permissions)
   on conflict (name) do update set permissions = excluded.permissions;

@@ -124,7 +124,7 @@ declare
 begin
   select to_jsonb(r) into v_before from holdfast.alert_rules as r where r.name = p_name for update;
   if v_before is null and p_fields ->> 'kind' is null then
-    raise exception 'there is no rule "%", and to make one its kind is needed', p_name using errcode = 'HF002',
+    raise exception 'there is no rule "%"; to make it, give its kind', p_name using errcode = 'HF002',
       hint = 'Kinds are dead_letters, breaker, depth, oldest, enqueue_errors, missing_partitions, notify_queue and drift.';
   end if;
   insert into holdfast.alert_rules as r (name, kind) values (p_name, coalesce(p_fields ->> 'kind', v_before ->> 'kind')) on conflict (name) do nothing;

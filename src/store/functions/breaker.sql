@@ -79,8 +79,8 @@ begin
     when 'release' then
       update holdfast.gates set breaker_hold = 'auto', breaker_reason = v_reason where type_id = v_type;
     else
-      raise exception 'a breaker cannot "%"', p_action using errcode = 'HF002',
-        hint = 'It can open, close, hold_open, hold_closed and release.';
+      raise exception '"%" is not an action of a breaker', p_action using errcode = 'HF002',
+        hint = 'The actions are open, close, hold_open, hold_closed and release.';
   end case;
   perform holdfast.audit('breaker_' || p_action, p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   perform holdfast.review_gate(v_type);

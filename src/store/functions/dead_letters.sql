@@ -21,7 +21,7 @@ begin
       return '{}';
     end if;
   end loop;
-  raise exception 'the dead letter of job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001';
+  raise exception 'the dead letter of job % moved between tables a hundred times while it was being locked', p_jobs[1] using errcode = '40001';
 end $$;
 
 -- Gives a job that is live again the unique key it was created under, and says behind which one it has to wait: the last one

@@ -27,8 +27,8 @@ begin
   select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
   join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
   if v_type is not null then
-    raise exception 'payloads of % are stored encrypted, and this one is not', v_type using errcode = 'HF009',
-      hint = 'Enqueue it where the keys are: in a process with encryption, or over HTTP at a server with it.';
+    raise exception 'payloads of % have to be encrypted, and this one is not', v_type using errcode = 'HF009',
+      hint = 'Enqueue it in a process that has encryption keys, or over HTTP at a server that has them.';
   end if;
 end $$;
 
@@ -46,7 +46,7 @@ begin
               when b.payload::jsonb <> p_payload::jsonb and holdfast.last_writer(b.id) is null then 'its payload is another one' end
   into v_other from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id where b.id = p_id;
   if v_other is not null then
-    raise exception 'id % is that of another job: %', p_id, v_other using errcode = 'HF410';
+    raise exception 'id % belongs to another job: %', p_id, v_other using errcode = 'HF410';
   end if;
 end $$;
 

@@ -84,7 +84,7 @@ begin
     end if;
     -- It moved on between the two looks.
   end loop;
-  raise exception 'job % moved on a hundred times while it was looked for', p_jobs[1] using errcode = '40001', hint = 'Try again.';
+  raise exception 'job % moved between tables a hundred times while it was being locked', p_jobs[1] using errcode = '40001', hint = 'Try again.';
 end $$;
 
 -- Locks a job that waits, wherever that is, so that it can neither start nor move before this transaction ends. Claims and
@@ -104,7 +104,7 @@ begin
     end if;
     -- It moved on between the two looks.
   end loop;
-  raise exception 'job % moved on a hundred times while it was looked for', p_job using errcode = '40001', hint = 'Try again.';
+  raise exception 'job % moved between tables a hundred times while it was being locked', p_job using errcode = '40001', hint = 'Try again.';
 end $$;
 
 -- Takes jobs, locked by the caller, out of the places where they stand, and returns them as they stood. One that was admitted and

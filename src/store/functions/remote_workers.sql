@@ -74,13 +74,13 @@ begin
                        order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff,max_result_bytes}', n.key));
     v_guards := array(select d from unnest(v_differs) as d where d in ('lane', 'sensitive'));
     if v_guards <> '{}' then
-      raise exception '"%" is known with another %; a registration does not change that', v_type, array_to_string(v_guards, ' and ')
+      raise exception '"%" is registered with another %; a worker cannot change that', v_type, array_to_string(v_guards, ' and ')
         using errcode = 'HF010', detail = v_place || v_guards[1],
-          hint = format('Leave it out, or send what stands: %s.', (select jsonb_object_agg(g, v_known -> g) from unnest(v_guards) as g));
+          hint = format('Leave it out, or send the registered value: %s.', (select jsonb_object_agg(g, v_known -> g) from unnest(v_guards) as g));
     elsif v_differs <> '{}' and not p_may then
-      raise exception '"%" is known with other values of %; to change them the key needs types:manage', v_type,
+      raise exception '"%" is registered with other values of %; to change them the key needs types:manage', v_type,
           replace(array_to_string(v_differs, ', '), 'timeout_ms', 'timeout')
-        using errcode = 'HF011', detail = v_place || replace(v_differs[1], 'timeout_ms', 'timeout'), hint = 'Name the type alone.';
+        using errcode = 'HF011', detail = v_place || replace(v_differs[1], 'timeout_ms', 'timeout'), hint = 'Send only the name of the type.';
     elsif v_differs <> '{}' then
       update holdfast.types as t set
         priority = coalesce((v_named ->> 'priority')::smallint, t.priority),

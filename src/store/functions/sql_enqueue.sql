@@ -28,7 +28,7 @@ begin
              else n.value::numeric <> n.value::numeric::float8::text::numeric end
   limit 1;
   if v_number is not null then
-    raise exception 'the payload holds the number %, which a handler in JavaScript would not see exactly', left(v_number, 50)
+    raise exception 'the payload has the number %, which JavaScript cannot represent exactly', left(v_number, 50)
       using errcode = 'HF004', hint = 'Write it as a text.';
   end if;
 

@@ -204,7 +204,7 @@ begin
       return v_taken;
     end if;
   end loop;
-  raise exception 'a unique key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';
+  raise exception 'a unique key was taken and released a hundred times while this job tried to take it' using errcode = '40001', hint = 'Try again.';
 end $$;
 
 -- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them.
@@ -235,7 +235,7 @@ begin
       where k.type_id = v_job.type_id and k.key = v_job.key and k.owner = v_job.owner;
       exit when found;
       if v_try = 100 then
-        raise exception 'an idempotency key came and went a hundred times while it was taken' using errcode = '40001', hint = 'Try again.';
+        raise exception 'an idempotency key was taken and released a hundred times while this job tried to take it' using errcode = '40001', hint = 'Try again.';
       end if;
     end loop;
     if job_id is not null then

@@ -31,7 +31,7 @@ begin
       when duplicate_object or unique_violation then null;
       when insufficient_privilege then
         raise exception 'the role % does not exist, and % may not create roles', v_role, current_user using errcode = '42501',
-          hint = 'An administrator can run what this prints: holdfast migrate --roles --sql';
+          hint = 'Let an administrator run the script that this prints: holdfast migrate --roles --sql';
     end;
   end loop;
 
