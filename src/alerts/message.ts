@@ -38,11 +38,11 @@ function sentence(trouble: Trouble): string {
     case 'oldest':
       return `A job of ${subject} has waited for ${Math.round(value)} s.`
     case 'missing_partitions':
-      return `${subject} has no partition for today or tomorrow: workers cannot make it, and their log says why.`
+      return `${subject} has no partition for today or tomorrow: workers cannot create it, and their log says why.`
     case 'notify_queue':
-      return `The queue of NOTIFY is ${Math.round(value * 100)} % full: a session that listens sits in a transaction. From 50 % on workers find jobs by polling alone.`
+      return `The NOTIFY queue of PostgreSQL is ${Math.round(value * 100)} % full: a session that listens stays in a transaction. From 50 % on workers find jobs only by polling.`
     case 'drift':
-      return `${value === 1 ? 'A slot or key' : `${value} slots or keys`} disagreed with the jobs they stand for, and were repaired. It is a defect: please report it with the log lines drift.repaired.`
+      return `${value === 1 ? 'A slot or key' : `${value} slots or keys`} disagreed with the jobs and were repaired. It is a defect: please report it with the log lines drift.repaired.`
     default:
       return `${value} requests to enqueue were refused.`
   }
@@ -50,7 +50,7 @@ function sentence(trouble: Trouble): string {
 
 /** A disabled rule finds nothing, so the sentence says that it was disabled and not that the trouble is over. */
 function ending({ rule, kind, subject, threshold, enabled }: Trouble): string {
-  if (enabled === false) return `The rule ${rule} was switched off${subject && `, so nobody looks at ${subject} for it`}.`
+  if (enabled === false) return `The rule ${rule} was disabled${subject && `, so it no longer watches ${subject}`}.`
   if (kind !== 'dead_letters') return `It is over: ${rule}${subject && ` of ${subject}`}.`
   return threshold === 0 ? `No more jobs of ${subject} end dead.` : `Jobs of ${subject} end dead no faster than the rule allows.`
 }
@@ -59,5 +59,5 @@ function leftBehind({ kind, left }: Trouble): string {
   if (kind !== 'dead_letters' || left === undefined || left === null) return ''
   if (left === 0) return ' None of its dead letters are left.'
   const many = left > 1000 ? 'More than 1000 dead letters' : left === 1 ? 'One dead letter' : `${left} dead letters`
-  return ` ${many} of it still ${left === 1 ? 'lies' : 'lie'} there until somebody replays or discards ${left === 1 ? 'it' : 'them'}.`
+  return ` ${many} of it ${left === 1 ? 'waits' : 'wait'} until somebody replays or discards ${left === 1 ? 'it' : 'them'}.`
 }

@@ -86,8 +86,7 @@ describe('an alert', () => {
       },
     })
     // Nobody died any more, and those who did lie there all the same.
-    const summary =
-      'No more jobs of failing end dead. 5 dead letters of it still lie there until somebody replays or discards them.'
+    const summary = 'No more jobs of failing end dead. 5 dead letters of it wait until somebody replays or discards them.'
     expect(over?.message).toMatchObject({ type: 'alert.resolved', data: { summary } })
     for (const one of receiver.received) {
       expect(isSigned(one, secret)).toBe(true)
@@ -116,8 +115,8 @@ describe('an alert', () => {
     await alerts.look()
     await alerts.setRule('dead-letters', { enabled: false }, who)
     expect(await ends(2)).toBe(
-      'The rule dead-letters was switched off, so nobody looks at failing for it. ' +
-        'One dead letter of it still lies there until somebody replays or discards it.',
+      'The rule dead-letters was disabled, so it no longer watches failing. ' +
+        'One dead letter of it waits until somebody replays or discards it.',
     )
   })
 
