@@ -59,7 +59,7 @@ describe('a type that is encrypted', () => {
     await expect(queue.holdfast.enqueue('charge', { card: secret })).rejects.toMatchObject(refused)
     const many = [1, 2].map((n) => ({ type: 'charge', payload: n }))
     await expect(queue.holdfast.enqueueMany(many)).rejects.toMatchObject(refused)
-    await expect(queue.sql(`select holdfast.enqueue('charge', '{"card": 1}')`)).rejects.toThrow('are stored encrypted')
+    await expect(queue.sql(`select holdfast.enqueue('charge', '{"card": 1}')`)).rejects.toThrow('have to be encrypted')
     expect(await bodies(queue)).toEqual([])
     const { id } = await as(queue, inNovember).holdfast.enqueue(type, { n: 1 })
     await queue.sql(`with gone as (delete from holdfast.queue returning *)
@@ -67,7 +67,7 @@ describe('a type that is encrypted', () => {
     const replay = queue.holdfast.deadLetters.replay(id, { by: 'ada' }, { payload: { card: secret } })
     await expect(replay).rejects.toMatchObject(refused)
     await expect(queue.sql(`select holdfast.replay_dead(array[$1::uuid], '{}', holdfast.actor('ada'))`, [id])).rejects.toThrow(
-      'are stored encrypted',
+      'have to be encrypted',
     )
   })
 
