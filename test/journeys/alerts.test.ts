@@ -187,12 +187,12 @@ describe('an alert', () => {
       const measured = readMeasured(await scrape(holdfast))
       return tables.map((table) => measured.get(`holdfast_missing_partitions{table="${table}"}`))
     }
-    expect(await missing()).toEqual([2, 2, 2, 2])
+    expect(await missing()).toEqual(tables.map(() => 2))
     await insideOf(holdfast).store.partitions.make()
     expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`)).toEqual(
       tables.map(() => 'resolved missing-partitions'),
     )
-    expect(await missing()).toEqual([0, 0, 0, 0])
+    expect(await missing()).toEqual(tables.map(() => 0))
   })
 
   test('is about slots that upkeep found without a job and freed, and so is a metric', async () => {
