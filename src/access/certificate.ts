@@ -16,7 +16,8 @@ export function subjectOf(given: string): string {
   if (!fits) throw refused('subject', 'must be the common name of a certificate, or its fingerprint (SHA-256)')
   const bare = given.replace(/^sha256:/i, '').replaceAll(':', '')
   if (/^[0-9a-f]{64}$/i.test(bare)) return mark + bare.toLowerCase()
-  if (given.toLowerCase().startsWith(mark)) throw refused('subject', 'is not a fingerprint; a SHA-256 fingerprint has 64 hexadecimal digits')
+  if (given.toLowerCase().startsWith(mark))
+    throw refused('subject', 'is not a fingerprint; a SHA-256 fingerprint has 64 hexadecimal digits')
   return given
 }
 

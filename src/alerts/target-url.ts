@@ -17,8 +17,10 @@ export function readTargetUrl(text: unknown, hosts: readonly string[]): TargetUr
     throw refused('url', `must be an address of at most ${longest} characters, such as https://hooks.example.com/holdfast`)
   }
   const url = new URL(text)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused('url', `is ${url.protocol}; webhooks are sent by https`)
-  if (url.username !== '' || url.password !== '') throw refused('url', 'has a user name or password; leave it out, webhooks are signed instead')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw refused('url', `is ${url.protocol}; webhooks are sent by https`)
+  if (url.username !== '' || url.password !== '')
+    throw refused('url', 'has a user name or password; leave it out, webhooks are signed instead')
   const host = bareHost(url)
   const allowed = hosts.some((one) => [host, `${host}:${url.port}`].includes(one))
   if (allowed) return { url, allowed }

@@ -126,10 +126,7 @@ function described(request: JobRequest, payload: string): NewJob {
 
 function brought(id: string | undefined): string | undefined {
   if (id === undefined || isJobId(id)) return id?.toLowerCase()
-  throw refused(
-    'id',
-    says`is ${JSON.stringify(id)}; it must be a UUIDv7. For a key of your own use ${option('idempotencyKey')}`,
-  )
+  throw refused('id', says`is ${JSON.stringify(id)}; it must be a UUIDv7. For a key of your own use ${option('idempotencyKey')}`)
 }
 
 function key(key: unknown, field: string): string | null {

@@ -19,7 +19,10 @@ export function readRedactPaths(paths: unknown, field: string): RedactPath[] {
       !unstorable.test(path) &&
       /^(?:[^.[\]]+|(?=\[))(?:\[\])*(?:\.[^.[\]]+(?:\[\])*)*$/.test(path)
     if (!fine)
-      throw refused(field, `has ${JSON.stringify(path)}; a path is field names joined by dots, with [] for every element of a list`)
+      throw refused(
+        field,
+        `has ${JSON.stringify(path)}; a path is field names joined by dots, with [] for every element of a list`,
+      )
     return path.split('.').flatMap((part: string) => {
       const name = part.replaceAll('[]', '')
       return [...(name === '' ? [] : [name]), ...Array(part.split('[]').length - 1).fill(each)]
