@@ -1,60 +1,10 @@
-import { defineType, FatalError, Holdfast } from 'holdfast'
+import { defineType } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
-import { makeScratchDatabase } from 'holdfast/testing'
-import { startWorker } from 'holdfast/worker'
-import pg from 'pg'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { setUp, who } from '../support/alerting.js'
 import { eventually } from '../support/facts.js'
 import { readMeasured, scrape } from '../support/measured.js'
 import { isSigned, startReceiver } from '../support/receiver.js'
-import { quiet } from '../support/serving.js'
-
-const who = { by: 'ada' }
-const failing = defineType({ type: 'failing', run: () => Promise.reject(new FatalError('no')), limits: { breaker: false } })
-
-/** A database, and a worker that runs `failing` and makes the calls. */
-async function setUp(alertHosts: string[] = []) {
-  const scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-  const holdfast = new Holdfast({ connectionString: scratch.connectionString, alertHosts })
-  const client = new pg.Client({ connectionString: scratch.connectionString })
-  client.on('error', () => {})
-  await client.connect()
-  const worker = await startWorker(holdfast, [failing], { logger: quiet, alerts: true })
-  onTestFinished(async () => {
-    await worker.stop({ now: true })
-    await client.end()
-    await holdfast.close()
-    await scratch.drop()
-  })
-  const sql = async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows
-  const calls = () =>
-    sql(`select j.id::text, j.status from holdfast.jobs as j where j.type = 'holdfast:alert' order by j.created_at, j.id`)
-  return {
-    holdfast,
-    alerts: holdfast.alerts,
-    sql,
-    calls,
-    /** For tests of what upkeep would mend in the middle of them. */
-    stopUpkeep: () => worker.stop({ now: true }),
-    /** The one call there is, once it stands so. */
-    callThatIs: (status: string) =>
-      eventually(async () => {
-        const [call, more] = await calls()
-        expect(more).toBeUndefined()
-        return call?.status === status && (call.id as string)
-      }),
-    async die(count = 1) {
-      const [before] = await sql('select count(*)::int as dead from holdfast.dead_letters')
-      await holdfast.enqueueMany(Array.from({ length: count }, () => failing.job({})))
-      await eventually(async () => (await sql('select from holdfast.dead_letters')).length === before?.dead + count)
-    },
-  }
-}
-
-/** What the last attempt at a job ended with. */
-async function errorOf(holdfast: Holdfast, job: string): Promise<string | undefined> {
-  return ((await holdfast.job(job))?.attempts.at(-1)?.error as { message: string } | undefined)?.message
-}
 
 describe('an alert', () => {
   test('is sent when trouble begins and when it is over, once each, signed so that the receiver can check it', async () => {
@@ -225,96 +175,5 @@ describe('an alert', () => {
     await alerts.addTarget({ url: receiver.url }, who)
     await die()
     await eventually(() => receiver.received.length === 1, { within: 45_000, every: 250 })
-  })
-})
-
-describe('a call', () => {
-  test('to a receiver that is down is tried again under the same id, and arrives when it is back', async () => {
-    const receiver = await startReceiver((response) => response.writeHead(503).end('be right back'))
-    const { alerts, holdfast, callThatIs } = await setUp([receiver.host])
-    const { id, secret } = await alerts.addTarget({ url: receiver.url }, who)
-    const { job } = await alerts.testTarget(id, who)
-    await callThatIs('failed')
-    expect(await errorOf(holdfast, job)).toBe(`http://localhost:${receiver.port} answered 503: be right back`)
-    receiver.answerWith((response) => response.destroy())
-    await holdfast.runNow(job, who)
-    await eventually(async () => (await holdfast.job(job))?.attempts.length === 2)
-    receiver.answerWith((response) => response.writeHead(200).end())
-    await callThatIs('failed')
-    await holdfast.runNow(job, who)
-    await callThatIs('completed')
-    expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set([`msg_${job}`]))
-    expect(receiver.received.every((one) => isSigned(one, secret))).toBe(true)
-    expect(receiver.received.at(-1)?.message).toMatchObject({ type: 'alert.test' })
-  })
-
-  test('follows no redirect', async () => {
-    const receiver = await startReceiver((response) => response.writeHead(302, { location: '/elsewhere' }).end())
-    const { alerts, holdfast, callThatIs } = await setUp([receiver.host])
-    const { id } = await alerts.addTarget({ url: receiver.url }, who)
-    const { job } = await alerts.testTarget(id, who)
-    await callThatIs('dead')
-    expect(await errorOf(holdfast, job)).toContain('answered 302; redirects are not followed')
-    expect(receiver.received.map(({ path }) => path)).toEqual(['/hook'])
-  })
-
-  test('to a name that stands for a private address is not made, unless the configuration names the host', async () => {
-    const receiver = await startReceiver()
-    const { alerts, holdfast, callThatIs } = await setUp(['somebody.else'])
-    const { id } = await alerts.addTarget({ url: `https://localhost:${receiver.port}/hook` }, who)
-    const { job } = await alerts.testTarget(id, who)
-    await callThatIs('dead')
-    expect(await errorOf(holdfast, job)).toMatch(/^localhost is at (127\.0\.0\.1|::1), a private address/)
-    expect(receiver.connections()).toBe(0)
-  })
-
-  test('to a receiver that takes it and talks without end, or never answers, is over in time', { timeout: 60_000 }, async () => {
-    const endless = await startReceiver((response) => {
-      response.writeHead(500)
-      const talk = setInterval(() => response.write('x'.repeat(65_536)), 1)
-      response.on('close', () => clearInterval(talk))
-    })
-    const mute = await startReceiver(() => {})
-    const { alerts, holdfast } = await setUp([endless.host, mute.host])
-    const errors: string[] = []
-    for (const { url } of [endless, mute]) {
-      const { id } = await alerts.addTarget({ url }, who)
-      const { job } = await alerts.testTarget(id, who)
-      errors.push(await eventually(() => errorOf(holdfast, job)))
-    }
-    expect(errors[0]).toMatch(/answered 500: x{2000}$/)
-    expect(errors[1]).toMatch(/did not answer within 10 s$/)
-  })
-
-  test('that nobody takes is a dead letter that is seen, and no reason for another call', async () => {
-    const receiver = await startReceiver((response) => response.writeHead(410).end())
-    const { alerts, die, calls, callThatIs } = await setUp([receiver.host])
-    await alerts.addTarget({ url: receiver.url }, who)
-    await alerts.setRule('dead-letters', { hold: 0 }, who)
-    await die()
-    await alerts.look()
-    await callThatIs('dead')
-    expect(await alerts.look()).toContainEqual({ state: 'firing', rule: 'dead-letters', subject: 'holdfast:alert', value: 1 })
-    expect(await alerts.firing()).toMatchObject([{ subject: 'holdfast:alert' }])
-    // The end of the first trouble is news; that its call died is not.
-    const made = await eventually(async () => {
-      const all = await calls()
-      return all.every(({ status }) => status === 'dead') && all.length
-    })
-    expect(made).toBe(2)
-    for (let look = 0; look < 4; look++) await alerts.look()
-    expect(await calls()).toHaveLength(2)
-  })
-
-  test('to a target that was removed ends without being made', async () => {
-    const receiver = await startReceiver((response) => response.writeHead(503).end())
-    const { alerts, holdfast, callThatIs } = await setUp([receiver.host])
-    const { id } = await alerts.addTarget({ url: receiver.url }, who)
-    const { job } = await alerts.testTarget(id, who)
-    await callThatIs('failed')
-    await alerts.removeTarget(id, who)
-    await holdfast.runNow(job, who)
-    await callThatIs('completed')
-    expect(receiver.received).toHaveLength(1)
   })
 })

@@ -1,9 +1,10 @@
-import { type ApprovalOption, defineType, Holdfast } from 'holdfast'
+import { type ApprovalOption, defineType, type Holdfast } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
-import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import type { ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { eachTestHas } from '../support/fresh-installation.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const patient = { timeout: 20_000, interval: 20 }
@@ -19,20 +20,14 @@ let ran: string[]
 const plain = defineType({ type: 'plain', run: (name) => void ran.push(name as string) })
 const guarded = defineType({ type: 'guarded', approval: { quorum: 2 }, run: (name) => void ran.push(name as string) })
 
-beforeEach(async () => {
-  scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-  holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  sql = new pg.Client({ connectionString: scratch.connectionString })
-  await sql.connect()
+eachTestHas({}, async (made) => {
+  ;({ scratch, holdfast, sql } = made)
   await holdfast.registerTypes([plain, guarded])
   ran = []
   await start()
 })
 afterEach(async () => {
   await Promise.all(workers.map((worker) => worker.stop()))
-  await sql.end()
-  await holdfast.close()
-  await scratch.drop()
 })
 
 async function start(): Promise<void> {

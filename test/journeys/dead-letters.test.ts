@@ -1,9 +1,9 @@
-import { defineType, FatalError, Holdfast } from 'holdfast'
-import { insideOf } from 'holdfast/inside'
-import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import { defineType, FatalError, type Holdfast } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
-import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type pg from 'pg'
+import { describe, expect, it, vi } from 'vitest'
+import { makeDead } from '../support/dead-letters.js'
+import { eachTestHas } from '../support/fresh-installation.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const by = { by: 'ada', why: 'the mail server is back' }
@@ -44,23 +44,14 @@ const mail = defineType({
 })
 const other = defineType({ type: 'other', limits: { breaker: false }, run: () => Promise.reject(new FatalError('never')) })
 
-let scratch: ScratchDatabase
 let holdfast: Holdfast
 let sql: pg.Client
 
-beforeEach(async () => {
-  scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-  holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  sql = new pg.Client({ connectionString: scratch.connectionString })
-  await sql.connect()
+eachTestHas({}, async (made) => {
+  ;({ holdfast, sql } = made)
   await holdfast.registerTypes([mail, other])
   repaired = false
   ran = []
-})
-afterEach(async () => {
-  await sql.end()
-  await holdfast.close()
-  await scratch.drop()
 })
 
 /** Runs until nothing is left that could run. */
@@ -83,17 +74,7 @@ async function oneDead(payload: Letter = { to: 'x', fails: 'fatal' }): Promise<s
   return id
 }
 
-/** Dead letters without the time it takes to run them. */
-async function manyDead(count: number, type = 'mail'): Promise<string[]> {
-  const made = await holdfast.enqueueMany(Array.from({ length: count }, (_, i) => ({ type, payload: { to: `${i}` } })))
-  await sql.query(
-    `with gone as (delete from holdfast.queue as q using holdfast.types as t where t.id = q.type_id and t.name = $1 returning q.*)
-     insert into holdfast.dead_letters select job_id, holdfast.now(), type_id, priority, attempt, 'exhausted',
-       jsonb_build_object('name', 'Error', 'message', 'number ' || seq) from gone`,
-    [type],
-  )
-  return made.map((job) => job.id)
-}
+const manyDead = (count: number, type = 'mail') => makeDead(holdfast, sql, count, type)
 
 describe('a dead letter', () => {
   it('is listed and shown with its payload, every attempt and every error', async () => {
@@ -277,60 +258,5 @@ describe('the list of dead letters', () => {
     for (const limit of [0, -1, 1e9, Number.NaN, '5']) await expect(list({}, { limit })).rejects.toMatchObject(refused('limit'))
     for (const after of ['', '..', 'x'.repeat(300), 7]) await expect(list({}, { after })).rejects.toMatchObject(refused('after'))
     await expect(holdfast.deadLetters.replayMany({}, by)).rejects.toThrow('{ all: true }')
-  })
-})
-
-describe('many dead letters', () => {
-  it('are counted first, replayed in chunks, and the others left alone', async () => {
-    await manyDead(2_300)
-    await manyDead(40, 'other')
-    const filter = { type: 'mail', reason: 'exhausted' } as const
-    expect(await holdfast.deadLetters.replayMany(filter, by, { dryRun: true })).toMatchObject({ matched: 2_300, done: 0 })
-    expect(await holdfast.deadLetters.replayMany(filter, by, { atMost: 3 })).toMatchObject({ matched: 3, done: 3 })
-    expect(await holdfast.deadLetters.replayMany(filter, by)).toMatchObject({ matched: 2_297, done: 2_297, refused: {} })
-    expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([
-      { type: 'mail', status: 'pending', count: 2_300 },
-      { type: 'other', status: 'dead', count: 40 },
-    ])
-    expect(await holdfast.deadLetters.discardMany({ all: true }, by)).toMatchObject({ done: 40 })
-    expect(await insideOf(holdfast).store.inspect.countByStatus()).toContainEqual({
-      type: 'other',
-      status: 'discarded',
-      count: 40,
-    })
-  })
-
-  it('go on after a failure half way: each chunk is whole, and none is moved twice', async () => {
-    await manyDead(2_500)
-    // The second chunk meets a row the database refuses to move.
-    const { rows } = await sql.query(
-      'select job_id from holdfast.dead_letters order by died_at desc, job_id desc offset 1500 limit 1',
-    )
-    await sql.query(
-      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$`,
-    )
-    await sql.query(
-      `create trigger refuse before insert on holdfast.waiting for each row when (new.job_id = '${rows[0].job_id}') execute function refuse()`,
-    )
-    await expect(holdfast.deadLetters.replayMany({ all: true }, by)).rejects.toThrow('not this one')
-    expect(await insideOf(holdfast).store.inspect.countByStatus()).toEqual([
-      { type: 'mail', status: 'dead', count: 1_500 },
-      { type: 'mail', status: 'pending', count: 1_000 },
-    ])
-    await sql.query('drop trigger refuse on holdfast.waiting')
-    expect(await holdfast.deadLetters.replayMany({ all: true }, by)).toMatchObject({ matched: 1_500, done: 1_500 })
-    expect((await sql.query('select from holdfast.moves group by job_id having count(*) > 1')).rowCount).toBe(0)
-  })
-
-  it('that die again at once are replayed once, not for ever', async () => {
-    const worker = await startWorker(holdfast, [mail, other], { logger: quiet })
-    await holdfast.enqueueMany(Array.from({ length: 50 }, () => other.job(null)))
-    await vi.waitFor(
-      async () => expect((await holdfast.deadLetters.replayMany({ all: true }, by, { dryRun: true })).matched).toBe(50),
-      patient,
-    )
-    expect(await holdfast.deadLetters.replayMany({ all: true }, by)).toMatchObject({ done: 50 })
-    await vi.waitFor(async () => expect((await sql.query('select from holdfast.history')).rowCount).toBe(100), patient)
-    await worker.stop()
   })
 })

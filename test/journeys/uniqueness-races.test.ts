@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { defineType, type Enqueued, FatalError, Holdfast, type UniqueOption } from 'holdfast'
+import { defineType, type Enqueued, FatalError, type Holdfast, type UniqueOption } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
-import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import type { ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { eachTestHas } from '../support/fresh-installation.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const soon = { timeout: 25_000, interval: 20 }
@@ -15,15 +13,8 @@ let scratch: ScratchDatabase
 let holdfast: Holdfast
 let sql: pg.Client
 
-beforeEach(async () => {
-  scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-  holdfast = new Holdfast({ connectionString: scratch.connectionString, connections: 10 })
-  sql = await connect()
-})
-afterEach(async () => {
-  await sql.end()
-  await holdfast.close()
-  await scratch.drop()
+eachTestHas({ connections: 10 }, (made) => {
+  ;({ scratch, holdfast, sql } = made)
 })
 
 const sync = defineType({ type: 'sync' })
@@ -302,41 +293,6 @@ describe('one more after the running one', () => {
     doors[0]?.()
     await isNow(second.id, 'completed')
     expect(ran).toEqual(['first', 'second'])
-    await worker.stop()
-  })
-})
-
-describe('a worker that is killed while it holds a unique job', () => {
-  const program = `
-    import { Holdfast } from '${fileURLToPath(new URL('../../dist/index.js', import.meta.url))}'
-    import { defineType } from '${fileURLToPath(new URL('../../dist/index.js', import.meta.url))}'
-    import { startWorker } from '${fileURLToPath(new URL('../../dist/worker/index.js', import.meta.url))}'
-    const holdfast = new Holdfast({ connectionString: process.argv[1] })
-    const hangs = defineType({ type: 'sync', run: () => new Promise(() => {}) })
-    await startWorker(holdfast, [hangs], { lease: '1s', unsafe: true, logger: { info() {}, warn() {}, error() {} } })`
-
-  it.each([
-    ['runs again and then frees its key', 5, 'completed'],
-    ['frees its key where that was its last attempt', 1, 'dead'],
-  ])('%s, and what waits behind it runs', async (_, maxAttempts, status) => {
-    const type = defineType({ type: 'sync', run: () => {} })
-    const first = await holdfast.enqueue(type, 'first', { unique: oneMore, maxAttempts })
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program, scratch.connectionString], { stdio: 'inherit' })
-    const gone = once(child, 'exit')
-    let behind: Enqueued
-    try {
-      await isNow(first.id, 'processing')
-      behind = await holdfast.enqueue(type, 'second', { unique: oneMore })
-      expect(behind.status).toBe('queued_behind')
-    } finally {
-      child.kill('SIGKILL')
-      await gone
-    }
-    await expect(holdfast.enqueue(type, 'x', { unique: { key: 'k' } })).rejects.toMatchObject({ jobId: first.id })
-    const worker = await startWorker(holdfast, [type], { logger: quiet, lease: '1s', unsafe: true })
-    await isNow(first.id, status)
-    await isNow(behind.id, 'completed')
-    expect(await holdfast.enqueue(type, 'next', { unique: { key: 'k' } })).toMatchObject({ status: 'created' })
     await worker.stop()
   })
 })
