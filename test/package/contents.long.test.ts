@@ -14,7 +14,7 @@ let packed: Packed
 beforeAll(async () => {
   checkout = await unbuiltCheckout()
   packed = await pack(checkout)
-}, 120_000)
+}, 300_000)
 
 afterAll(() => checkout.remove())
 
@@ -58,7 +58,7 @@ describe('a package that was packed in a checkout where nothing was built', () =
     // Programs in CommonJS require these modules from Node 20.19 on; docs/install.md says what TypeScript wants to be told.
     const ours = analysis.problems.filter(({ kind }: { kind: string }) => kind !== 'CJSResolvesToESM')
     expect(ours.filter(({ resolutionKind }: { resolutionKind: string }) => resolutionKind !== 'node10')).toEqual([])
-  }, 60_000)
+  }, 300_000)
 })
 
 it('a checkout that cannot be built makes no package', async () => {
@@ -69,6 +69,6 @@ it('a checkout that cannot be built makes no package', async () => {
   } finally {
     await broken.remove()
   }
-})
+}, 120_000)
 
 const program = (name: string, file: string) => join(repository, 'node_modules', name, file)

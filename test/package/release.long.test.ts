@@ -42,7 +42,7 @@ async function release(...args: string[]): Promise<{ code: number; output: strin
 
 const state = async () => [await git('status', '--porcelain'), await git('tag'), await git('rev-parse', 'HEAD')]
 
-describe('npm run release', { timeout: 240_000 }, () => {
+describe('npm run release', { timeout: 600_000 }, () => {
   it('makes, in a dry run, everything that it would release, and changes nothing', async () => {
     const before = await state()
     const { code, output } = await release('--dry-run')
