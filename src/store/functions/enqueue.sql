@@ -212,7 +212,7 @@ end $$;
 
 -- Stores one new job that is due at once and has no key, which is what most enqueues are. Where its type is plain too, that is two inserts
 -- and a look for idle workers to notify, at a third of the cost of enqueue_jobs. Returns null where the job was simply created; else what
--- happened, and the id of the job that stands.
+-- happened, and the id of the job that stands. Writes to queue itself, not through put_ready: nothing can hold such a job back.
 create or replace function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
   p_owner text, p_trace text) returns text language plpgsql
@@ -246,6 +246,7 @@ end $$;
 
 -- The same for many. Runs under the plan settings of enqueue_jobs. Two plain inserts, because sharing rows between them costs
 -- more than reading the arrays twice, and arrays in the select list, because in the from clause their rows are copied first.
+-- For the same reason it does not go through put_ready.
 create or replace function holdfast.enqueue_all_plain(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[], p_concurrency_keys text[],
   p_wake_always boolean, p_traces text[], p_owner text

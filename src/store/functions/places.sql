@@ -1,7 +1,7 @@
 -- Where a live job can stand, and what moves it from one place to another. A live job has one row, in queue, waiting, gated or
 -- following. What has to know all of these tables stands in this file and nowhere else, so that another place means another line
--- here. The hottest paths write to one or two of the tables themselves, because going through a list of rows costs them a tenth
--- more: enqueue_job and enqueue_all_plain, which store jobs that nothing holds back; claim_jobs and end_completed; and the gates
+-- here. The hottest paths write to one or two of the tables themselves, because they would pay for a list of rows that is made and read
+-- again: enqueue_job and enqueue_all_plain, which store jobs that nothing holds back; claim_jobs and end_completed; and the gates
 -- (let_through, move_aside, pull_back_unlocked), which move jobs between gated and queue under their lock.
 
 -- Every live job, with its place and status. due_at: since when it is ready, or when it will be. follows: the job it waits for.

@@ -3,7 +3,8 @@
 -- Both run under the plan settings of settle_jobs, which says what they have in common.
 
 -- Ends attempts that all completed, which is what most settles are. Does the same as end_moved would, at half of the cost: the rows are
--- found in one walk through the index queue_by_job, where a nested loop would descend it once for each job.
+-- found in one walk through the index queue_by_job, where a nested loop would descend it once for each job. Only queue
+-- is touched, because only there a job can run; so it asks neither live nor take_out.
 -- ended, ended_leases: the attempts that held their lease until now. passed: those of them that a gate had admitted, whose types are in
 -- gate_types; probed: the types for which this was the successful probe of a breaker.
 create or replace function holdfast.end_completed(
@@ -120,7 +121,8 @@ begin
     union all
     select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
   ) as done;
-  -- What came through a gate and was handed back has to pass it again. What did not kept its row, which costs half as much.
+  -- What came through a gate and was handed back has to pass it again. What did not kept its row,
+  -- which saves a delete and an insert.
   perform holdfast.put_ready(v_back, true);
   perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
   -- Jobs due within moments notify, as in enqueue_jobs: this worker knows when they are due, but it may have no free slot then.

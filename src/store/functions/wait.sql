@@ -24,10 +24,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
   with gone as materialized (
     select j.id from unnest(p_jobs) as j (id)
-    where not exists (select from holdfast.queue as q where q.job_id = j.id)
-      and not exists (select from holdfast.waiting as w where w.job_id = j.id)
-      and not exists (select from holdfast.gated as g where g.job_id = j.id)
-      and not exists (select from holdfast.following as f where f.job_id = j.id)
+    where not exists (select from holdfast.live as l where l.job_id = j.id)
   )
   select g.id, t.name, t.encrypted, e.status, e.reason, e.attempt, e.error,
          case when e.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = g.id limit 1) end
