@@ -2,7 +2,7 @@
 
 export type { Access, KeyFields, KeyState, Role } from './access/access.js'
 export type { AuditLine, AuditQuestion } from './access/audit.js'
-export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields } from './alerts/alerts.js'
+export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, Trouble } from './alerts/alerts.js'
 export type { AlertKind } from './api/alerts.js'
 export { type Permission, permissions } from './api/permissions.js'
 export type { Enqueued } from './enqueue/enqueue.js'
@@ -18,22 +18,24 @@ export {
   UniqueConflictError,
 } from './errors.js'
 export type { Explanation, Gate } from './flow/explain.js'
-export type { BreakerAction } from './flow/flow.js'
+export type { BreakerAction, Flow } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
 export type { DepthLimitState, GateState, KeySettings, LaneState } from './flow/states.js'
 export type { JobListFilter, JobPage } from './history/list.js'
-export type { Attempt, Change, JobStory, LogLine, StoryApproval, StoryProgress } from './history/story.js'
+export type { JobApproval, JobAttempt, JobChange, JobProgress, JobStory, LogLine } from './history/story.js'
 export type { WaitOptions } from './history/wait.js'
 export { Holdfast } from './holdfast.js'
+export type { Issue, Path } from './issue.js'
 export type { Actor } from './job/actor.js'
 export type { ApprovalOption } from './job/approval.js'
 export type { Duration } from './job/duration.js'
 export type { Failure } from './job/failure.js'
 export type { IsolationKind, IsolationOptions } from './job/isolation.js'
 export type { Limits, Rate } from './job/limits.js'
+export type { AttemptOutcome } from './job/outcome.js'
 export type { BackoffOption } from './job/retry.js'
 export { type JobLog, type RunContext, Snooze } from './job/run-context.js'
-export type { Status } from './job/state.js'
+export type { JobStatus } from './job/state.js'
 export { type AnyJobType, defineType, type JobOptions, type JobRequest, type JobType, type TypeDefinition } from './job/type.js'
 export type { OnConflict, UniqueOption } from './job/unique.js'
 export type { Decided } from './operate/approval.js'
@@ -42,6 +44,7 @@ export type {
   DeadLetter,
   DeadLetterPage,
   DeadLetterStory,
+  DeadLetters,
   ManyOptions,
   MovedDeadLetters,
 } from './operate/dead-letters.js'

@@ -8,22 +8,35 @@ import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
 import { checkSchemaName, defaultSchema } from './store/schema-name.js'
 
 export interface HoldfastOptions extends PrivacyOptions {
-  /** Where the database is. Left out, DATABASE_URL is taken. */
+  /**
+   * Where the database is. Left out, DATABASE_URL is taken.
+   * @default DATABASE_URL of the environment
+   */
   connectionString?: string
   /** A `pg` pool of your own instead. It is used and never closed. */
   pool?: pg.Pool
-  /** The schema that holds everything, so that several installations can share a database. Left out, HOLDFAST_SCHEMA, or `holdfast`. */
+  /**
+   * The schema that holds everything, so that several installations can share a database. Left out, HOLDFAST_SCHEMA, or `holdfast`.
+   * @default HOLDFAST_SCHEMA of the environment, or `holdfast`
+   */
   schema?: string
   /** Most connections this process holds at once, heartbeat and listener aside. */
   connections?: number
-  /** Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21. */
+  /**
+   * Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21.
+   * @default true
+   */
   preparedStatements?: boolean
   /**
    * How long one statement may take before its connection is given up; connecting may take another 5 s. An enqueue that
    * cannot reach the database is tried again, and fails after at most twice the two together.
+   * @default '20s'
    */
   statementTimeout?: Duration
-  /** Hosts that alerts may be sent to although they are at a private address or without TLS: `alerts.internal`, `localhost:9000`. */
+  /**
+   * Hosts that alerts may be sent to although they are at a private address or without TLS: `alerts.internal`, `localhost:9000`.
+   * @default []
+   */
   alertHosts?: readonly string[]
 }
 

@@ -57,10 +57,11 @@ export interface Role {
 
 /** Keys and roles. Each change is one transaction, with its line in the audit log. */
 export class Access {
-  /** Sessions of people who exchanged a key for one. */
+  /** Sessions of people who exchanged a key for one. @internal */
   readonly sessions: Sessions
   readonly #store: AccessStore
 
+  /** @internal */
   constructor(store: AccessStore, sessions: SessionStore) {
     this.#store = store
     this.sessions = new Sessions(sessions)

@@ -5,10 +5,19 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText, unstorable } from '../job/text.js'
 import type { Privacy } from '../privacy/privacy.js'
-import type { AlertStore, TroubleRow } from '../store/alert-store.js'
+import type { AlertStore } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
 import { freshSecret } from './signature.js'
 import { readTargetUrl } from './target-url.js'
+
+/** Trouble that began or is over. */
+export interface Trouble {
+  state: 'firing' | 'resolved'
+  rule: string
+  /** What it is about: a type, a lane, or nothing in particular. */
+  subject: string
+  value: number
+}
 
 export interface RuleFields {
   /** Needed for a new rule. */
@@ -62,6 +71,7 @@ export class Alerts {
   readonly #hosts: readonly string[]
   readonly #privacy: Privacy
 
+  /** @internal */
   constructor(store: AlertStore, hosts: readonly string[], privacy: Privacy) {
     this.#store = store
     this.#hosts = hosts
@@ -78,7 +88,7 @@ export class Alerts {
   }
 
   /** Evaluates the rules now. Workers and servers do so every fifteen seconds. Returns the alerts that began or are over. */
-  async look(): Promise<TroubleRow[]> {
+  async look(): Promise<Trouble[]> {
     return told(this.#store.look(0))
   }
 

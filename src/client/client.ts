@@ -4,6 +4,7 @@ import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '
 import { Checker } from '../job/checker.js'
 import { newJobId } from '../job/id.js'
 import { wholeNumber } from '../job/refused.js'
+import type { JobStatus } from '../job/state.js'
 import type { JobOptions, JobRequest, JobType } from '../job/type.js'
 import { jobBody } from './job-body.js'
 
@@ -12,9 +13,15 @@ export interface ClientOptions {
   url: string
   /** The key of this service. */
   key: string
-  /** How often one call is sent at most, when the server cannot be reached or asks to try again. */
+  /**
+   * How often one call is sent at most, when the server cannot be reached or asks to try again.
+   * @default 5
+   */
   tries?: number
-  /** How long one try may take. */
+  /**
+   * How long one try may take.
+   * @default 30_000
+   */
   timeoutMs?: number
 }
 
@@ -26,8 +33,8 @@ export interface ClientEnqueued {
 export interface ClientMoved {
   id: string
   done: boolean
-  was: string
-  status: string
+  was: JobStatus
+  status: JobStatus
 }
 
 const longestPauseMs = 30_000

@@ -1,4 +1,5 @@
 import { formatDuration } from '../job/duration.js'
+import type { JobStatus } from '../job/state.js'
 import type { ExplainFacts } from '../store/rows.js'
 
 /** One thing that keeps a job from running now. */
@@ -34,7 +35,7 @@ export interface Gate {
 
 export interface Explanation {
   type: string
-  status: string
+  status: JobStatus | 'unknown'
   /** The gates that are shut, in the order a job passes them. The first one is the answer. */
   gates: Gate[]
 }
@@ -43,7 +44,7 @@ export interface Explanation {
 export function explain(facts: ExplainFacts): Explanation {
   const gates = [...setAside(facts), ...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
   if (gates.length === 0) gates.push(inLine(facts))
-  return { type: facts.type, status: facts.status ?? 'unknown', gates }
+  return { type: facts.type, status: (facts.status as JobStatus | null) ?? 'unknown', gates }
 }
 
 function setAside({ set_aside: aside, place }: ExplainFacts): Gate[] {

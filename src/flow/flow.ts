@@ -27,6 +27,7 @@ export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 're
 export class Flow {
   readonly #store: OperatorStore
 
+  /** @internal */
   constructor(store: OperatorStore) {
     this.#store = store
   }

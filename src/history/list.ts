@@ -1,7 +1,7 @@
 import { didYouMean } from '../job/nearest.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
-import { isStatus, type Status, statuses } from '../job/state.js'
+import { isStatus, type JobStatus, statuses } from '../job/state.js'
 import { storableText } from '../job/text.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { ListFilter } from '../store/inspect-store.js'

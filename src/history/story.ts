@@ -1,5 +1,7 @@
 import type { LogLevel } from '../job/log-entry.js'
+import type { AttemptOutcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
+import type { JobStatus } from '../job/state.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { InspectStore } from '../store/inspect-store.js'
 import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
@@ -9,7 +11,7 @@ import { explained } from '../store/sqlstate.js'
 export interface JobStory {
   id: string
   type: string
-  status: string
+  status: JobStatus
   lane: string
   priority: number
   /** The attempt that runs, ran last or comes next. */
@@ -26,16 +28,17 @@ export interface JobStory {
   finishedAt: Date | null
   /** What its handler returned, redacted; undefined if it returned nothing or it is not kept. `wait` has all of it. */
   result: unknown
-  attempts: Attempt[]
+  attempts: JobAttempt[]
   /** The progress that its handler reported last; undefined if it never did. */
-  progress: StoryProgress | undefined
+  progress: JobProgress | undefined
   /** What people and enqueues changed about it, and who did. */
-  changes: Change[]
+  changes: JobChange[]
   /** Undefined if it needed no approval. */
-  approval: StoryApproval | undefined
+  approval: JobApproval | undefined
 }
 
-export interface StoryProgress {
+/** How far a handler said it is. */
+export interface JobProgress {
   attempt: number
   /** From 0 to 1. */
   fraction: number
@@ -52,7 +55,8 @@ export interface LogLine {
   line: string
 }
 
-export interface Change {
+/** Something that was changed about a job, by whom and why. */
+export interface JobChange {
   /** `replace` and `debounce`: a unique enqueue gave the job another body. Of these the last twenty are kept. */
   move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'replace' | 'debounce'
   by: string
@@ -62,16 +66,19 @@ export interface Change {
   at: Date
 }
 
-export interface StoryApproval {
+/** The approval a job needed, and what people said. */
+export interface JobApproval {
   quorum: number
   deadline: Date | null
   onDeadline: 'cancel' | 'approve'
   verdicts: { by: string; verdict: 'approve' | 'reject'; why: string | null; at: Date }[]
 }
 
-export interface Attempt {
+/** One attempt of a job, as its history has it. */
+export interface JobAttempt {
   attempt: number
-  outcome: string
+  /** How it ended. */
+  outcome: AttemptOutcome
   startedAt: Date | null
   endedAt: Date
   worker: string | null
@@ -115,8 +122,8 @@ export async function readLog(store: InspectStore, id: string, after: string, li
 export async function readStories(
   store: InspectStore,
   ids: readonly string[],
-): Promise<(JobSummary & { attempts: Attempt[] })[]> {
-  const jobs = new Map((await store.jobs(ids)).map((job) => [job.id, { ...describeJob(job), attempts: [] as Attempt[] }]))
+): Promise<(JobSummary & { attempts: JobAttempt[] })[]> {
+  const jobs = new Map((await store.jobs(ids)).map((job) => [job.id, { ...describeJob(job), attempts: [] as JobAttempt[] }]))
   for (const row of await store.attemptsOf(ids)) jobs.get(row.job)?.attempts.push(attempt(row))
   return ids.map((id) => jobs.get(id)).filter((story) => story !== undefined)
 }
@@ -133,7 +140,7 @@ export function describeJob(job: JobRow): JobSummary {
   return {
     id: job.id,
     type: job.type,
-    status: job.status,
+    status: job.status as JobStatus,
     lane: job.lane,
     priority: job.priority,
     attempt: job.attempt,
@@ -149,8 +156,9 @@ export function describeJob(job: JobRow): JobSummary {
   }
 }
 
-function attempt(row: AttemptRow): Attempt {
-  const { attempt, outcome, worker, error } = row
+function attempt(row: AttemptRow): JobAttempt {
+  const { attempt, worker, error } = row
+  const outcome = row.outcome as AttemptOutcome
   return { attempt, outcome, startedAt: date(row.started_at), endedAt: new Date(row.ended_at), worker, error }
 }
 
@@ -158,7 +166,7 @@ function date(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-function change({ actor: by, at, before, after, ...row }: MoveRow, shown: (payload: string) => unknown): Change {
+function change({ actor: by, at, before, after, ...row }: MoveRow, shown: (payload: string) => unknown): JobChange {
   return { by, ...row, before: withPayload(before, shown), after: withPayload(after, shown), at: new Date(at) }
 }
 
@@ -167,7 +175,7 @@ function withPayload(kept: Record<string, unknown>, shown: (payload: string) => 
   return typeof kept.payload === 'string' ? { ...kept, payload: shown(kept.payload) } : kept
 }
 
-function approval(rows: readonly ApprovalRow[]): StoryApproval | undefined {
+function approval(rows: readonly ApprovalRow[]): JobApproval | undefined {
   const [first] = rows
   if (!first) return undefined
   const { quorum, deadline, on_deadline: onDeadline } = first

@@ -1,5 +1,18 @@
 import type { Failure } from './failure.js'
 
+/** How an attempt ended, as its row in the history says it. */
+export type AttemptOutcome =
+  | 'completed'
+  | 'failed'
+  | 'timed_out'
+  | 'out_of_memory'
+  | 'crashed'
+  | 'lease_expired'
+  | 'snoozed'
+  | 'handed_back'
+  | 'cancelled'
+  | 'discarded'
+
 /** How one attempt went, as the code that ran the handler saw it. */
 export type Outcome =
   /** `result`: what the handler returned, as JSON; left out where it returned nothing or it is not kept. */

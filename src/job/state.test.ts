@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { canMove, isFinal, isStatus, moves, type Status, statuses } from './state.js'
+import { canMove, isFinal, isStatus, type JobStatus, moves, statuses } from './state.js'
 
-const all = Object.keys(statuses) as Status[]
+const all = Object.keys(statuses) as JobStatus[]
 
-function reachableFrom(start: Status | null): Set<Status> {
-  const seen = new Set<Status>()
-  const open: (Status | null)[] = [start]
+function reachableFrom(start: JobStatus | null): Set<JobStatus> {
+  const seen = new Set<JobStatus>()
+  const open: (JobStatus | null)[] = [start]
   for (let from = open.pop(); from !== undefined; from = open.pop()) {
     for (const move of moves) {
       if (move.from !== from || seen.has(move.to)) continue

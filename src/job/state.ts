@@ -11,7 +11,7 @@ export const statuses = {
   discarded: 'Was dead, and somebody decided that it need not run',
 } as const satisfies Record<string, string>
 
-export type Status = keyof typeof statuses
+export type JobStatus = keyof typeof statuses
 
 export type Cause =
   | 'enqueue'
@@ -32,8 +32,8 @@ export type Cause =
 
 /** From null is creation. */
 export interface Move {
-  readonly from: Status | null
-  readonly to: Status
+  readonly from: JobStatus | null
+  readonly to: JobStatus
   readonly by: Cause
 }
 
@@ -81,15 +81,15 @@ export const moves: readonly Move[] = [
   { from: 'dead', to: 'discarded', by: 'discard' },
 ]
 
-export function isStatus(text: string): text is Status {
+export function isStatus(text: string): text is JobStatus {
   return Object.hasOwn(statuses, text)
 }
 
-export function canMove(from: Status | null, to: Status): boolean {
+export function canMove(from: JobStatus | null, to: JobStatus): boolean {
   return moves.some((move) => move.from === from && move.to === to)
 }
 
 /** True where no move leads out. `dead` is not final: a person still has to decide. */
-export function isFinal(status: Status): boolean {
+export function isFinal(status: JobStatus): boolean {
   return !moves.some((move) => move.from === status)
 }

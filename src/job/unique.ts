@@ -2,7 +2,7 @@ import type { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { didYouMean } from './nearest.js'
 import { refused } from './refused.js'
-import { type Status, statuses } from './state.js'
+import { type JobStatus, statuses } from './state.js'
 import { unstorable } from './text.js'
 
 /**
@@ -21,7 +21,7 @@ export interface UniqueOption {
   /** The key stays taken this long after its job was enqueued, also when that has ended. For reject, existing and replace. */
   period?: Duration
   /** The key is taken while its job has one of these. Standard: while it waits and, unless it can be replaced, runs. */
-  states?: readonly Status[]
+  states?: readonly JobStatus[]
   /** Standard: reject. */
   onConflict?: OnConflict
   /** For debounce: the job is due when nobody has asked again for this long … */
@@ -35,7 +35,7 @@ export interface Uniqueness {
   readonly key?: string
   readonly by?: 'payload' | readonly string[]
   readonly period?: string
-  readonly states?: readonly Status[]
+  readonly states?: readonly JobStatus[]
   readonly on_conflict: OnConflict
   readonly delay?: string
   readonly max_wait?: string

@@ -77,6 +77,7 @@ export class DeadLetters {
   readonly #types: TypeRegistry
   readonly #privacy: Privacy
 
+  /** @internal */
   constructor(store: Store, types: TypeRegistry, privacy: Privacy) {
     this.#store = store
     this.#types = types

@@ -1,12 +1,12 @@
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
 import { refused, wholeNumber } from '../job/refused.js'
-import type { Status } from '../job/state.js'
+import type { JobStatus } from '../job/state.js'
 import { storableText } from '../job/text.js'
 import type { EncodedFilter } from '../store/move-store.js'
 
 /** A status of a job that has not ended. */
-export type LiveStatus = Exclude<Status, 'completed' | 'cancelled' | 'dead' | 'discarded'>
+export type LiveStatus = Exclude<JobStatus, 'completed' | 'cancelled' | 'dead' | 'discarded'>
 
 /** Which jobs are meant: those that fit every field that is given. Only jobs that have not ended are looked at. */
 export interface JobFilter {

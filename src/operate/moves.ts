@@ -4,7 +4,7 @@ import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
 import { refused, wholeNumber } from '../job/refused.js'
-import { isStatus, type Status } from '../job/state.js'
+import { isStatus, type JobStatus } from '../job/state.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -14,8 +14,8 @@ import { encodeFilter, type JobFilter } from './job-filter.js'
 export interface Moved {
   id: string
   done: boolean
-  was: Status
-  status: Status
+  was: JobStatus
+  status: JobStatus
   because?: string
 }
 

@@ -9,9 +9,15 @@ import { wholeNumber } from '../job/refused.js'
 import { callerOf } from './auth.js'
 
 export interface ReadingOptions {
-  /** The maximum of connections for reading. */
+  /**
+   * The maximum of connections for reading.
+   * @default 4
+   */
   connections?: number
-  /** How long the database may take for one query. */
+  /**
+   * How long the database may take for one query.
+   * @default '2s'
+   */
   within?: Duration
   /** How many streams and waits of one service may be open at once. */
   watches?: number

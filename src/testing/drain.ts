@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { monotonicMs, sleep } from '../clock.js'
-import { type Attempt, type JobSummary, readStories } from '../history/story.js'
+import { type JobAttempt, type JobSummary, readStories } from '../history/story.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
@@ -26,7 +26,7 @@ export interface DrainOptions {
 }
 
 /** What became of the jobs that were run, each with all its attempts and their errors. */
-export type DrainedJob = JobSummary & { attempts: Attempt[] }
+export type DrainedJob = JobSummary & { attempts: JobAttempt[] }
 
 export interface DrainReport {
   /** Every job that was run, in the order they first came to an end of an attempt. */

@@ -15,6 +15,7 @@ import type { Store } from '../store/store.js'
 export class TestClock {
   readonly #store: Store
 
+  /** @internal */
   constructor(store: Store) {
     this.#store = store
   }

@@ -6,35 +6,74 @@ import { moduleUrl } from '../run/isolate/load-types.js'
 import type { Logger } from './logger.js'
 
 export interface WorkerOptions {
-  /** How many handlers run at once. */
+  /**
+   * How many handlers run at once.
+   * @default 10
+   */
   concurrency?: number
-  /** What this worker is called in history. Not its identity: that is new at every start. */
+  /**
+   * What this worker is called in history. Not its identity: that is new at every start.
+   * @default host:pid
+   */
   name?: string
-  /** A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`. */
+  /**
+   * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`.
+   * @default '60s'
+   */
   lease?: Duration
-  /** How long running handlers may go on after stop() before their jobs are handed back. */
+  /**
+   * How long running handlers may go on after stop() before their jobs are handed back.
+   * @default '30s'
+   */
   drain?: Duration
-  /** The longest time between two polls of the queue while notifications can arrive. */
+  /**
+   * The longest time between two polls of the queue while notifications can arrive.
+   * @default '2s'
+   */
   poll?: Duration
-  /** Whether to listen for notifications. Off where LISTEN cannot work, as behind a pooler in transaction mode. */
+  /**
+   * Whether to listen for notifications. Off where LISTEN cannot work, as behind a pooler in transaction mode.
+   * @default true
+   */
   listen?: boolean
-  /** For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart. */
+  /**
+   * For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart.
+   * @default '30s'
+   */
   unhealthyAfter?: Duration
-  /** How long finished jobs are kept. */
+  /**
+   * How long finished jobs are kept.
+   * @default { completed: '7d', dead: '30d' }
+   */
   retention?: { completed?: Duration; dead?: Duration }
   /** The file that exports the handlers (`import.meta.url` of it): what runs in a thread or process is loaded from there. */
   module?: string | URL
-  /** A job that was there at this many crashes runs alone, in a process of its own. */
+  /**
+   * A job that was there at this many crashes runs alone, in a process of its own.
+   * @default 2
+   */
   quarantineAfter?: number
   /** Where log lines go: anything shaped like pino. */
   logger?: Logger
-  /** Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself. */
+  /**
+   * Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself.
+   * @default false
+   */
   handleSignals?: boolean
-  /** Runs no jobs and does upkeep for others: due jobs, lost leases, partitions. Without it, a worker needs types. */
+  /**
+   * Runs no jobs and does upkeep for others: due jobs, lost leases, partitions. Without it, a worker needs types.
+   * @default false
+   */
   upkeepOnly?: boolean
-  /** Also calls the targets of alerts, whose address is at `holdfast.alerts`. */
+  /**
+   * Also calls the targets of alerts, whose address is at `holdfast.alerts`.
+   * @default false
+   */
   alerts?: boolean
-  /** Takes values that are dangerous in production, such as a lease of one second. */
+  /**
+   * Takes values that are dangerous in production, such as a lease of one second.
+   * @default false
+   */
   unsafe?: boolean
 }
 

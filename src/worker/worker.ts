@@ -29,7 +29,7 @@ import { Report } from './report.js'
 import { SignOff } from './sign-off.js'
 import { slotEvents } from './slot-events.js'
 
-/** What a worker is made of, once it is registered. */
+/** What a worker is made of, once it is registered. @internal */
 export interface WorkerSetup {
   store: Store
   privacy: Privacy
@@ -62,7 +62,7 @@ export class Worker {
   readonly #background: BackgroundGroup
   #stopped: Promise<void> | undefined
 
-  /** A worker whose parts have begun. Rejects where one of them cannot, and none of them runs then. */
+  /** A worker whose parts have begun. Rejects where one of them cannot, and none of them runs then. @internal */
   static async start(setup: WorkerSetup): Promise<Worker> {
     const worker = new Worker(setup)
     try {

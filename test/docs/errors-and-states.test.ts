@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { errorTable } from 'holdfast'
 import { describe, expect, test } from 'vitest'
-import { isFinal, moves, type Status, statuses } from '../../src/job/state.js'
+import { isFinal, moves, type JobStatus, statuses } from '../../src/job/state.js'
 
 const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
@@ -22,7 +22,7 @@ describe('docs/job-states.md', () => {
     }))
     expect(arrows).toEqual(moves)
     const ends = [...(await read('job-states.md')).matchAll(/^ {2}(\w+) --> \[\*\]$/gm)].map(([, status]) => status)
-    expect(ends).toEqual((Object.keys(statuses) as Status[]).filter(isFinal))
+    expect(ends).toEqual((Object.keys(statuses) as JobStatus[]).filter(isFinal))
   })
 })
 

@@ -3,7 +3,15 @@
  * line does not compile and when a directive has no error below it to expect.
  */
 import { type } from 'arktype'
-import { defineType, type Holdfast, type JobRequest, type JobType, type RunContext } from 'holdfast'
+import {
+  type AttemptOutcome,
+  defineType,
+  type Holdfast,
+  type JobRequest,
+  type JobStatus,
+  type JobType,
+  type RunContext,
+} from 'holdfast'
 import type { ScratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import * as v from 'valibot'
@@ -32,6 +40,15 @@ expectTypeOf(returning).toEqualTypeOf<JobType<{ n: number }, { n: number }, { do
 expectTypeOf(ignored).toEqualTypeOf<JobType<unknown, unknown, undefined>>()
 
 async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> {
+  const story = await holdfast.job('id')
+  expectTypeOf(story?.status).toEqualTypeOf<JobStatus | undefined>()
+  expectTypeOf(story?.attempts[0]?.outcome).toEqualTypeOf<AttemptOutcome | undefined>()
+  expectTypeOf((await holdfast.explain('id'))?.status).toEqualTypeOf<JobStatus | 'unknown' | undefined>()
+  // @ts-expect-error The inside is not for users.
+  holdfast.store
+  // @ts-expect-error The inside is not for users.
+  holdfast.types
+
   await holdfast.enqueue(transforming, { at: '2030-01-01' })
   await holdfast.enqueue(transforming, { at: '2030-01-01', times: 2 }, { delay: '1h', idempotencyKey: 'k' })
   // @ts-expect-error The input is a text; the Date is what the handler gets.

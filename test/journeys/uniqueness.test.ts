@@ -1,4 +1,4 @@
-import { defineType, type Holdfast, type Status } from 'holdfast'
+import { defineType, type Holdfast, type JobStatus } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
 import type pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
@@ -102,7 +102,7 @@ describe('when a key is taken', () => {
     })
   })
 
-  it.each<[Status, Status[], string]>([
+  it.each<[JobStatus, JobStatus[], string]>([
     ['scheduled', ['pending'], 'created'],
     ['scheduled', ['scheduled'], 'existing'],
     ['completed', ['pending', 'completed'], 'existing'],

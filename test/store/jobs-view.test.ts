@@ -4,7 +4,7 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { canMove, isStatus, moves, type Status } from '../../src/job/state.js'
+import { canMove, isStatus, moves, type JobStatus } from '../../src/job/state.js'
 import { moveClock } from '../support/moving-clock.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
@@ -34,7 +34,7 @@ async function rowOf(id: string): Promise<Record<string, unknown>> {
   return rows[0]
 }
 
-function becomes(id: string, status: Status): Promise<Record<string, unknown>> {
+function becomes(id: string, status: JobStatus): Promise<Record<string, unknown>> {
   return vi.waitFor(async () => {
     const row = await rowOf(id)
     expect(row.status).toBe(status)
@@ -86,12 +86,12 @@ describe('the view holdfast.jobs', () => {
 
   test('shows a job right at every stage of a life with delay, failure and success', async () => {
     const { id } = await holdfast.enqueue(job, { for: 'the view' }, { delay: '1h', idempotencyKey: 'once' })
-    const seen: (Status | null)[] = [null]
-    const stage = async (status: Status, facts: Record<string, unknown>) => {
+    const seen: (JobStatus | null)[] = [null]
+    const stage = async (status: JobStatus, facts: Record<string, unknown>) => {
       const row = await becomes(id, status)
       const about = { id, type: 'lives', lane: 'interactive', priority: 7, max_attempts: 3, idempotency_key: 'once' }
       expect(row).toMatchObject({ ...about, payload: { for: 'the view' }, created_at: expect.any(Date), ...facts })
-      expect(canMove(seen.at(-1) as Status | null, status), `${seen.at(-1)} → ${status}`).toBe(true)
+      expect(canMove(seen.at(-1) as JobStatus | null, status), `${seen.at(-1)} → ${status}`).toBe(true)
       seen.push(status)
     }
     const waits = { started_at: null, finished_at: null, worker_id: null, error: null, due_at: expect.any(Date) }
@@ -203,7 +203,7 @@ describe('the database and job/state.ts agree', () => {
       [id, move, outcome, delay],
     )
     expect(lost).toEqual([])
-    const { to } = moves.find(({ from, by }) => from === 'processing' && by === cause) as { to: Status }
+    const { to } = moves.find(({ from, by }) => from === 'processing' && by === cause) as { to: JobStatus }
     expect((await rowOf(id)).status).toBe(to)
   })
 
@@ -213,7 +213,7 @@ describe('the database and job/state.ts agree', () => {
       Array(10).fill(0),
     ])
     expect(await insideOf(holdfast).store.rescue({ leases: 1, jobs: 1_000 })).toHaveLength(1)
-    const { to } = moves.find(({ by }) => by === 'rescue') as { to: Status }
+    const { to } = moves.find(({ by }) => by === 'rescue') as { to: JobStatus }
     expect(await rowOf(id)).toMatchObject({ status: to, attempt: 2 })
   })
 })

@@ -1,4 +1,4 @@
-import { defineType, type Holdfast, type Status, type UniqueOption } from 'holdfast'
+import { defineType, type Holdfast, type JobStatus, type UniqueOption } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import type pg from 'pg'
 import { expect, vi } from 'vitest'
@@ -48,7 +48,7 @@ export function uniqueJobs(test: () => { holdfast: Holdfast; sql: pg.Client }) {
       return { started, open: () => doors.shift()?.(), stop: () => worker.stop() }
     },
 
-    isNow: (id: string, status: Status) =>
+    isNow: (id: string, status: JobStatus) =>
       vi.waitFor(async () => expect((await test().holdfast.job(id))?.status).toBe(status), soon),
   }
 }

@@ -1,14 +1,14 @@
 import type { JobAnswer, JobSummaryAnswer } from '../../api/jobs.js'
 import type { Explanation } from '../../flow/explain.js'
 import type { JobStory, JobSummary } from '../../history/story.js'
-import type { Status } from '../../job/state.js'
+import type { JobStatus } from '../../job/state.js'
 
 /** What the library says about jobs, in the words of the API. */
 export function summaryAnswer(job: JobSummary): JobSummaryAnswer {
   return {
     id: job.id,
     type: job.type,
-    status: job.status as Status,
+    status: job.status as JobStatus,
     lane: job.lane,
     priority: job.priority,
     attempt: job.attempt,
