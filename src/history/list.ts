@@ -11,7 +11,7 @@ import { type JobSummary, shownJob } from './story.js'
 /** Which jobs are listed: those that fit every field that is given, ended or not. */
 export interface JobListFilter {
   type?: string
-  status?: Status
+  status?: JobStatus
   /** The service that enqueued it over HTTP. */
   owner?: string
   /** Created at this time or later. */
