@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { errorTable } from 'holdfast'
 import { describe, expect, test } from 'vitest'
-import { isFinal, moves, type JobStatus, statuses } from '../../src/job/state.js'
+import { isFinal, type JobStatus, moves, statuses } from '../../src/job/state.js'
 
 const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 

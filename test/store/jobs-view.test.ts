@@ -4,7 +4,7 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { canMove, isStatus, moves, type JobStatus } from '../../src/job/state.js'
+import { canMove, isStatus, type JobStatus, moves } from '../../src/job/state.js'
 import { moveClock } from '../support/moving-clock.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
