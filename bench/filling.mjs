@@ -39,13 +39,10 @@ export async function fillGated(client, type, jobs, { keys = 0 } = {}) {
   const key = keys > 0 ? `'key ' || n % ${keys}` : 'null'
   await inParts(jobs, (first, count) =>
     client.query(`
-      with ids as materialized (${newIds(first, count)}), stored as (${storeBodies(type, key)}), stopped as (
-        insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-        select ids.id, holdfast.now() - 5 * l.ageing, holdfast.now(), t.id, t.lane_id, 5, 1, coalesce(${key}, '')
-        from ids, holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.name = '${type}'
-        returning type_id, concurrency_key
-      )
-      insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from stopped`),
+      with ids as materialized (${newIds(first, count)}), stored as (${storeBodies(type, key)})
+      insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt, pass, concurrency_key)
+      select holdfast.gate_position(holdfast.now(), 5, l.ageing), holdfast.now(), ids.id, t.id, t.lane_id, 5, 1, 1, coalesce(${key}, '')
+      from ids, holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.name = '${type}'`),
   )
   await client.query('vacuum analyze')
 }

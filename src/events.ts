@@ -21,7 +21,7 @@ export interface WorkerEvents {
   'host.crashed': [{ type: string; reason: string; inARow: number; restMs: number }]
   'lease.lost': [{ leases: number; jobs: number }]
   'lease.rescued': [{ job: string; type: string; attempt: number; worker: number; dead: boolean }]
-  /** Slots, admissions or keys disagreed with the jobs they stand for and were put right; `what` is a row of find_drift(). */
+  /** Slots, leases or keys disagreed with the jobs they stand for and were put right; `what` is a row of find_drift(). */
   'drift.repaired': [{ what: string; repaired: number }]
   /**
    * Something this worker does beside running jobs failed, and will be tried again: `duty` is claim, promote, deadlines,

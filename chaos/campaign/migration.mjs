@@ -6,7 +6,7 @@ import { makeVersion } from './version.mjs'
 /** What a next version might do to the tables that everybody uses. */
 const tables = `-- Why: what a next version might do. Lock: brief. Cost: small. Old workers: see what they saw. Back: drop the columns.
 do $$ declare v_name text; begin
-  foreach v_name in array '{bodies,queue,waiting,gated,leases,history,lanes,types}'::text[] loop
+  foreach v_name in array '{bodies,queue,waiting,leases,history,lanes,types}'::text[] loop
     execute format('alter table holdfast.%I add column of_the_next_version text', v_name);
   end loop;
 end $$;

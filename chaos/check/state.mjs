@@ -13,10 +13,7 @@ const text = {
     select distinct l.locktype || ' ' || l.mode as lock from pg_locks as l join pg_database as d on d.oid = l.database
     where d.datname = current_database() and l.pid <> pg_backend_pid() and l.locktype in ('advisory', 'tuple')`,
   slots: `
-    select 'type' as of, h.job_id::text as job from holdfast.admissions as h
-    where not exists (select from holdfast.queue as q where q.job_id = h.job_id)
-    union all
-    select 'lane', s.job_id::text from holdfast.lane_slots as s
+    select 'lane' as of, s.job_id::text as job from holdfast.lane_slots as s
     where not exists (select from holdfast.queue as q where q.job_id = s.job_id and q.lease_id is not null)
     union all select 'cancelled job', c.job_id::text from holdfast.cancellations as c`,
   audit: `select regexp_replace(action, '_job$', '') as action, target as job, actor from holdfast.audit_log`,
@@ -26,7 +23,7 @@ const text = {
 /** While this finds something, the queue is not at rest: jobs that are to end, and slots of jobs that have. */
 export const unfinished = `
   select from holdfast.jobs where status not in ('completed', 'dead', 'cancelled', 'discarded')
-  union all select from holdfast.admissions union all select from holdfast.lane_slots union all select from holdfast.cancellations
+  union all select from holdfast.lane_slots union all select from holdfast.cancellations
   limit 1`
 
 /** Sessions say goodbye a moment after their client has gone; what is still there after that was forgotten. */

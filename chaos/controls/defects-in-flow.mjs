@@ -2,24 +2,25 @@
 import { inSql } from './patches.mjs'
 import { cancelWhileRunning, narrowLane, oneMore, twoAtOnce, twoInThreeSeconds, uniqueKey } from './stories-of-flow.mjs'
 
-const freed = 'delete from holdfast.admissions as h where h.job_id = any (p_passed)'
-const another =
-  'select o.job_id from holdfast.admissions as o where o.lease_id is not null and o.job_id <> all (p_passed) limit 1'
 const stands = 'case when v_first_is = any (v_states) then v_first when'
 
 export const defectsInFlow = [
   {
-    name: 'slot-released-twice',
+    name: 'slot-counted-short',
     caughtBy: 'I11',
     story: twoAtOnce,
-    put: inSql('free_slots', freed, `${freed} or h.job_id = (${another})`),
+    put: inSql('gate_taken', 'select coalesce(sum(', 'select -1 + coalesce(sum('),
   },
   {
     name: 'slot-never-released',
     caughtBy: 'I2',
     story: twoAtOnce,
     drainMs: 8_000,
-    put: inSql('free_slots', freed, `${freed} and false`),
+    put: inSql(
+      'gate_room',
+      'slots := p_gate.max_running - holdfast.gate_taken(p_gate.type_id, p_gate.key_max_running);',
+      'null;',
+    ),
   },
   {
     name: 'lane-slot-never-released',
@@ -35,19 +36,10 @@ export const defectsInFlow = [
     put: inSql('claim_jobs', 'v_left := least(v_left, v_slots', 'v_left := least(v_left, 10 + v_slots'),
   },
   {
-    name: 'rate-counted-at-the-end',
+    name: 'rate-not-counted',
     caughtBy: 'I11',
     story: twoInThreeSeconds,
-    put: [
-      inSql('count_starts', 'where g.rate_count is not null or g.key_rate_count is not null', 'where false'),
-      inSql(
-        'free_slots',
-        `${freed} returning h.type_id, h.concurrency_key`,
-        `${freed} returning h.type_id, h.concurrency_key
-         ), counted as (
-           insert into holdfast.starts (type_id, concurrency_key, at) select f.type_id, f.concurrency_key, holdfast.now() from freed as f`,
-      ),
-    ],
+    put: inSql('claim_jobs', 's.key, holdfast.now(), s.jobs', `s.key, holdfast.now() - interval '1 hour', s.jobs`),
   },
   {
     name: 'cancel-overwritten-by-completion',
@@ -69,18 +61,17 @@ export const defectsInFlow = [
     name: 'slot-released-at-the-cancel',
     caughtBy: 'I11',
     story: cancelWhileRunning,
-    put: inSql(
-      'cancel_jobs',
-      'perform holdfast.take_out(v_live);',
-      'perform holdfast.take_out(v_live); perform holdfast.free_slots(v_live, v_live);',
-    ),
+    put: inSql('gate_running', 'where c.type_id = p_type', 'where false'),
   },
   {
     name: 'slot-kept-after-a-cancel',
     caughtBy: 'I2',
     story: cancelWhileRunning,
     drainMs: 10_000,
-    put: inSql('settle_jobs', /free_slots\((\w+) \|\| v_cancelled, (\w+) \|\| v_cancelled\)/g, 'free_slots($1, $2)'),
+    put: [
+      inSql('end_cancelled', 'c.lease_id = s.lease_id returning', 'c.lease_id = s.lease_id and false returning'),
+      inSql('orphaned_jobs', 'for update skip locked', 'and false for update skip locked'),
+    ],
   },
   {
     name: 'unique-key-never-freed',

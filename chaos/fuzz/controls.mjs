@@ -23,15 +23,15 @@ export const controls = [
     about: ['enqueueing', 'passing', 'gates'],
     narrow: true,
     says: /although key \w+ is paused|with key \w+ ran at once/,
-    patches: [inSql('admit_type', 'if v_gate.keyed then', 'if v_gate.keyed and not v_probe then')],
+    patches: [inSql('take_through_gate', 'if v_gate.keyed then', 'if v_gate.keyed and not v_room.probe then')],
   },
   {
-    // An admitted job that was replaced kept the slot of its old key under the new one.
+    // A job that was replaced before its gate kept its old key there.
     name: 'fuzz/control/replaced-under-another-key',
     about: ['enqueueing', 'passing', 'gates', 'uniqueness', 'laneChanges'],
     narrow: true,
-    says: /under another key|admission_key|with key \w+ ran at once/,
-    patches: [inSql('renew_job', 'elsif v_was.concurrency_key is distinct from p_concurrency_key', 'elsif false')],
+    says: /under another key|key_differs|with key \w+ ran at once/,
+    patches: [inSql('renew_job', 'where q.job_id = p_job and q.pass > 0', 'where false')],
   },
   {
     // One more was asked for while the job in front had been replayed and the one behind it ran: a loop in the database without an end.

@@ -4,7 +4,7 @@
 const places = `
   places as (
     select job_id, 'queue' as place from holdfast.queue union all select job_id, 'waiting' from holdfast.waiting
-    union all select job_id, 'gated' from holdfast.gated union all select job_id, 'following' from holdfast.following
+    union all select job_id, 'following' from holdfast.following
     union all select job_id, 'dead_letters' from holdfast.dead_letters
     union all select job_id, outcome::text from holdfast.history where outcome in ('completed', 'cancelled', 'discarded')
   )`
@@ -24,30 +24,16 @@ const rules = [
     `select p.job_id, p.place as more from places as p where not exists (select from holdfast.bodies as b where b.id = p.job_id)`,
   ],
   [
-    'a slot of a type is held by no job that was admitted',
-    `select h.job_id, 'key ' || h.concurrency_key as more from holdfast.admissions as h
-     where not exists (select from holdfast.queue as q where q.job_id = h.job_id and q.pass > 0)
-       and not exists (select from holdfast.cancellations as c where c.job_id = h.job_id)`,
+    'a job runs through a gate under a lease that the gate does not count',
+    `select q.job_id, 'lease ' || q.lease_id as more from holdfast.queue as q
+     where q.pass > 0 and q.lease_id is not null
+       and not exists (select from holdfast.gate_leases as g where g.type_id = q.type_id and g.lease_id = q.lease_id)`,
   ],
   [
-    'an admitted job holds no slot of its type',
-    `select q.job_id, 'pass ' || q.pass as more from holdfast.queue as q
-     where q.pass > 0 and not exists (select from holdfast.admissions as h where h.job_id = q.job_id)`,
-  ],
-  [
-    'a slot is held under another key than the job has',
-    `select h.job_id, format('held under "%s", has "%s"', h.concurrency_key, b.concurrency_key) as more
-     from holdfast.admissions as h join holdfast.bodies as b on b.id = h.job_id where h.concurrency_key <> coalesce(b.concurrency_key, '')`,
-  ],
-  [
-    'a job waits before its gate under another key than it has',
-    `select g.job_id, format('waits under "%s", has "%s"', g.concurrency_key, b.concurrency_key) as more
-     from holdfast.gated as g join holdfast.bodies as b on b.id = g.job_id where g.concurrency_key <> coalesce(b.concurrency_key, '')`,
-  ],
-  [
-    'a slot is held under another lease than the job runs under',
-    `select h.job_id, format('held %s, runs %s', h.lease_id, q.lease_id) as more
-     from holdfast.admissions as h join holdfast.queue as q on q.job_id = h.job_id where h.lease_id is distinct from q.lease_id`,
+    'a job stands before its gate under another key than it has',
+    `select q.job_id, format('stands under "%s", has "%s"', q.concurrency_key, b.concurrency_key) as more
+     from holdfast.queue as q join holdfast.bodies as b on b.id = q.job_id
+     where q.pass > 0 and q.concurrency_key <> coalesce(b.concurrency_key, '')`,
   ],
   [
     'a slot of a lane is held by no job that runs there',
@@ -66,16 +52,6 @@ const rules = [
     `select q.job_id, 'lease ' || q.lease_id as more from holdfast.queue as q
      where q.lease_id is not null
        and not exists (select from holdfast.leases as e where e.id = q.lease_id and q.job_id = any (e.jobs))`,
-  ],
-  [
-    'a key with jobs before its gate will not be looked at',
-    `select distinct on (g.type_id, g.concurrency_key) g.job_id, format('key "%s"', g.concurrency_key) as more
-     from holdfast.gated as g join holdfast.gates as a on a.type_id = g.type_id
-     left join holdfast.keys as k on k.type_id = g.type_id and k.concurrency_key = g.concurrency_key
-     where a.keyed and not exists (
-         select from holdfast.dirty_keys as r where r.type_id = g.type_id and r.concurrency_key = g.concurrency_key)
-       and (k.active is not true or (k.full_now and not exists (
-         select from holdfast.admissions as h where h.type_id = g.type_id and h.concurrency_key = g.concurrency_key)))`,
   ],
   [
     'an idempotency key names a job that was never stored',
@@ -117,12 +93,10 @@ export async function driftByItself(sql) {
 /** What nothing may be left of once every job has ended and every worker has stopped. */
 const atRest = `
   select 'queue' as where, job_id::text as what from holdfast.queue
-  union all select 'waiting', job_id::text from holdfast.waiting union all select 'gated', job_id::text from holdfast.gated
-  union all select 'following', job_id::text from holdfast.following union all select 'held', job_id::text from holdfast.admissions
+  union all select 'waiting', job_id::text from holdfast.waiting
+  union all select 'following', job_id::text from holdfast.following
   union all select 'lane_slots', job_id::text from holdfast.lane_slots
   union all select 'cancellations', job_id::text from holdfast.cancellations
-  union all select 'keys that are full', type_id || ' ' || concurrency_key from holdfast.keys as k where full_now
-    and not exists (select from holdfast.dirty_keys as r where r.type_id = k.type_id and r.concurrency_key = k.concurrency_key)
   union all select 'set_aside', format('%s of %s: %s', duty, of, error) from holdfast.set_aside
   union all select 'leases with a job', id::text from holdfast.leases as e
     where exists (select from holdfast.queue as q where q.lease_id = e.id)

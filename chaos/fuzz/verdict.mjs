@@ -14,8 +14,8 @@ const invariants = ['I3', 'I4', 'I5', 'I6']
 const who = { by: 'fuzz' }
 
 const unfinished = `
-  select job_id from holdfast.queue union all select job_id from holdfast.waiting union all select job_id from holdfast.gated
-  union all select job_id from holdfast.following union all select job_id from holdfast.admissions
+  select job_id from holdfast.queue union all select job_id from holdfast.waiting
+  union all select job_id from holdfast.following
   union all select job_id from holdfast.lane_slots union all select job_id from holdfast.cancellations limit 3`
 
 /** Sentences about everything that is wrong with this world; none where it kept its promises. */

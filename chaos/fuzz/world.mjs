@@ -124,9 +124,7 @@ export class World {
     })
     const goOn = async () => {
       while (this.#busy && this.books.violations.length === 0) {
-        const [{ live }] = await this.sql(
-          'select (select count(*) from holdfast.queue) + (select count(*) from holdfast.gated) as live',
-        )
+        const [{ live }] = await this.sql('select count(*) as live from holdfast.queue')
         const done = Number(live) < 40 && (await this.act('enqueueMany', () => this.holdfast.enqueueMany(requests)))
         if (done) for (const [at, { id }] of done.value.entries()) this.books.acknowledge(id, requests[at].payload)
         await pause(20)

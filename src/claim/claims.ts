@@ -25,8 +25,6 @@ interface Expected {
 }
 
 interface Asked extends Expected {
-  /** With as many as this there may be more. */
-  readonly enough: number
   readonly rows: Promise<readonly ClaimedRow[]>
 }
 
@@ -114,7 +112,7 @@ export class Claims {
     }
     try {
       for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
-        const { lane, enough } = asked
+        const { lane, jobs } = asked
         const rows = await this.#answered(asked)
         if (!rows) {
           left -= 1
@@ -122,7 +120,7 @@ export class Claims {
         }
         this.#most = mostPerClaim
         claimed += rows.length
-        more = rows.length >= enough
+        more = rows.length >= jobs
         left = more ? lanes.length : left - 1
         const isMuch = rows.length >= leastAhead
         if (isMuch) await askAhead([{ lane, jobs: rows.length }])
@@ -174,14 +172,7 @@ export class Claims {
       return undefined
     }
     const jobs = Math.min(this.#most, claimable)
-    // At least one, even where every slot is taken: a worker that claims ahead runs handlers so short that a slot is free in a moment.
-    const gated = shared.length > 0 ? 1 : Math.max(1, lane.group.startable())
-    return {
-      lane,
-      jobs,
-      enough: Math.min(jobs, gated),
-      rows: lane.reader.claim(this.#worker, { limit: jobs, gated }, lane.leaseMs),
-    }
+    return { lane, jobs, rows: lane.reader.claim(this.#worker, { limit: jobs, chunk: lane.group.chunk() }, lane.leaseMs) }
   }
 
   /** Lets the claim be written to the socket. Whether it fails is handled when its turn comes. */

@@ -9,8 +9,8 @@ export interface TypeGroup {
   readonly atOnce: number
   /** How many more of them the worker may claim now. */
   claimable(): number
-  /** How many of them would start right now, because their slots are free. */
-  startable(): number
+  /** How many of them one slot runs one after the other within 50 ms. */
+  chunk(): number
 }
 
 /** One lane as this worker uses it now, for one group of types. */

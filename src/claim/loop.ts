@@ -1,7 +1,6 @@
 import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs, sleep } from '../clock.js'
-import type { DutyRow } from '../store/duty-rows.js'
-import type { TickRow } from '../store/rows.js'
+import type { DutyRow, TickRow } from '../store/duty-rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { Claims, type ClaimsEvents } from './claims.js'
@@ -41,7 +40,7 @@ const soonestMs = 10
 const lookForDueMs = { busy: 100, idle: 2_000 }
 /** A worker without a free slot for this long cannot act on notifications, so it unsubscribes. */
 const fullForMs = 1_000
-const nothingAsked = { promoted: 0, noneFree: false }
+const nothingAsked = { found: false, noneFree: false }
 const nothingClaimed = { claimed: 0, more: false }
 const pauseMs = { first: 100, most: 5_000, mostWhereLost: 60_000 }
 /** A claim that this worker gave up has ended in the database by then, one way or the other. */
@@ -152,8 +151,8 @@ export class ClaimLoop implements Background {
     // because their producer may not have seen the subscription.
     if (this.#notified || (this.#subscription.active && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
     this.#notified = false
-    const { promoted, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
-    if (claimFirst || promoted > 0 || monotonicMs() >= this.#lookAt) {
+    const { found, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
+    if (claimFirst || found || monotonicMs() >= this.#lookAt) {
       // A lane whose claim the database refused is claimed from although no job is free: only an answer shows that it works again.
       const skip = noneFree && !this.#claims.refused
       const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.busy, this.#stop.signal)
@@ -186,7 +185,7 @@ export class ClaimLoop implements Background {
     this.#claims.released()
   }
 
-  async #promoteWhatIsDue(): Promise<{ promoted: number; noneFree: boolean }> {
+  async #promoteWhatIsDue(): Promise<{ found: boolean; noneFree: boolean }> {
     const now = monotonicMs()
     if (now < this.#nextDueAt || now < this.#dutiesNotBefore) return nothingAsked
     // dueIn() may set it while the statement runs, for a job that the statement may not have seen.
@@ -204,7 +203,7 @@ export class ClaimLoop implements Background {
       this.#monitor.failed('duties', error)
       return this.#withoutDuties()
     }
-    const { promoted, readTo, nextInMs, lanes, free, expired, duties } = answer
+    const { promoted, readTo, nextInMs, lanes, free, expired, duties, gateOpen } = answer
     this.#monitor.answered('duties')
     this.#events.dutiesDone(duties ?? [])
     this.#restAfterDuties(duties?.some(({ failed }) => failed.some(({ of }) => of === undefined)) ?? false)
@@ -222,11 +221,12 @@ export class ClaimLoop implements Background {
     )
     const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
-    return { promoted, noneFree: promoted === 0 && free === false }
+    const found = promoted > 0 || gateOpen
+    return { found, noneFree: !found && free === false }
   }
 
   /** Where the duties failed, the loop still claims; for that it only has to know the lanes. */
-  async #withoutDuties(): Promise<{ promoted: number; noneFree: boolean }> {
+  async #withoutDuties(): Promise<{ found: boolean; noneFree: boolean }> {
     this.#restAfterDuties(true)
     this.#nextDueAt = this.#dutiesNotBefore
     if (this.#lanes.update(await this.#store.lanesOf(this.#lanes.types))) this.#subscription.forget()

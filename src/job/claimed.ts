@@ -19,8 +19,12 @@ export interface ClaimedJob {
   readonly secrets?: Secrets
   /** The span its attempts belong under, as a W3C traceparent; none where nobody traces. */
   readonly traceparent?: string | null
-  /** It came through a gate, and its start is counted. */
+  /** Its type has a gate: when it ends, another may start. */
   readonly gated?: boolean
+  /** Its start is counted against a rate, and has to come soon. */
+  readonly rated?: boolean
+  /** Of the jobs with this key no more than so many may run at once; none where there is no such limit. */
+  readonly strand?: { readonly key: string; readonly most: number } | null
   readonly claimedAtMs: number
   /** Every time a host died under it; left out where none did. */
   readonly crashes?: readonly Crash[]

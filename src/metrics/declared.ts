@@ -53,7 +53,7 @@ export const metrics = {
     'drift_repairs_total',
     'counter',
     ['what'],
-    'Slots, admissions and keys that disagreed with their jobs and were repaired; it should be 0.',
+    'Slots, leases and keys that disagreed with their jobs and were repaired; it should be 0.',
   ),
   duration: metric('processing_duration_seconds', 'histogram', ['type'], 'How long attempts took that completed or failed.'),
   deadLetters: metric('dlq_depth', 'gauge', ['type'], 'Dead letters, as counted last.'),

@@ -6,6 +6,7 @@ import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
 import { IsolatedAttempt } from './isolate/isolated-attempt.js'
 import type { AttemptServices } from './services.js'
 import { Slots, type SlotsEvents } from './slots.js'
+import { Strands } from './strands.js'
 
 export interface SlotPoolsSettings {
   concurrency: number
@@ -31,6 +32,7 @@ const quarantinedAtOnce = 1
 export class SlotPools {
   readonly #shared: Slots
   readonly #own = new Map<string, Slots>()
+  readonly #strands = new Strands()
   readonly #quarantine: Slots
   readonly #pools = new Map<string, HostPool>()
   readonly #quarantinePools = new Map<string, HostPool>()
@@ -44,7 +46,7 @@ export class SlotPools {
     this.#settings = settings
     this.#services = services
     this.#events = events
-    this.#shared = new Slots({ concurrency: settings.concurrency }, services, events)
+    this.#shared = new Slots({ concurrency: settings.concurrency }, services, events, this.#strands)
     for (const type of types.filter(hasOwnSlots)) this.#own.set(type.type, this.#ownSlots(type))
     this.#quarantine = new Slots(
       {
@@ -58,6 +60,7 @@ export class SlotPools {
       },
       services,
       events,
+      this.#strands,
     )
   }
 
@@ -84,16 +87,16 @@ export class SlotPools {
     return this.#shared.atOnce
   }
 
-  get sharedFree(): number {
-    return this.#shared.free
+  get sharedChunk(): number {
+    return this.#shared.chunk
   }
 
   ownAtOnce(type: string): number {
     return this.#own.get(type)?.atOnce ?? 0
   }
 
-  ownFree(type: string): number {
-    return this.#own.get(type)?.free ?? 0
+  ownChunk(type: string): number {
+    return this.#own.get(type)?.chunk ?? 1
   }
 
   ownClaimable(type: string): number {
@@ -161,7 +164,7 @@ export class SlotPools {
   #ownSlots(type: AnyJobType): Slots {
     const { kind, memoryMb, atOnce, graceMs, recycle } = type.isolation
     const concurrency = atOnce ?? availableParallelism()
-    if (kind === 'inline') return new Slots({ concurrency }, this.#services, this.#events)
+    if (kind === 'inline') return new Slots({ concurrency }, this.#services, this.#events, this.#strands)
     const module = this.#settings.module as string
     const supervisor = kind === 'thread' ? new ThreadSupervisor(module, memoryMb as number, concurrency) : undefined
     if (supervisor) this.#supervisors.push(supervisor)
@@ -182,6 +185,7 @@ export class SlotPools {
       },
       this.#services,
       this.#events,
+      this.#strands,
     )
   }
 

@@ -8,6 +8,7 @@ import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
 import { Overruns } from './overruns.js'
 import type { AttemptServices } from './services.js'
+import { Strands } from './strands.js'
 
 export interface SlotsEvents {
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
@@ -34,6 +35,7 @@ export interface SlotsSettings {
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
 const longestWaitMs = 1_000
+const mostInAChunk = 500
 /** The jobs of two claims under way, and of one whose jobs are about to begin. */
 const mostAhead = 1_500
 const watchEveryMs = 50
@@ -53,16 +55,21 @@ export class Slots {
   readonly #running = new Set<RunningAttempt>()
   readonly #line = new Line<ClaimedJob>()
   readonly #overruns = new Overruns()
+  readonly #strands: Strands
+  /** Jobs that wait until another one of their key has ended, and those that need not wait any more. */
+  readonly #parked = new Set<ClaimedJob>()
+  readonly #resumed = new Line<ClaimedJob>()
   /** Empty where nobody traces. */
   readonly #traces = new Map<RunningAttempt, AttemptTrace>()
   #averageMs: number | undefined
   #filling = false
   #watch: NodeJS.Timeout | undefined
 
-  constructor(settings: SlotsSettings, services: AttemptServices, events: SlotsEvents) {
+  constructor(settings: SlotsSettings, services: AttemptServices, events: SlotsEvents, strands = new Strands()) {
     this.#settings = settings
     this.#services = services
     this.#events = events
+    this.#strands = strands
     this.#attemptEvents = {
       ended: (attempt, went) => {
         const outcome = attempt.job.secrets ? withoutSecrets(went, attempt.job.secrets) : went
@@ -90,13 +97,14 @@ export class Slots {
     return this.#running.size
   }
 
-  /** How many more could start at once. */
-  get free(): number {
-    return Math.max(0, this.#settings.concurrency - this.#running.size)
+  get waiting(): number {
+    return this.#line.length + this.#resumed.length + this.#parked.size
   }
 
-  get waiting(): number {
-    return this.#line.length
+  /** How many jobs run one after the other within the moment that one claimed ahead may wait. */
+  get chunk(): number {
+    if (this.#averageMs === undefined) return 1
+    return Math.min(mostInAChunk, Math.max(1, Math.floor(claimAheadMs / Math.max(this.#averageMs, 0.01))))
   }
 
   /** The types of handlers that ignore that they were told to stop, each as often as it does. */
@@ -106,7 +114,8 @@ export class Slots {
 
   /** How many jobs of one lane are held here, running or in line. */
   heldOf(lane: number): number {
-    let held = this.#line.count((job) => job.lane === lane)
+    let held = this.#line.count((job) => job.lane === lane) + this.#resumed.count((job) => job.lane === lane)
+    for (const job of this.#parked) if (job.lane === lane) held += 1
     for (const { job } of this.#running) if (job.lane === lane) held += 1
     return held
   }
@@ -115,27 +124,28 @@ export class Slots {
   get claimable(): number {
     if (this.#settings.open?.() === false) return 0
     const { concurrency } = this.#settings
-    const held = this.#running.size + this.#line.length
+    const held = this.#running.size + this.waiting
     const ahead = this.#ahead()
     const more = concurrency + ahead - held
     return held < concurrency || more >= Math.max(1, ahead / 2) ? Math.max(0, more) : 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
-    if (jobs.some((job) => job.gated)) {
-      this.#line.join(jobs.filter((job) => !job.gated))
-      this.#line.jump(jobs.filter((job) => job.gated))
+    if (jobs.some((job) => job.rated)) {
+      this.#line.join(jobs.filter((job) => !job.rated))
+      this.#line.jump(jobs.filter((job) => job.rated))
     } else this.#line.join(jobs)
     this.#fill()
   }
 
   /** Other workers may have the jobs of these leases: drops those that wait, and fires the signals of those that run. Returns how many they were. */
   loseLeases(leases: ReadonlySet<string>): number {
-    let lost = this.#line.takeOut((job) => leases.has(job.lease)).length
+    let lost = this.#takeWaiting((job) => leases.has(job.lease)).length
     for (const attempt of this.#running) {
       if (!leases.has(attempt.job.lease)) continue
       attempt.loseLease()
       this.#running.delete(attempt)
+      this.#strands.leave(attempt.job)
       this.#traces.get(attempt)?.lost()
       this.#traces.delete(attempt)
       this.#expectReturn(attempt)
@@ -148,18 +158,43 @@ export class Slots {
 
   /** The jobs were cancelled: drops those that wait, and fires the signals of those that run, which keep their slots until they return. */
   cancel(jobs: ReadonlySet<string>): void {
-    for (const job of this.#line.takeOut((job) => jobs.has(job.id))) this.#events.ended(job, { kind: 'handed_back' }, null)
+    for (const job of this.#takeWaiting((job) => jobs.has(job.id))) this.#events.ended(job, { kind: 'handed_back' }, null)
     for (const attempt of [...this.#running]) if (jobs.has(attempt.job.id)) attempt.cancel()
   }
 
   /** Hands back jobs that wait for a slot. No attempt was begun. */
   handBackWaiting(which?: (job: ClaimedJob) => boolean): void {
-    for (const job of this.#line.takeOut(which)) this.#events.ended(job, { kind: 'handed_back' }, null)
+    for (const job of this.#takeWaiting(which)) this.#events.ended(job, { kind: 'handed_back' }, null)
   }
 
   /** Hands back jobs that are running, without spending their attempts. */
   handBackRunning(): void {
     for (const attempt of [...this.#running]) attempt.handBack()
+  }
+
+  /** What resumed has its place among those of its key already, and gives it to the next. */
+  #takeWaiting(which: (job: ClaimedJob) => boolean = () => true): ClaimedJob[] {
+    const parked = this.#strands.takeOut((job) => this.#parked.has(job) && which(job))
+    for (const job of parked) this.#parked.delete(job)
+    const resumed = this.#resumed.takeOut(which)
+    for (const job of resumed) this.#strands.leave(job)
+    return [...resumed, ...parked, ...this.#line.takeOut(which)]
+  }
+
+  #next(): ClaimedJob | undefined {
+    const resumed = this.#resumed.takeFirst()
+    if (resumed) return resumed
+    for (;;) {
+      const job = this.#line.takeFirst()
+      if (job === undefined || !job.strand || this.#strands.enter(job, this.#resume)) return job
+      this.#parked.add(job)
+    }
+  }
+
+  readonly #resume = (job: ClaimedJob): void => {
+    this.#parked.delete(job)
+    this.#resumed.join([job])
+    this.#fill()
   }
 
   #ahead(): number {
@@ -172,7 +207,7 @@ export class Slots {
     if (this.#filling) return
     this.#filling = true
     while (this.#running.size < this.#settings.concurrency) {
-      const job = this.#line.takeFirst()
+      const job = this.#next()
       if (job === undefined) break
       const trace = telemetry()?.attempt(job)
       const attempt = this.#begin(trace ? { ...job, traceparent: trace.traceparent } : job)
@@ -193,6 +228,7 @@ export class Slots {
 
   #ended(attempt: RunningAttempt, outcome: Outcome): void {
     this.#running.delete(attempt)
+    this.#strands.leave(attempt.job)
     if (attempt.startedAtMs !== null) {
       const took = monotonicMs() - attempt.startedAtMs
       this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
@@ -208,10 +244,10 @@ export class Slots {
       this.#watch = undefined
       const now = monotonicMs()
       for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
-      const { first } = this.#line
-      if (first?.gated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? claimAheadMs)) {
-        // Its gate counts an admitted job as started, so that it must not wait here: it is handed back to its gate.
-        this.handBackWaiting((job) => job.gated === true)
+      const first = this.#longestWaiting()
+      if (first?.rated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? claimAheadMs)) {
+        // A rate counts the job as started from its claim on, so that it must not wait here: it is handed back to its gate.
+        this.handBackWaiting((job) => job.rated === true)
       } else if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
         // Handlers take longer than was measured, so the line is emptied and the worker stops claiming ahead until they are fast again.
         this.#averageMs = longestWaitMs
@@ -220,6 +256,12 @@ export class Slots {
       const more = this.#overruns.tell(now, ({ job }) => this.#events.overrunning(job))
       if (more || this.#running.size > 0) this.#watchTime()
     }, watchEveryMs)
+  }
+
+  #longestWaiting(): ClaimedJob | undefined {
+    let first = this.#resumed.first ?? this.#line.first
+    for (const job of this.#parked) if (first === undefined || job.claimedAtMs < first.claimedAtMs) first = job
+    return first
   }
 
   #timeOut(attempt: RunningAttempt): void {

@@ -13,23 +13,33 @@ const columns: ClaimedColumns = {
   maxes: '{5,NULL}',
   created: '{1763251200000.25,NULL}',
   payloads: '{"a":1}\u001f',
-  gated: null,
   traces: null,
+  gated: null,
+  rated: null,
+  key_limits: null,
+  keys: null,
 }
 
 describe('the lists of a claim', () => {
   test('are rows again, with nulls where the body of a job is gone', () => {
     expect(claimedRows(columns)).toEqual([
-      { lease: '7', id: first, seq: '11', type: 3, priority: 9, attempt: 1, max: 5, created: 1763251200000.25, payload: '{"a":1}', gated: null, trace: null }, // biome-ignore format: a row
-      { lease: '7', id: second, seq: '12', type: 4, priority: 5, attempt: 2, max: null, created: null, payload: null, gated: null, trace: null }, // biome-ignore format: a row
+      { lease: '7', id: first, seq: '11', type: 3, priority: 9, attempt: 1, max: 5, created: 1763251200000.25, payload: '{"a":1}', trace: null, gated: false, rated: false, strand: null }, // biome-ignore format: a row
+      { lease: '7', id: second, seq: '12', type: 4, priority: 5, attempt: 2, max: null, created: null, payload: null, trace: null, gated: false, rated: false, strand: null }, // biome-ignore format: a row
     ])
   })
 
-  test('say of those alone that came through a gate or are traced', () => {
-    const rows = claimedRows({ ...columns, gated: [second], traces: { [first]: '00-ab-cd-01' } })
-    expect(rows.map(({ gated, trace }) => ({ gated, trace }))).toEqual([
-      { gated: null, trace: '00-ab-cd-01' },
-      { gated: true, trace: null },
+  test('say of those alone that are traced, have a rate or share a key with a limit', () => {
+    const rows = claimedRows({
+      ...columns,
+      traces: { [first]: '00-ab-cd-01' },
+      gated: [3, 4],
+      rated: [4],
+      key_limits: { 3: 2, 4: 1 },
+      keys: ['', 'a "b"'],
+    })
+    expect(rows.map(({ trace, rated, strand }) => ({ trace, rated, strand }))).toEqual([
+      { trace: '00-ab-cd-01', rated: false, strand: null },
+      { trace: null, rated: true, strand: { key: '4 a "b"', most: 1 } },
     ])
   })
 

@@ -12,16 +12,18 @@ export interface ClaimedColumns {
   maxes: string
   created: string
   payloads: string
-  gated: string[] | null
   traces: Record<string, string> | null
+  gated: number[] | null
+  rated: number[] | null
+  key_limits: Record<string, number> | null
+  keys: string[] | null
 }
 
 /** A piece of a text keeps the whole of it in memory. Where that is longer than this, every job gets a text of its own. */
 const mostToShare = 262_144
 
 export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
-  const { lease, traces } = columns
-  const passed = new Set(columns.gated)
+  const { lease, traces, gated, rated, key_limits: keyLimits, keys } = columns
   const [seqs, types, priorities] = [wordsOf(columns.seqs), wordsOf(columns.types), wordsOf(columns.priorities)]
   const [attempts, maxes, created] = [wordsOf(columns.attempts), wordsOf(columns.maxes), wordsOf(columns.created)]
   const payloads = columns.payloads.split(payloadSeparator)
@@ -36,9 +38,17 @@ export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
     max: numberOrNull(maxes[i]),
     created: numberOrNull(created[i]),
     payload: payloadOrNull(payloads[i], own),
-    gated: passed.has(id) ? true : null,
     trace: traces?.[id] ?? null,
+    gated: gated?.includes(Number(types[i])) ?? false,
+    rated: rated?.includes(Number(types[i])) ?? false,
+    strand: keyLimits ? strandOf(types[i] as string, keys?.[i], keyLimits) : null,
   }))
+}
+
+/** Jobs without a key are under no limit of keys. */
+function strandOf(type: string, key: string | undefined, limits: Record<string, number>): ClaimedRow['strand'] {
+  const most = limits[type]
+  return key && most !== undefined ? { key: `${type} ${key}`, most } : null
 }
 
 function numberOrNull(text: string | undefined): number | null {

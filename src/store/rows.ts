@@ -1,6 +1,5 @@
 import type { LogLevel } from '../job/log-entry.js'
 import type { Uniqueness } from '../job/unique.js'
-import type { DutyRow } from './duty-rows.js'
 
 /** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
 export interface TypeRow {
@@ -24,8 +23,13 @@ export interface ClaimedRow {
   max: number | null
   created: number | null
   payload: string | null
-  gated: true | null
   trace: string | null
+  /** Its type has a gate: when it ends, another may start. */
+  gated: boolean
+  /** Its start is counted against a rate. */
+  rated: boolean
+  /** The key it shares with jobs of which no more than so many may run at once; null where there is no such limit. */
+  strand: { key: string; most: number } | null
 }
 
 export interface RescuedRow {
@@ -114,17 +118,6 @@ export interface WorkerLaneRow {
   lease: number | null
   slots: number | null
   enabled: boolean
-}
-
-export interface TickRow {
-  promoted: number
-  readTo: string | null
-  nextInMs: number | null
-  /** What the duties say that had something to do; null: none had. */
-  duties: DutyRow[] | null
-  lanes: WorkerLaneRow[]
-  free: boolean | null
-  expired: boolean | null
 }
 
 /** One limit on what may wait, and how much does. */

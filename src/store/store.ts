@@ -7,6 +7,7 @@ import { AlertStore } from './alert-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
+import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { InspectStore } from './inspect-store.js'
 import { LogStore } from './log-store.js'
@@ -18,7 +19,7 @@ import { PartitionStore } from './partition-store.js'
 import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TickRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
@@ -180,14 +181,14 @@ export class Store {
     lane: number
     types: readonly number[] | null
     limit: number
-    /** How many of them may have come through a gate. */
-    gated: number
+    /** How many jobs of a key with a limit may be taken for each that may run at once. */
+    chunk: number
     leaseMs: number
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
     // A job nobody has heard of before half its lease is over is better handed to somebody else.
     const withinMs = Math.min(this.database.shortMs, Math.max(leastPatienceMs, ask.leaseMs / 2))
-    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.gated, inTime(withinMs)]
+    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.chunk, inTime(withinMs)]
     const [claimed] = await this.database.query<ClaimedColumns>(statement('claimJobs'), values, withinMs)
     return claimed ? claimedRows(claimed) : []
   }

@@ -7,7 +7,7 @@ const notWithinMs = 40_000
 const atOnce = 1_000
 
 /**
- * Compares slots, admissions and keys with their jobs, a piece at a time, and repairs what disagrees. Anything to repair is a defect
+ * Compares slots, leases and keys with their jobs, a piece at a time, and repairs what disagrees. Anything to repair is a defect
  * somewhere else, so it is reported.
  */
 export function driftChore(store: OperatorStore, onRepaired: (row: RepairRow) => void): Chore {

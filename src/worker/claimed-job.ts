@@ -16,7 +16,9 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     createdAtMs: row.created ?? 0,
     payload: row.payload,
     traceparent: row.trace,
-    gated: row.gated === true,
+    gated: row.gated,
+    rated: row.rated,
+    strand: row.strand,
     claimedAtMs,
   }
   // Most payloads are neither encrypted nor redacted, and copying each job would cost throughput.

@@ -12,11 +12,11 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, pools: SlotPool
       types: [id],
       atOnce: pools.ownAtOnce(type),
       claimable: () => pools.ownClaimable(type),
-      startable: () => pools.ownFree(type),
+      chunk: () => pools.ownChunk(type),
     }),
   )
   if (shared.length === 0) return groups
-  const [claimable, startable] = [() => pools.sharedClaimable, () => pools.sharedFree]
-  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, startable })
+  const [claimable, chunk] = [() => pools.sharedClaimable, () => pools.sharedChunk]
+  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, chunk })
   return groups
 }

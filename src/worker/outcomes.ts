@@ -11,8 +11,8 @@ import type { Report } from './report.js'
 const mostUnwritten = 10_000
 
 export interface OutcomesEvents {
-  /** The settler has written enough for the worker to claim again. */
-  writtenEnough(): void
+  /** The settler has written enough for the worker to claim again, or the end of a job behind a gate, so that another one may pass it. */
+  claimable(): void
   /** This worker put off a job itself, for that long. */
   putOff(ms: number): void
 }
@@ -53,7 +53,7 @@ export class Outcomes {
   /** Not before a batch is written: until then a cancel may be faster than the result. */
   settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void {
     // The settler counts this batch as written only when this function has returned.
-    if (this.#full) setImmediate(() => this.#events.writtenEnough())
+    if (this.#full || batch.some(({ job }) => job.gated)) setImmediate(() => this.#events.claimable())
     this.#full = false
     let dueInMs = Number.POSITIVE_INFINITY
     // Most jobs complete and most programs do not listen.

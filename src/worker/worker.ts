@@ -110,7 +110,7 @@ export class Worker {
       refused: ({ job }, error) => report.resultRefused(job.id, error),
     })
     const outcomes: Outcomes = new Outcomes(settler, privacy, meter, report, settings.quarantineAfter, {
-      writtenEnough: () => loop.wake.signal(),
+      claimable: () => loop.wake.signal(),
       putOff: (ms) => loop.dueIn(ms),
     })
     const pools: SlotPools = new SlotPools(

@@ -141,7 +141,7 @@ describe('a job that needs approval', () => {
     await holdfast.flow.pauseType('plain', ada)
     const { id } = await holdfast.enqueue(plain, 'gated', { approval: true, concurrencyKey: 'k' })
     expect(await holdfast.approve(id, ada)).toMatchObject({ status: 'pending' })
-    expect((await sql.query('select concurrency_key from holdfast.gated')).rows).toEqual([{ concurrency_key: 'k' }])
+    expect((await sql.query('select concurrency_key from holdfast.queue')).rows).toEqual([{ concurrency_key: 'k' }])
     await holdfast.flow.resumeType('plain')
     await becomes(id, 'completed')
   })

@@ -55,7 +55,7 @@ test('three processes under load, one of them killed, never run more than the li
   expect(mostAtOnce(entries)).toBe(3)
   expect(mostAtOnce(entries, ({ key }) => key ?? '')).toBe(1)
   expect(new Set(queue.ledger.finishes().map(({ job }) => job)).size).toBe(jobs.length)
-  expect(await queue.sql('select * from holdfast.admissions')).toEqual([])
+  expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
 })
 
 test('a limit of one never overlaps across a kill, and the slot of the dead comes free with its lease', async () => {

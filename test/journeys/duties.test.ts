@@ -77,7 +77,7 @@ test('a gate that fails is set aside and named, and the other gates let their jo
   ]
   await queue.holdfast.registerTypes([broken, whole, plain], { update: true })
   const [row] = await queue.sql(`select id from holdfast.types where name = 'broken'`)
-  const mend = await refuse(queue, 'admissions', `new.type_id = ${row?.id}`)
+  const mend = await refuse(queue, 'gate_leases', `new.type_id = ${row?.id}`)
   await queue.holdfast.enqueueMany([broken, whole, plain].flatMap(({ type }) => Array(10).fill({ type, payload: {} })))
   const { failed, away } = listen(await startHere(queue, [broken, whole, plain]))
   await eventually(async () => (await completed(queue, 'whole')) === 10 && (await completed(queue, 'plain')) === 10)

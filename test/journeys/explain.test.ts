@@ -3,7 +3,6 @@ import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { onDatabase } from '../support/empty-database.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 let scratch: ScratchDatabase
@@ -49,13 +48,6 @@ async function work(): Promise<void> {
 async function stopWork(): Promise<void> {
   await worker?.stop()
   worker = undefined
-}
-
-/** What a worker does when it looks at the gates. */
-async function admit(): Promise<void> {
-  await onDatabase(scratch.connectionString, (client) =>
-    client.query(`select holdfast.admit_type(t.id, true) from holdfast.types as t where t.name = 'explained'`),
-  )
 }
 
 async function firstGate(id: string) {
@@ -149,14 +141,6 @@ describe('explain names the gate', () => {
     const gate = await firstGate(id)
     expect(gate).toMatchObject({ gate: 'rate' })
     expect(gate?.opensInMs).toBeGreaterThan(3_500_000)
-  })
-
-  it('rate: also where what was admitted, and has not started yet, takes it up', async () => {
-    await holdfast.flow.limit('explained', { rate: { count: 1, per: '1h' } })
-    await holdfast.enqueue(job, null)
-    await admit()
-    const { id } = await holdfast.enqueue(job, null)
-    expect(await firstGate(id)).toMatchObject({ gate: 'rate', opensInMs: 3_600_000 })
   })
 
   it('key rate: of a job that has just come, before anybody looked at its key', async () => {

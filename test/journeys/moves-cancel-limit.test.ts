@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineType, Holdfast } from 'holdfast'
-import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -99,18 +98,6 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
       timeout: 20_000,
     })
   })
-
-  it('is given back when the job was admitted and had not begun', async () => {
-    await setLimit()
-    // Nobody is there to claim it, so it stands admitted in the queue.
-    const first = await enqueue({})
-    await insideOf(holdfast).store.tick(100, '1970-01-01T00:00:00Z')
-    const second = await enqueue({})
-    await holdfast.cancel(first, by)
-    await startWorkers(1)
-    await until('end', second)
-    expect(heard('begin', first)).toBeUndefined()
-  })
 })
 
 it('two hundred handlers under a limit of one, cancelled at random in three workers, never overlap, and none is forgotten', {
@@ -130,8 +117,7 @@ it('two hundred handlers under a limit of one, cancelled at random in three work
     concurrencyKey: `tenant ${Math.floor(Math.random() * 3)}`,
   }))
   await holdfast.enqueueMany(jobs)
-  const open =
-    'select job_id from holdfast.admissions union all select job_id from holdfast.gated union all select job_id from holdfast.queue'
+  const open = 'select job_id from holdfast.queue union all select job_id from holdfast.cancellations'
   await vi.waitFor(async () => expect((await sql.query(open)).rowCount).toBe(0), { timeout: 150_000, interval: 100 })
   const { rows } = await sql.query(`select status, count(*)::int as count from holdfast.jobs group by status order by status`)
   expect(rows.map((row) => row.status)).toEqual(['cancelled', 'completed'])

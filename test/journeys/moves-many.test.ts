@@ -63,7 +63,7 @@ describe('a move by filter', () => {
       expect(counts.reduce((sum, { status, count }) => (/cancelled|completed/.test(status) ? sum + count : sum), 0)).toBe(3_000)
     }, patient)
     expect((await sql.query(`select job_id from holdfast.history group by job_id having count(*) > 1`)).rows).toEqual([])
-    await vi.waitFor(async () => expect((await sql.query(`select from holdfast.admissions`)).rowCount).toBe(0), patient)
+    await vi.waitFor(async () => expect((await sql.query(`select from holdfast.cancellations`)).rowCount).toBe(0), patient)
     const { rows } = await sql.query(`select deadlocks::int as n from pg_stat_database where datname = current_database()`)
     expect(rows).toEqual([{ n: 0 }])
     await Promise.all(workers.map((worker) => worker.stop()))

@@ -1,5 +1,4 @@
 import { defineType, Holdfast, type RunContext } from 'holdfast'
-import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
@@ -242,19 +241,6 @@ describe('another time', () => {
   it('that has come already is the same as now', async () => {
     const id = (await places.scheduled?.()) as string
     expect(await holdfast.reschedule(id, { runAt: new Date('2020-01-01') }, by)).toMatchObject({ done: true, status: 'pending' })
-  })
-
-  it('gives the slot a job was admitted to back to the next', async () => {
-    await holdfast.flow.limit('moved', { maxRunningPerKey: 1 })
-    const [first, second] = await holdfast.enqueueMany([
-      job.job({ name: 'first' }, { concurrencyKey: 'k' }),
-      job.job({ name: 'second' }, { concurrencyKey: 'k' }),
-    ])
-    await insideOf(holdfast).store.tick(100, '1970-01-01T00:00:00Z')
-    expect((await sql.query('select job_id::text as id from holdfast.admissions')).rows).toEqual([{ id: first?.id }])
-    await holdfast.reschedule(first?.id as string, { delay: '1h' }, by)
-    await start()
-    await becomes(second?.id as string, 'completed')
   })
 })
 

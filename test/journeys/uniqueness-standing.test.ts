@@ -115,26 +115,15 @@ describe('after the replay of the job in front', () => {
   })
 })
 
-describe('replace of a job that was let through its gate', () => {
+describe('replace of a job before its gate', () => {
   const replace = { key: 'k', onConflict: 'replace' } as const
-  const held = () => queue.sql('select job_id, concurrency_key from holdfast.admissions order by 2')
 
-  it('goes back before the gate where its concurrency key changes, and its slot is free', async () => {
+  it('waits for a slot of its new concurrency key where that changes, and takes none of the old', async () => {
     await holdfast.flow.limit('sync', { maxRunningPerKey: 1 })
     const { id } = await enqueue('first', { unique: replace, concurrencyKey: 'a' })
-    const other = await enqueue('next of a', { concurrencyKey: 'a' })
-    const full = await enqueue('of b', { concurrencyKey: 'b' })
-    await queue.sql('select holdfast.admit_waiting()')
-    expect(await held()).toEqual([
-      { job_id: id, concurrency_key: 'a' },
-      { job_id: full.id, concurrency_key: 'b' },
-    ])
+    await enqueue('next of a', { concurrencyKey: 'a' })
+    await enqueue('of b', { concurrencyKey: 'b', priority: 9 })
     expect(await enqueue('moved', { unique: replace, concurrencyKey: 'b' })).toEqual({ id, status: 'replaced' })
-    await queue.sql('select holdfast.admit_waiting()')
-    expect(await held()).toEqual([
-      { job_id: other.id, concurrency_key: 'a' },
-      { job_id: full.id, concurrency_key: 'b' },
-    ])
     const { started, open } = await slowWorker(4)
     await vi.waitFor(() => expect(started.toSorted()).toEqual(['next of a', 'of b']), soon)
     expect(await holdfast.explain(id)).toMatchObject({ status: 'pending' })
@@ -166,15 +155,16 @@ describe('replace and approval', () => {
   const replace = { key: 'k', onConflict: 'replace' } as const
   const debounce = { key: 'k', onConflict: 'debounce', delay: '1h' } as const
 
-  it.each(['queue', 'waiting', 'gated', 'following'])(
+  it.each(['queue', 'waiting', 'before its gate', 'following'])(
     'a newcomer that asks for approval is not let in unapproved: %s',
     async (place) => {
-      if (place === 'gated') await holdfast.flow.pauseType('sync', ada)
+      if (place === 'before its gate') await holdfast.flow.pauseType('sync', ada)
       const worker = place === 'following' ? await slowWorker(2) : undefined
       const unique = place === 'following' ? ({ key: 'k', onConflict: 'one_more' } as const) : replace
       if (worker) await isNow((await enqueue('runs', { unique })).id, 'processing')
       const { id } = await enqueue('harmless', { unique, ...(place === 'waiting' ? { delay: '1h' } : {}) })
-      expect(await queue.sql(`select from holdfast.${place} where job_id = $1`, [id])).toHaveLength(1)
+      const table = place === 'before its gate' ? 'queue' : place
+      expect(await queue.sql(`select from holdfast.${table} where job_id = $1`, [id])).toHaveLength(1)
       expect(await enqueue('dear', { unique, approval: { quorum: 2 } })).toEqual({ id, status: 'replaced' })
       worker?.open()
       await isNow(id, 'awaiting_approval')
@@ -216,17 +206,6 @@ describe('replace and approval', () => {
     expect(await holdfast.job(id)).toMatchObject({ status: 'awaiting_approval', approval: { deadline: null } })
     await enqueue('unseen too', { unique: replace, approval })
     expect(await holdfast.job(id)).toMatchObject({ approval: { deadline: expect.any(Date), onDeadline: 'approve' } })
-  })
-
-  it('a slot of the job that waits for approval again is free', async () => {
-    await holdfast.flow.limit('sync', { maxRunning: 1 })
-    const { id } = await enqueue('first', { unique: replace })
-    const next = await enqueue('next', {})
-    await queue.sql('select holdfast.admit_waiting()')
-    await enqueue('dear', { unique: replace, approval: true })
-    await queue.sql('select holdfast.admit_waiting()')
-    expect(await queue.sql('select job_id from holdfast.admissions')).toEqual([{ job_id: next.id }])
-    expect((await holdfast.job(id))?.status).toBe('awaiting_approval')
   })
 })
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allStatements } from '../../src/store/queries.js'
 
 /**
- * A live job stands in one of four tables, and one file knows all of them: functions/places.sql. Everything else asks the view `live`
+ * A live job stands in one of three tables, and one file knows all of them: functions/places.sql. Everything else asks the view `live`
  * or one of the functions there, so that a new kind of waiting is added in one place.
  */
-const tables = ['queue', 'waiting', 'gated', 'following']
+const tables = ['queue', 'waiting', 'following']
 
 /** What may name three or more of the tables, all of it in places.sql. */
 const allowed = ['change_priority', 'live', 'lock_jobs', 'lock_place', 'take_out']

@@ -73,8 +73,8 @@ describe('every other function names the schema of whatever is ours', () => {
   test('in PL/pgSQL, of which the text is searched', async () => {
     expect(await unqualified()).toEqual([])
     await sql.query(`create function holdfast.careless() returns void language plpgsql as
-      $$ begin perform wake_lanes(array(select lane_id from queue), true); insert into dirty_keys default values; end $$`)
-    expect(await unqualified()).toEqual(['careless: dirty_keys', 'careless: queue', 'careless: wake_lanes('])
+      $$ begin perform wake_lanes(array(select lane_id from queue), true); insert into gate_leases default values; end $$`)
+    expect(await unqualified()).toEqual(['careless: gate_leases', 'careless: queue', 'careless: wake_lanes('])
     await sql.query('drop function holdfast.careless')
   })
 })

@@ -1,8 +1,4 @@
--- Who may run now. Admission through gates.
-
--- How many jobs of a type without a limit may stand admitted in the queue at once. Enough to keep workers busy; few, so
--- that a pause, a new limit or another key's turn takes effect at once.
-create or replace function holdfast.admit_ahead() returns integer language sql immutable as 'select 200';
+-- Who may run now. Claims through gates.
 
 -- How long a start counts against a rate: a twentieth longer than the rate says, 100 ms at most. Between the claim, which is
 -- when a start is counted, and the handler lies a moment that is not always the same; whoever is called sees only the latter.
@@ -18,263 +14,260 @@ begin
   -- Those of a claim that is just being counted are not from the future.
   if v_back > interval '1 second' then
     update holdfast.starts as s set at = s.at - v_back where s.type_id = p_type and s.at > p_now;
-    update holdfast.keys as k set rests_until = k.rests_until - v_back where k.type_id = p_type and k.rests_until is not null;
   end if;
 end $$;
 
--- Admits jobs of one type as far as its gate is open, under the lock of its row: whatever is counted under it cannot be
--- exceeded. Returns the next moment at which looking again is worth while because of the clock; null where there is none.
--- p_wait: wait for somebody who is admitting right now, instead of leaving it to them.
-create or replace function holdfast.admit_type(p_type integer, p_wait boolean) returns timestamptz
+-- Takes up to p_limit jobs of a type for a lease, as far as its gate is open: locks their rows and notes that the lease runs jobs of the
+-- type. The claim counts their starts, by key where the rate is per key, when its lease is written: a rate counts from then on. Runs under the gate's lock, so that what is counted cannot be exceeded by two claims at once.
+-- p_chunk: how many jobs of one key, for each that may run at once, the worker runs one after the other within a moment.
+-- rated: starts are counted, and have to come soon. key_max: the worker must see to it that no more of one key run at once.
+create or replace function holdfast.take_through_gate(
+  p_type integer, p_limit integer, p_chunk integer, p_lease bigint,
+  out rows tid[], out jobs uuid[], out rated boolean, out key_max integer, out start_keys text[], out start_counts integer[]
+)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
+set jit = off set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_now timestamptz;
-  v_gate holdfast.gates;
-  v_probe boolean := false;
-  v_running integer;
-  v_ahead integer;
-  v_started integer;
-  v_first timestamptz;
-  v_want integer;
-  v_next timestamptz;
-  v_admitted integer;
-begin
-  if not exists (select from holdfast.gated as j where j.type_id = p_type) then
-    perform holdfast.drop_gate_if_open(p_type);
-    return null;
-  end if;
-  if p_wait then
-    select * into v_gate from holdfast.gates as g where g.type_id = p_type for update;
-  else
-    select * into v_gate from holdfast.gates as g where g.type_id = p_type for update skip locked;
-  end if;
-  if not found or v_gate.paused_at is not null or v_gate.breaker_hold = 'open' then
-    return null;
-  end if;
-  v_now := holdfast.now();
-  if v_gate.rate_count is not null or v_gate.key_rate_count is not null then
-    perform holdfast.follow_clock_back(p_type, v_now);
-  end if;
-  if v_gate.stopped_until > v_now then
-    return v_gate.stopped_until;
-  end if;
-  if v_gate.breaker_opened_at is not null and v_gate.breaker_hold = 'auto' then
-    if v_gate.breaker_probe_at > v_now then
-      return v_gate.breaker_probe_at;
-    end if;
-    -- A probe that nobody has claimed yet, since its lane is full or no worker there, is still to come.
-    if exists (select from holdfast.admissions as h join holdfast.queue as q on q.job_id = h.job_id
-               where h.type_id = p_type and h.lease_id is null and q.pass = 2) then
-      return null;
-    end if;
-    v_probe := true;
-  end if;
-
-  -- One statement, one snapshot: a job that is just being claimed counts as waiting or as started, never as neither.
-  select count(*), count(*) filter (where h.lease_id is null),
-         (select count(*) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
-         (select min(s.at) from holdfast.starts as s where s.type_id = p_type and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
-  into v_running, v_ahead, v_started, v_first
-  from holdfast.admissions as h where h.type_id = p_type;
-
-  v_want := case when v_probe then 1 else holdfast.admit_ahead() - v_ahead end;
-  v_want := least(v_want, v_gate.max_running - v_running);
-  if v_gate.rate_count is not null then
-    v_want := least(v_want, v_gate.rate_count - v_started - v_ahead);
-    v_next := v_first + holdfast.rate_window(v_gate.rate_per);
-  end if;
-  delete from holdfast.starts where type_id = p_type and at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
-  if v_want <= 0 then
-    return v_next;
-  end if;
-
-  if v_gate.keyed then
-    select a.admitted, least(v_next, a.next_at) into v_admitted, v_next
-    from holdfast.admit_by_turn(v_gate, v_want, case when v_probe then 2 else 1 end) as a;
-  else
-    -- Nobody else reads these where keys are not told apart; should that change, review_gate looks at the jobs themselves.
-    delete from holdfast.dirty_keys where type_id = p_type;
-    v_admitted := holdfast.admit_in_order(p_type, v_want, case when v_probe then 2 else 1 end);
-  end if;
-
-  if v_probe and v_admitted > 0 then
-    v_next := v_now + v_gate.breaker_probe;
-    update holdfast.gates set breaker_probe_at = v_next where type_id = p_type;
-  end if;
-  return v_next;
-end $$;
-
--- Lets jobs of a type go straight into the queue again once nothing holds them back and none is left before the gate.
--- A job that is being gated at this very moment is still found by admit_waiting, which looks at the jobs, not at the flag.
--- Where somebody has the gate it is left to the next one who comes by: a claim must not wait for a gate.
-create or replace function holdfast.drop_gate_if_open(p_type integer) returns void language plpgsql as $$
-begin
-  if not (select t.gated from holdfast.types as t where t.id = p_type)
-     or exists (select from holdfast.gated as j where j.type_id = p_type) then
-    return;
-  end if;
-  perform from holdfast.gates as g where g.type_id = p_type for update skip locked;
-  if not found then
-    return;
-  end if;
-  update holdfast.gates as g set keyed = false
-  where g.type_id = p_type and g.keyed and not g.fair and g.key_max_running is null and g.key_rate_count is null
-    and not exists (select from holdfast.keys as k where k.type_id = p_type
-                    and (k.paused_at is not null or k.rests_until > holdfast.now()));
-  update holdfast.types as t set gated = false
-  where t.id = p_type and t.gated and not exists (
-    select from holdfast.gates as g where g.type_id = p_type and (
-      g.max_running is not null or g.rate_count is not null or g.keyed or g.paused_at is not null
-      or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()));
-end $$;
-
--- Lets the first p_limit jobs of a type through, by rank. Runs under the gate's lock.
-create or replace function holdfast.admit_in_order(p_type integer, p_limit integer, p_pass integer) returns integer
-language plpgsql as $$
-declare
-  v_jobs uuid[];
-begin
-  v_jobs := array(select g.job_id from holdfast.gated as g where g.type_id = p_type order by g.rank, g.job_id limit p_limit for update skip locked);
-  perform holdfast.let_through(v_jobs, p_pass);
-  return cardinality(v_jobs);
-end $$;
-
--- Moves jobs from their gate into the queue, in the order given, each with a slot. Runs under the gate's lock.
-create or replace function holdfast.let_through(p_jobs uuid[], p_pass integer) returns void
-language plpgsql as $$
-declare
-  v_lanes smallint[];
-begin
-  if p_jobs = '{}' then
-    return;
-  end if;
-  with moved as (
-    delete from holdfast.gated as g where g.job_id = any (p_jobs)
-    returning g.job_id, g.ready_at, g.rank, g.type_id, g.priority, g.attempt, g.concurrency_key
-  ), taken as (
-    insert into holdfast.admissions as h (job_id, type_id, concurrency_key) select m.job_id, m.type_id, m.concurrency_key from moved as m
-    -- There should be none; but one that was left behind must not keep the whole type from being admitted.
-    on conflict (job_id) do update set type_id = excluded.type_id, concurrency_key = excluded.concurrency_key, lease_id = null
-  ), queued as (
-    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt, pass)
-    select m.ready_at, m.job_id, m.type_id, t.lane_id, m.priority, m.attempt, p_pass
-    from moved as m join holdfast.types as t on t.id = m.type_id order by m.rank, m.job_id
-    returning lane_id
-  )
-  select array_agg(distinct q.lane_id) into v_lanes from queued as q;
-  perform holdfast.wake_lanes(v_lanes, false);
-end $$;
-
--- Lets jobs through key by key: the key whose turn is furthest behind comes first, and each job moves its key's turn on by
--- one part of its weight. Keys that are full, paused or at their rate are set aside until that changes, so that they are
--- not looked at again and again. Runs under the gate's lock.
-create or replace function holdfast.admit_by_turn(p_gate holdfast.gates, p_limit integer, p_pass integer, out admitted integer, out next_at timestamptz)
-language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_key holdfast.keys;
-  v_job uuid;
-  v_turn double precision := p_gate.turn;
-  v_running integer;
-  v_started integer;
-  v_first timestamptz;
+  v_gate holdfast.gates;
+  v_room record;
+  v_keys text[];
 begin
-  admitted := 0;
-  with came as (
-    delete from holdfast.dirty_keys as a where a.type_id = p_gate.type_id returning a.concurrency_key
-  )
-  insert into holdfast.keys as k (type_id, concurrency_key, turn, active)
-  select distinct p_gate.type_id, c.concurrency_key, p_gate.turn, true from came as c order by 2
-  on conflict (type_id, concurrency_key) do update
-    set active = true, full_now = false,
-        turn = case when k.active and not k.full_now then k.turn else greatest(k.turn, excluded.turn) end
-    where not k.active or k.full_now;
-  -- Time at rest earns no turns: a key would come back with a right to run alone until it has caught up.
-  update holdfast.keys as k set rests_until = null, turn = greatest(k.turn, p_gate.turn)
-  where k.type_id = p_gate.type_id and k.rests_until <= v_now;
-
-  while admitted < p_limit loop
-    select * into v_key from holdfast.keys as k
-    where k.type_id = p_gate.type_id and k.active and not k.full_now and k.rests_until is null and k.paused_at is null
-    order by k.turn limit 1;
-    exit when not found;
-
-    -- The empty key stands for jobs without one: no limit per key is meant for them.
-    if v_key.concurrency_key <> '' then
-      select count(*), (select count(*) from holdfast.starts as s where s.type_id = v_key.type_id
-                          and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
-                       + count(*) filter (where h.lease_id is null),
-             (select min(s.at) from holdfast.starts as s where s.type_id = v_key.type_id
-                and s.concurrency_key = v_key.concurrency_key and s.at > v_now - holdfast.rate_window(p_gate.key_rate_per))
-      into v_running, v_started, v_first
-      from holdfast.admissions as h where h.type_id = v_key.type_id and h.concurrency_key = v_key.concurrency_key;
-      if v_running >= p_gate.key_max_running then
-        update holdfast.keys set full_now = true
-        where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
-        continue;
-      elsif v_started >= p_gate.key_rate_count then
-        -- Without a start to wait for, the rate is taken up by jobs that are about to start.
-        update holdfast.keys set rests_until = coalesce(v_first + holdfast.rate_window(p_gate.key_rate_per), v_now + interval '200 milliseconds')
-        where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
-        continue;
-      end if;
-    end if;
-
-    select g.job_id into v_job from holdfast.gated as g
-    where g.type_id = v_key.type_id and g.concurrency_key = v_key.concurrency_key order by g.rank, g.job_id limit 1 for update skip locked;
-    if not found then
-      -- A job that is locked is being replaced in somebody's transaction: the gate does not wait for that.
-      update holdfast.keys as k set active = w.waits, rests_until = case when w.waits then v_now + interval '200 milliseconds' end
-      from (select exists (select from holdfast.gated as g where g.type_id = v_key.type_id
-                             and g.concurrency_key = v_key.concurrency_key) as waits) as w
-      where k.type_id = v_key.type_id and k.concurrency_key = v_key.concurrency_key;
-      continue;
-    end if;
-    perform holdfast.let_through(array[v_job], p_pass);
-    v_turn := v_key.turn;
-    update holdfast.keys set turn = turn + 1 / weight
-    where type_id = v_key.type_id and concurrency_key = v_key.concurrency_key;
-    admitted := admitted + 1;
-  end loop;
-
-  if v_turn > p_gate.turn then
-    update holdfast.gates set turn = v_turn where type_id = p_gate.type_id;
+  select * into v_gate from holdfast.gates as g where g.type_id = p_type;
+  rated := v_gate.rate_count is not null or v_gate.key_rate_count is not null;
+  key_max := v_gate.key_max_running;
+  if rated then
+    perform holdfast.follow_clock_back(p_type, v_now);
   end if;
-  select min(k.rests_until) into next_at from holdfast.keys as k
-  where k.type_id = p_gate.type_id and k.rests_until is not null and k.paused_at is null;
+  v_room := holdfast.gate_room(v_gate, p_limit, v_now);
+  if v_room.room = 0 then
+    return;
+  end if;
+  if v_gate.keyed then
+    select t.rows, t.jobs, t.keys into rows, jobs, v_keys
+    from holdfast.take_by_turn(v_gate, v_room.room, coalesce(v_room.slots, v_room.room), p_chunk, v_now) as t;
+  else
+    select array_agg(f.ctid), array_agg(f.job_id) into rows, jobs
+    from (
+      select q.ctid, q.job_id from holdfast.queue as q
+      where q.type_id::bigint = p_type and q.pass > 0 and q.lease_id is null
+      order by q.seq, q.job_id limit least(v_room.room, v_room.slots)
+      for update skip locked
+    ) as f;
+  end if;
+  if rows is null then
+    return;
+  end if;
+  delete from holdfast.gate_leases as l
+  where l.type_id = p_type and l.lease_id <> p_lease and not exists (select from holdfast.leases as e where e.id = l.lease_id);
+  insert into holdfast.gate_leases as l (type_id, lease_id, jobs) values (p_type, p_lease, cardinality(rows))
+  on conflict (type_id, lease_id) do update set jobs = l.jobs + excluded.jobs;
+  if rated then
+    delete from holdfast.starts as s
+    where s.type_id = p_type and s.at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
+    select array_agg(s.key), array_agg(s.jobs) into start_keys, start_counts
+    from (select k.key, count(*)::integer as jobs
+          from (select case when v_gate.key_rate_count is not null then u.key else '' end as key
+                from unnest(jobs, v_keys) as u (job_id, key)) as k group by k.key) as s;
+  end if;
+  if v_room.probe then
+    -- Another one follows in the time of a probe, whatever becomes of this one.
+    update holdfast.gates as g set breaker_probe_at = v_now + g.breaker_probe where g.type_id = p_type;
+    with probe as (
+      update holdfast.queue as q set pass = 2 where q.ctid = any (rows) returning q.ctid
+    )
+    select array_agg(p.ctid) into rows from probe as p;
+  end if;
 end $$;
 
--- Gives back the slots of attempts that the caller has just ended: of their lane, and of their type and key, whose next
--- jobs are admitted in the same breath. p_passed: those of them that came through a gate. Gates are locked in order, so that
--- two settles wait for each other instead of deadlocking.
-create or replace function holdfast.free_slots(p_jobs uuid[], p_passed uuid[]) returns void
+-- The keys of a type that have jobs before its gate, waiting or running, from one to the next by the index, however many jobs each has.
+create or replace function holdfast.walk_keys(p_type integer, p_from text, p_to text, p_limit integer) returns text[]
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return array(
+    with recursive walk (key, nth) as (
+      (select q.concurrency_key, 1 from holdfast.queue as q
+       where q.type_id = p_type and q.pass > 0 and q.concurrency_key >= p_from
+       order by q.concurrency_key limit 1)
+      union all
+      select n.key, w.nth + 1 from walk as w cross join lateral (
+        select q.concurrency_key as key from holdfast.queue as q
+        where q.type_id = p_type and q.pass > 0 and q.concurrency_key > w.key order by q.concurrency_key limit 1) as n
+      where w.nth < p_limit and (p_to is null or w.key < p_to)
+    )
+    select w.key from walk as w where p_to is null or w.key < p_to);
+end $$;
+
+-- Takes jobs key by key, in turns: each key has as many of a round as its weight says, and the next claim goes on where this one ends, so
+-- that no key waits for more than one round of the others and none has to be written. Keys that are paused, rest, are at their rate or
+-- have as many running as they may are passed over. No more than 2,000 keys are looked at: where all of those are shut, the next
+-- claim goes on behind them. A key none of whose jobs run may have several at once, which its worker runs one after the other:
+-- they take one slot.
+create or replace function holdfast.take_by_turn(
+  p_gate holdfast.gates, p_limit integer, p_slots integer, p_chunk integer, p_now timestamptz,
+  out rows tid[], out jobs uuid[], out keys text[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = on set enable_mergejoin = off set enable_nestloop = on
+set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_walk integer := least(2000, p_limit + 8);
+  v_from text := p_gate.turn_key;
+  v_wrapped boolean := p_gate.turn_key = '';
+  v_round_over boolean := false;
+  v_keys text[];
+  v_some text[];
+  v_looked integer := 0;
+  v_full text[];
+  v_counts integer[];
+  v_unit double precision := 1;
+  v_marked boolean := exists (select from holdfast.keys as k where k.type_id = p_gate.type_id);
+  v_left integer := p_limit;
+  v_slots integer := p_slots;
+  v_took record;
+  v_turn_key text := p_gate.turn_key;
+  v_turn_taken double precision := p_gate.turn_taken;
+begin
+  if p_gate.key_max_running is not null then
+    select array_agg(k.key), array_agg(k.jobs) into v_full, v_counts
+    from (select r.concurrency_key as key, count(*)::integer as jobs from holdfast.gate_running(p_gate.type_id) as r
+          where r.concurrency_key <> '' group by r.concurrency_key) as k;
+  end if;
+  if v_marked then
+    v_unit := least(1, (select min(k.weight) from holdfast.keys as k where k.type_id = p_gate.type_id));
+  end if;
+  while v_left > 0 and v_slots > 0 and not v_round_over and v_looked < 2000 loop
+    v_keys := '{}';
+    while cardinality(v_keys) < v_walk and not v_round_over loop
+      v_some := holdfast.walk_keys(p_gate.type_id, v_from, case when v_wrapped and p_gate.turn_key <> '' then p_gate.turn_key end, v_walk);
+      v_keys := v_keys || case when v_looked + cardinality(v_keys) > 0 and v_some[1] = v_from then v_some[2:] else v_some end;
+      if cardinality(v_some) = v_walk then
+        v_from := v_some[v_walk];
+      elsif v_wrapped then
+        v_round_over := true;
+      else
+        v_wrapped := true;
+        v_from := '';
+      end if;
+    end loop;
+    exit when v_keys = '{}';
+    -- Where these are shut, more at a time.
+    v_walk := least(2000, v_walk * 4);
+    select * into v_took from holdfast.take_of_keys(
+      p_gate, v_keys, case when v_looked = 0 and v_keys[1] = p_gate.turn_key then p_gate.turn_taken else 0 end, v_full, v_counts, v_marked,
+      v_unit, v_left, v_slots, p_chunk, p_now);
+    v_looked := v_looked + cardinality(v_keys);
+    if v_took.rows is not null then
+      rows := rows || v_took.rows;
+      jobs := jobs || v_took.jobs;
+      keys := keys || v_took.keys;
+      v_left := v_left - cardinality(v_took.rows);
+      v_slots := v_slots - v_took.slots;
+      v_turn_key := v_took.turn_key;
+      v_turn_taken := v_took.turn_taken;
+    end if;
+  end loop;
+  if rows is null and not v_round_over and v_looked > 0 then
+    v_turn_key := v_from;
+    v_turn_taken := 0;
+  end if;
+  if (v_turn_key, v_turn_taken) is distinct from (p_gate.turn_key, p_gate.turn_taken) then
+    update holdfast.gates as g set turn_key = v_turn_key, turn_taken = v_turn_taken where g.type_id = p_gate.type_id;
+  end if;
+end $$;
+
+-- Takes jobs of these keys, in this order, round by round. p_taken: how many of its turn the first has had. p_full, p_counts: keys of
+-- which jobs run, and how many. p_marked: some key of the type has a row in keys. p_unit: the smallest weight, which counts as one job.
+create or replace function holdfast.take_of_keys(
+  p_gate holdfast.gates, p_keys text[], p_taken double precision, p_full text[], p_counts integer[], p_marked boolean,
+  p_unit double precision, p_limit integer, p_slots integer, p_chunk integer, p_now timestamptz,
+  out rows tid[], out jobs uuid[], out keys text[], out slots integer, out turn_key text, out turn_taken double precision
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = on set enable_mergejoin = off set enable_nestloop = on
+set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_share integer := 4 * ceil(p_limit::double precision / cardinality(p_keys));
+  v_rate_window interval := holdfast.rate_window(p_gate.key_rate_per);
+  v_rows tid[];
+  v_jobs uuid[];
+  v_keys text[];
+begin
+  select array_agg(t.row_at order by t.round, t.nth), array_agg(t.job_id order by t.round, t.nth), array_agg(t.key order by t.round, t.nth),
+         count(*) filter (where t.counts), (array_agg(t.key order by t.round desc, t.nth desc))[1],
+         (array_agg(t.had - (t.round - 1) * t.weight order by t.round desc, t.nth desc))[1]
+  into v_rows, v_jobs, v_keys, slots, turn_key, turn_taken
+  from (
+    select c.*, count(*) filter (where c.counts) over (order by c.round, c.nth rows unbounded preceding) as slots_so_far
+    from (
+      select k.key, k.weight, j.row_at, j.job_id, j.had, ceil(j.had / k.weight) as round,
+             -- Who has had their turn comes last in a round.
+             case when k.nth = 1 and p_taken >= k.weight then cardinality(p_keys) + 1 else k.nth end as nth,
+             j.had - k.had_before <= k.may_run as counts
+      from (
+        select w.key, w.nth, coalesce(m.weight, 1) / p_unit as weight, case when w.nth = 1 then p_taken else 0 end as had_before,
+               case when w.key = '' or p_gate.key_max_running is null then v_share
+                    else p_gate.key_max_running - coalesce(f.jobs, 0) end as may_run,
+               least(v_share * greatest(1, coalesce(m.weight, 1) / p_unit),
+                     case when w.key = '' or p_gate.key_max_running is null then p_limit
+                          when f.jobs is null then p_gate.key_max_running * p_chunk
+                          else p_gate.key_max_running - f.jobs end,
+                     case when w.key <> '' and p_gate.key_rate_count is not null then p_gate.key_rate_count - coalesce((
+                       select sum(s.count) from holdfast.starts as s where s.type_id = p_gate.type_id and s.concurrency_key = w.key
+                         and s.at > p_now - v_rate_window), 0) end) as most
+        from unnest(p_keys) with ordinality as w (key, nth)
+        left join unnest(p_full, p_counts) as f (key, jobs) on f.key = w.key
+        left join holdfast.keys as m on p_marked and m.type_id = p_gate.type_id and m.concurrency_key = w.key
+        where m.paused_at is null and (m.rests_until is null or m.rests_until <= p_now)
+      ) as k
+      cross join lateral (
+        select n.ctid as row_at, n.job_id, row_number() over (order by n.seq, n.job_id) + k.had_before as had
+        from (
+          select q.ctid, q.job_id, q.seq from holdfast.queue as q
+          where q.type_id = p_gate.type_id and q.concurrency_key = k.key and q.pass > 0 and q.lease_id is null
+          order by q.seq, q.job_id limit greatest(0, k.most)::bigint
+        ) as n
+      ) as j
+    ) as c
+    order by c.round, c.nth limit p_limit
+  ) as t
+  where t.slots_so_far <= p_slots;
+  -- One that is locked is being replaced or cancelled: the gate does not wait for that.
+  select array_agg(l.ctid), array_agg(l.job_id), array_agg(l.concurrency_key) into rows, jobs, keys
+  from (
+    select q.ctid, q.job_id, q.concurrency_key from holdfast.queue as q
+    where q.ctid = any (v_rows) and q.lease_id is null and q.pass > 0 for update skip locked
+  ) as l;
+end $$;
+
+-- Gives back the slots of attempts that the caller has just ended: those of a lane. A slot of a type or key is free with the end of the
+-- job's row; whoever is idle is called where jobs wait for it. p_types: the types of those that came through a gate; may repeat.
+create or replace function holdfast.free_slots(p_jobs uuid[], p_types integer[]) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_lanes smallint[];
-  v_types integer[];
 begin
   if exists (select from holdfast.lane_slots) then
     with freed as (
       delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
     )
     select array_agg(distinct f.lane_id) into v_lanes from freed as f
-    where exists (select from holdfast.queue as q where q.lane_id = f.lane_id and q.lease_id is null);
+    where exists (select from holdfast.queue as q where q.lane_id = f.lane_id and q.pass = 0 and q.lease_id is null)
+       or exists (select from holdfast.types as t
+                  where t.lane_id = f.lane_id and t.gated and holdfast.first_before_gate(t.id) is not null);
     perform holdfast.wake_lanes(v_lanes, false);
   end if;
-  if p_passed is null then
-    return;
+  if p_types is not null and exists (select from holdfast.idle_workers) then
+    perform holdfast.wake_lanes(array(
+      select distinct t.lane_id from holdfast.types as t
+      where t.id = any (p_types) and holdfast.first_before_gate(t.id) is not null), false);
   end if;
-  select array_agg(distinct h.type_id order by h.type_id) into v_types from holdfast.admissions as h where h.job_id = any (p_passed);
-  perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
-  with freed as (
-    delete from holdfast.admissions as h where h.job_id = any (p_passed) returning h.type_id, h.concurrency_key
-  )
-  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
-  from (select distinct type_id, concurrency_key from freed) as f join holdfast.gates as g on g.type_id = f.type_id
-  where k.type_id = f.type_id and k.concurrency_key = f.concurrency_key and k.full_now;
-  perform holdfast.admit_beside(v_types, true);
 end $$;

@@ -63,8 +63,8 @@ declare
     when 'hold_open' then 'held open' when 'hold_closed' then 'held closed' else 'released' end, p_actor.name, coalesce(': ' || p_actor.why, ''));
   v_before jsonb;
 begin
-  perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
+  perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
   case p_action
     when 'open' then

@@ -39,7 +39,9 @@ begin
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
     select s.job_id, v_now, s.claimed_at, s.worker_id, 'cancelled', s.attempt, holdfast.lease_mark(s.lease_id), v_error from stood as s
   ), stopping as (
-    insert into holdfast.cancellations (job_id, lease_id) select s.job_id, s.lease_id from stood as s where s.lease_id is not null
+    insert into holdfast.cancellations (job_id, lease_id, type_id, concurrency_key)
+    select s.job_id, s.lease_id, s.type_id, coalesce(b.concurrency_key, '')
+    from stood as s left join holdfast.bodies as b on b.id = s.job_id where s.lease_id is not null
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count) select s.type_id, 'cancelled', count(*) from stood as s group by s.type_id
   )
@@ -62,13 +64,14 @@ set enable_seqscan = off set jit = off
 as $$ select array(select c.job_id from holdfast.cancellations as c where c.lease_id = p_lease) $$;
 
 -- Called for settled attempts of which some found nothing to settle. Those that were cancelled have now truly ended, and
--- their slots may be given back: returns them.
-create or replace function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[]) returns uuid[] language sql volatile as $$
+-- their slots may be given back: returns them, and their types.
+create or replace function holdfast.end_cancelled(p_jobs uuid[], p_leases bigint[], out jobs uuid[], out types integer[])
+language sql volatile as $$
   with ended as (
     delete from holdfast.cancellations as c using unnest(p_jobs, p_leases) as s (job_id, lease_id)
-    where c.job_id = s.job_id and c.lease_id = s.lease_id returning c.job_id
+    where c.job_id = s.job_id and c.lease_id = s.lease_id returning c.job_id, c.type_id
   )
-  select array_agg(job_id) from ended
+  select array_agg(e.job_id), array_agg(e.type_id) from ended as e
 $$;
 
 -- Cancelled jobs whose lease is gone, whoever removed it: nobody will report them any more. Locked for the caller.
@@ -84,9 +87,14 @@ end $$;
 
 -- Gives back the slots of these.
 create or replace function holdfast.end_orphaned(p_jobs uuid[]) returns void language plpgsql as $$
+declare
+  v_types integer[];
 begin
-  delete from holdfast.cancellations as c where c.job_id = any (p_jobs);
-  perform holdfast.free_slots(p_jobs, p_jobs);
+  with ended as (
+    delete from holdfast.cancellations as c where c.job_id = any (p_jobs) returning c.type_id
+  )
+  select array_agg(e.type_id) into v_types from ended as e;
+  perform holdfast.free_slots(p_jobs, v_types);
   perform holdfast.start_followers(p_jobs);
 end $$;
 

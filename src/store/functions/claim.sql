@@ -8,22 +8,24 @@
 -- behind that position, is found only by the next claim from the head.
 -- p_types: only jobs of these types; null where the worker runs every type of the lane.
 -- A lane with a limit of slots is claimed from by one worker at a time, which locks the lane's row; a lane without one takes no lock.
--- Jobs whose type got a gate after they were queued are moved into "gated" by the first claim that reads them.
--- p_gated: the claim ends after this many jobs that were admitted by a gate; null: it does not count them. A claim counts as their start
--- for the rate of their type, so a worker takes only as many as it can start at once.
+-- Jobs whose type got a gate after they were queued are put before it by the first claim that reads them. Jobs before gates are claimed
+-- together with the others, by age: each gate that is open is one more line beside those of the priorities, read under the gate's lock.
+-- p_chunk: how many jobs of a key with a limit the worker runs one after the other within 50 ms (see take_through_gate).
 -- p_within_ms: how long the worker waits for the answer; null: for ever. A claim that takes longer is rolled back, because nobody would
 -- run its jobs and each would lose an attempt to a lease that nobody renews. The claim waits half as long for a lock.
 -- Returns one row for all jobs, a list in each column, in the order in which they are to run: a row for each job would be stored, sent
 -- and read one by one, at twice the cost. lease is null where nothing was claimed. Payloads are joined by U+001F, which JSON never
--- contains; a job whose body is gone has an empty text. gated and traces name only the jobs that were admitted by a gate or are traced,
--- because most are neither.
+-- contains; a job whose body is gone has an empty text. traces names only the jobs that
+-- are traced. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
+-- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these.
 -- The settings pin the plans, whatever the statistics say: the queue is read by the index queue_claim, and the bodies of all claimed jobs
 -- in one walk through their index, where a nested loop would descend it once for each job.
 create or replace function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
-  p_gated integer default null, p_within_ms integer default null,
+  p_chunk integer default 1, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
-  out maxes smallint[], out created double precision[], out payloads text, out gated uuid[], out traces jsonb
+  out maxes smallint[], out created double precision[], out payloads text, out traces jsonb, out gated integer[], out rated integer[], out key_limits jsonb,
+  out keys text[]
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
@@ -46,8 +48,14 @@ declare
   v_last bigint;
   v_found integer;
   v_look boolean;
-  v_admitted boolean;
-  v_passed boolean := false;
+  v_gates integer[];
+  v_took record;
+  v_rated boolean;
+  v_start_types integer[];
+  v_start_keys text[];
+  v_start_counts integer[];
+  v_state text;
+  v_error text;
   v_all tid[] := '{}';
   v_all_jobs uuid[];
   v_first uuid;
@@ -60,10 +68,8 @@ begin
   -- An operator who sets a limit takes this lock alone, and so waits for every claim that began without the limit. What this claim reads
   -- below it reads under the lock, and so with the limit.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
-  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated),
-         p_gated is not null and exists (select from holdfast.admissions as h where h.lease_id is null and h.type_id = any (array(
-           select t.id from holdfast.types as t where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)))))
-  into v_enabled, v_step, v_slots, v_gated, v_admitted from holdfast.lanes as l where l.id = p_lane;
+  select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated)
+  into v_enabled, v_step, v_slots, v_gated from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then
     -- The lane is read again, now locked: the transaction that held the lock may have changed it.
     select l.enabled, l.ageing, l.slots into v_enabled, v_step, v_slots from holdfast.lanes as l where l.id = p_lane for update;
@@ -79,15 +85,19 @@ begin
   from generate_series(0, 9) as p (priority)
   left join lateral (
     select q.ready_at - p.priority * v_step as rank from holdfast.queue as q
-    where q.lane_id = p_lane and q.priority = p.priority and q.seq > v_after[p.priority + 1] and q.lease_id is null
+    where q.lane_id = p_lane and q.priority = p.priority and q.seq > v_after[p.priority + 1] and q.pass = 0 and q.lease_id is null
       and (p_types is null or q.type_id = any (p_types))
     order by q.seq limit 1
   ) as head on true;
+  if v_gated <> '{}' then
+    select g.types, v_ranks || g.ranks into v_gates, v_ranks from holdfast.open_gates(p_lane, p_types) as g;
+    perform from holdfast.gates as g where g.type_id = any (v_gates) order by g.type_id for update;
+  end if;
 
   while v_left > 0 loop
     v_best := null;
     v_lead := null;
-    for p in reverse 9..0 loop
+    for p in reverse cardinality(v_ranks) - 1..0 loop
       if v_ranks[p + 1] is not null then
         if v_best is null or v_ranks[p + 1] < v_ranks[v_best + 1] then
           v_lead := v_ranks[v_best + 1] - v_ranks[p + 1];
@@ -103,16 +113,42 @@ begin
     -- from this one. Once it had to move jobs into "gated", it reads many at a time, because the rest of them are in the way of every other
     -- claim too.
     v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
-    if v_admitted and holdfast.admitted_ahead(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk) then
-      select l.rows, l.jobs, l.last_seq, true, l.gated_left into v_rows, v_jobs, v_last, v_look, p_gated
-      from holdfast.lock_startable(p_lane, v_best::smallint, p_types, v_after[v_best + 1], v_chunk, p_gated) as l;
+    v_rated := false;
+    if v_best > 9 then
+      begin
+        lease := coalesce(lease, nextval('holdfast.lease_seq'));
+        select * into v_took from holdfast.take_through_gate(v_gates[v_best - 9], least(v_chunk, v_left), p_chunk, lease);
+      exception when others then
+        -- A gate that fails must not keep everything else in the lane from running.
+        get stacked diagnostics v_state = returned_sqlstate, v_error = message_text;
+        if holdfast.is_of_no_row(v_state) then
+          raise;
+        end if;
+        perform holdfast.put_aside('admit', t.name, v_error) from holdfast.types as t where t.id = v_gates[v_best - 9];
+        select null::tid[] as rows, null::uuid[] as jobs, false as rated into v_took;
+      end;
+      v_rows := v_took.rows;
+      v_jobs := array(select j from unnest(v_took.jobs) as j order by j);
+      v_look := false;
+      v_rated := v_took.rated;
+      if v_rows is not null then
+        if exists (select from holdfast.set_aside) then
+          delete from holdfast.set_aside as s using holdfast.types as t where s.duty = 'admit' and s.of = t.name and t.id = v_gates[v_best - 9];
+        end if;
+        gated := gated || v_gates[v_best - 9];
+        v_start_types := v_start_types || array_fill(v_gates[v_best - 9], array[coalesce(cardinality(v_took.start_keys), 0)]);
+        v_start_keys := v_start_keys || v_took.start_keys;
+        v_start_counts := v_start_counts || v_took.start_counts;
+        rated := case when v_took.rated then rated || v_gates[v_best - 9] else rated end;
+        key_limits := case when v_took.key_max is not null
+          then coalesce(key_limits, '{}') || jsonb_build_object(v_gates[v_best - 9], v_took.key_max) else key_limits end;
+      end if;
     else
-      select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq),
-             bool_or(free.pass > 0 or free.type_id = any (v_gated))
+      select array_agg(free.ctid), array_agg(free.job_id order by free.job_id), max(free.seq), bool_or(free.type_id = any (v_gated))
       into v_rows, v_jobs, v_last, v_look
       from (
-        select q.ctid, q.job_id, q.seq, q.pass, q.type_id from holdfast.queue as q
-        where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.lease_id is null
+        select q.ctid, q.job_id, q.seq, q.type_id from holdfast.queue as q
+        where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.pass = 0 and q.lease_id is null
           and (p_types is null or q.type_id = any (p_types))
         order by q.seq limit v_chunk
         for update skip locked
@@ -123,10 +159,11 @@ begin
       v_ranks[v_best + 1] := null;
       continue;
     end if;
-    v_after[v_best + 1] := v_last;
     v_found := cardinality(v_rows);
+    if v_best < 10 then
+      v_after[v_best + 1] := v_last;
+    end if;
     if v_look then
-      v_passed := true;
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
     end if;
@@ -137,40 +174,44 @@ begin
     v_first := least(v_first, v_jobs[1]);
     v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
-    exit when v_left <= 0 or v_aside > 2000 or p_gated = 0;
-    v_ranks[v_best + 1] := case when v_found < v_chunk then null
-      else holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step) end;
+    exit when v_left <= 0 or v_aside > 2000;
+    v_ranks[v_best + 1] := case when v_found < v_chunk or v_rated then null
+      when v_best < 10 then holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step)
+      -- What was just taken stands there still: where others wait as long, they come first now.
+      else v_ranks[v_best + 1] + v_step end;
   end loop;
 
-  if v_aside > 2000 or (p_gated = 0 and v_aside > 0) then
-    -- The claim stopped before the end of the queue and there may be claimable jobs behind, so idle workers are notified to claim at once.
+  if v_aside > 0 then
+    -- What was put before its gate may be free to pass it, so idle workers are notified to claim at once.
     perform holdfast.wake_lanes(array[p_lane], true);
   end if;
   if v_all = '{}' then
+    lease := null;
     return;
   end if;
 
   -- The clock is read here and not earlier: the claim may have waited for locks, and a lease must not begin in the past.
   v_now := holdfast.now();
-  lease := nextval('holdfast.lease_seq');
+  lease := coalesce(lease, nextval('holdfast.lease_seq'));
   with claimed as (
-    update holdfast.queue as q set lease_id = lease where q.ctid = any (v_all)
-    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass
+    update holdfast.queue as q set lease_id = lease, lane_id = p_lane where q.ctid = any (v_all)
+    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass, q.concurrency_key
   ), leased as (
     insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs, lasts_ms)
     select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id), p_lease_ms
     from claimed as c
   )
-  select array_agg(j.job_id), array_agg(j.seq), array_agg(j.type_id), array_agg(j.priority), array_agg(j.attempt),
+  select array_agg(j.job_id), array_agg(case when j.pass = 0 then j.seq else 0 end), array_agg(j.type_id), array_agg(j.priority), array_agg(j.attempt),
          array_agg(j.max_attempts), array_agg(date_part('epoch', j.created_at) * 1000),
-         string_agg(coalesce(j.payload::text, ''), U&'\001F'), array_agg(j.job_id) filter (where j.pass > 0),
-         jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null)
-  into ids, seqs, types, priorities, attempts, maxes, created, payloads, gated, traces
+         string_agg(coalesce(j.payload::text, ''), U&'\001F'),
+         jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null),
+         array_agg(j.concurrency_key) filter (where key_limits is not null)
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys
   from (
     select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent
     from claimed as c left join holdfast.bodies as b
       on b.id = c.job_id and b.id = any (v_all_jobs) and b.id >= v_first and b.id <= v_latest
-    order by c.priority desc, c.seq
+    order by c.priority desc, c.seq, c.job_id
   ) as j;
 
   if v_slots is not null then
@@ -178,39 +219,14 @@ begin
     select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = lease
     on conflict on constraint lane_slots_pkey do nothing;
   end if;
-  if v_passed then
-    perform holdfast.count_starts(lease);
+  if v_start_types is not null then
+    insert into holdfast.starts (type_id, concurrency_key, at, count)
+    select s.type_id, s.key, holdfast.now(), s.jobs from unnest(v_start_types, v_start_keys, v_start_counts) as s (type_id, key, jobs);
   end if;
   if clock_timestamp() - statement_timestamp() > p_within_ms * interval '1 millisecond' then
     raise exception 'holdfast: the claim took % ms, longer than its worker waits for it, and was undone',
       round(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000) using errcode = '55P03';
   end if;
-end $$;
-
--- Called by a claim that got jobs which a gate had admitted: counts their start where their type has a rate, and has the gate admit the
--- next ones.
-create or replace function holdfast.count_starts(p_lease bigint) returns void
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
-set jit = off set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_types integer[];
-begin
-  with passed as (
-    select q.job_id, q.type_id from holdfast.queue as q
-    where q.job_id = any (array(select unnest(l.jobs) from holdfast.leases as l where l.id = p_lease)) and q.pass > 0
-  ), begun as (
-    update holdfast.admissions as h set lease_id = p_lease from passed as p where h.job_id = p.job_id
-    returning h.type_id, h.concurrency_key
-  ), counted as (
-    insert into holdfast.starts (type_id, concurrency_key, at)
-    -- The clock is read here, because the claim may have waited for the lock of its lane, and its jobs start now.
-    select b.type_id, b.concurrency_key, holdfast.now() from begun as b join holdfast.gates as g on g.type_id = b.type_id
-    where g.rate_count is not null or g.key_rate_count is not null
-  )
-  select array_agg(distinct p.type_id) into v_types from passed as p;
-  perform holdfast.admit_beside(v_types, false);
 end $$;
 
 -- Runs under the plan settings of claim_jobs.
@@ -221,7 +237,7 @@ language plpgsql as $$
 begin
   return (
     select q.ready_at - p_priority * p_step from holdfast.queue as q
-    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
+    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.pass = 0 and q.lease_id is null
       and (p_types is null or q.type_id = any (p_types))
     order by q.seq limit 1
   );
@@ -237,7 +253,8 @@ begin
   return exists (
     select from holdfast.lanes as l
     cross join lateral (
-      select from holdfast.queue as q where q.lane_id = l.id and q.lease_id is null and q.type_id = any (p_types) limit 1
+      select from holdfast.queue as q
+      where q.lane_id = l.id and q.pass = 0 and q.lease_id is null and q.type_id = any (p_types) limit 1
     ) as free
     where l.enabled
       and exists (select from holdfast.types as t where t.id = any (p_types) and l.id = any (t.left_lanes || t.lane_id)));

@@ -1,31 +1,6 @@
 -- What the clock brings about, apart from claims: jobs become due, deadlines pass, gates open. Each is a duty of its own
 -- that runs, is timed and fails alone, because a row that cannot be handled must not keep everything else from running.
 
--- Looks at these gates. Returns when to look again: at the latest in half a second while any has jobs before it.
-create or replace function holdfast.admit_types(p_types text[]) returns timestamptz
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
-declare
-  v_type integer;
-  v_next timestamptz := holdfast.now() + interval '500 milliseconds';
-begin
-  for v_type in select t.id from holdfast.types as t where t.name = any (p_types) order by t.id loop
-    v_next := least(v_next, holdfast.admit_type(v_type, false));
-  end loop;
-  return v_next;
-end $$;
-
--- Admission behind a claim or a settle is a favour: where a gate fails, they stand all the same, and the duty of admitting
--- finds out which gate it is. The price is a subtransaction, for jobs that came through a gate alone.
-create or replace function holdfast.admit_beside(p_types integer[], p_wait boolean) returns void
-language plpgsql as $$
-begin
-  perform holdfast.admit_type(t.id, p_wait) from unnest(p_types) as t (id) order by t.id;
-exception when others then
-  raise debug 'holdfast: gates % let nothing through: %', p_types, sqlerrm;
-end $$;
-
 -- Errors that are not of a row but of the server, its schema or somebody's lock: nothing is set aside for them.
 create or replace function holdfast.is_of_no_row(p_sqlstate text) returns boolean language sql immutable parallel safe
 as $$ select p_sqlstate ~ '^(08|0A|25|26|28|3D|3F|40|42|53|55|57|58)' $$;
@@ -33,7 +8,7 @@ as $$ select p_sqlstate ~ '^(08|0A|25|26|28|3D|3F|40|42|53|55|57|58)' $$;
 -- Does one duty for all it is asked to, in one subtransaction. Where that fails, in halves, until what fails stands alone: that
 -- is set aside, named in the answer, and comes again after a minute, then two, at last every hour. Twenty such rows end the turn.
 -- The answer, where there is anything to say: {"duty", "done", "ms", "failed": [{"of", "error"}]}; without "of" it was no row's fault.
-create or replace function holdfast.do_duty(p_duty text, p_of text[], out said jsonb, out next_at timestamptz)
+create or replace function holdfast.do_duty(p_duty text, p_of text[], out said jsonb)
 language plpgsql as $$
 declare
   v_began timestamptz := clock_timestamp();
@@ -60,7 +35,6 @@ begin
         when 'deadlines' then perform holdfast.apply_deadlines(v_part::uuid[]);
         when 'followers' then perform holdfast.start_followers(v_part::uuid[]);
         when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);
-        when 'admit' then next_at := least(next_at, holdfast.admit_types(v_part));
       end case;
       if v_any_aside then
         delete from holdfast.set_aside as s where s.duty = p_duty and s.of = any (v_part);
@@ -85,10 +59,10 @@ begin
 end $$;
 
 create or replace function holdfast.put_aside(p_duty text, p_of text, p_error text) returns void language sql volatile as $$
-  insert into holdfast.set_aside as s (duty, of, error, since, times, again_at)
-  values (p_duty, p_of, p_error, holdfast.now(), 1, holdfast.now() + interval '1 minute')
+  insert into holdfast.set_aside as s (duty, of, error, since, times, again_at, told)
+  values (p_duty, p_of, p_error, holdfast.now(), 1, holdfast.now() + interval '1 minute', p_duty <> 'admit')
   on conflict (duty, of) do update
-    set error = excluded.error, times = s.times + 1, again_at = holdfast.now() + least(interval '1 hour', s.times * interval '2 minutes')
+    set error = excluded.error, told = excluded.told, times = s.times + 1, again_at = holdfast.now() + least(interval '1 hour', s.times * interval '2 minutes')
 $$;
 
 -- What a duty passes over for now. What is long over was handled by somebody else, or is no more.
@@ -100,33 +74,16 @@ begin
   return array(select s.of from holdfast.set_aside as s where s.duty = p_duty and s.again_at > holdfast.now());
 end $$;
 
--- Looks at every gate with jobs before it, but for those set aside, and says when to look again: null where there is none.
-create or replace function holdfast.admit_waiting(out next_at timestamptz, out said jsonb)
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
-declare
-  v_types text[] := array(
-    select t.name from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
-    where exists (select from holdfast.gated as j where j.type_id = g.type_id));
-begin
-  if v_types <> '{}' and exists (select from holdfast.set_aside) then
-    v_types := array(select t from unnest(v_types) as t where t <> all (holdfast.passed_over('admit')));
-  end if;
-  if v_types <> '{}' then
-    select d.next_at, d.said into next_at, said from holdfast.do_duty('admit', v_types) as d;
-  end if;
-end $$;
-
 -- Does whatever the time or somebody else's end has made necessary: moves at most p_limit jobs whose time has come from waiting
 -- into the queue, applies the deadlines of approvals, frees followers nobody was sure of and slots of cancelled jobs, and looks
 -- at every gate, since some open by the clock. Where there is nothing to do it is a few looks at indexes and no write.
 -- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
 -- p_within_ms: how long the worker waits for the answer; null: no matter. For a lock it waits half as long.
--- Returns how many were moved, how far it read, in how many milliseconds the next one is due (null: none waits), and what each duty
--- that had something to do says of it (null: none had).
-create or replace function holdfast.tick(p_limit integer, p_after timestamptz, p_within_ms integer default null)
-returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb)
+-- p_types: the types whose gates matter to the worker; null: all.
+-- Returns how many were moved, how far it read, in how many milliseconds the next one is due (null: none waits), what each duty
+-- that had something to do says of it (null: none had), and whether jobs wait before a gate that may be open.
+create or replace function holdfast.tick(p_limit integer, p_after timestamptz, p_within_ms integer default null, p_types integer[] default null)
+returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb, gate_open boolean)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
@@ -146,7 +103,7 @@ begin
   if exists (select from holdfast.following as f where f.unsure) then
     v_of := array(select distinct f.follows::text from holdfast.following as f where f.unsure and f.follows::text <> all (holdfast.passed_over('followers')));
     if v_of <> '{}' then
-      duties := (holdfast.do_duty('followers', v_of)).said;
+      duties := holdfast.do_duty('followers', v_of);
     end if;
   end if;
   if v_any_aside then
@@ -162,11 +119,11 @@ begin
     for update skip locked
   ) as due;
   if v_unapproved is not null then
-    duties := coalesce(duties, '[]') || (holdfast.do_duty('deadlines', v_unapproved)).said;
+    duties := coalesce(duties, '[]') || holdfast.do_duty('deadlines', v_unapproved);
   end if;
   promoted := 0;
   if v_due is not null then
-    v_said := (holdfast.do_duty('promote', v_due)).said;
+    v_said := holdfast.do_duty('promote', v_due);
     promoted := (v_said -> 0 ->> 'done')::integer;
     duties := coalesce(duties, '[]') || v_said;
   end if;
@@ -175,9 +132,14 @@ begin
     v_of := array(select o from unnest(v_of) as o where o <> all (holdfast.passed_over('orphans')));
   end if;
   if v_of <> '{}' then
-    duties := coalesce(duties, '[]') || (holdfast.do_duty('orphans', v_of)).said;
+    duties := coalesce(duties, '[]') || holdfast.do_duty('orphans', v_of);
   end if;
-  select w.next_at, w.said into v_gate_at, v_said from holdfast.admit_waiting() as w;
+  gate_open := false;
+  if exists (select from holdfast.gates) then
+    select w.open, w.next_at, w.said into gate_open, v_gate_at, v_said from holdfast.look_at_gates(p_types) as w;
+  else
+    v_said := null;
+  end if;
   if v_said is not null then
     duties := coalesce(duties, '[]') || v_said;
   end if;

@@ -14,7 +14,7 @@ declare
   v_body holdfast.bodies;
   v_queue holdfast.queue;
   v_live holdfast.live;
-  v_gated holdfast.gated;
+  v_gated boolean;
   v_worker holdfast.workers;
   v_lease holdfast.leases;
   v_facts jsonb;
@@ -24,7 +24,7 @@ begin
   select * into v_live from holdfast.live as l where l.job_id = p_job;
   -- Of these two its position among the others is asked for below.
   select * into v_queue from holdfast.queue as q where q.job_id = p_job;
-  select * into v_gated from holdfast.gated as g where g.job_id = p_job;
+  v_gated := v_queue.pass > 0 and v_queue.lease_id is null;
   select * into v_type from holdfast.types as t where t.id = coalesce(v_body.type_id, v_live.type_id);
   if not found then
     return null;
@@ -46,61 +46,58 @@ begin
     'lane_held_by', (select coalesce(jsonb_agg(s.job_id), '[]') from (
        select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
     'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
-    'place', v_live.place,
+    'place', case when v_gated then 'gated' else v_live.place end,
     'follows', v_live.follows,
     'set_aside', (select jsonb_build_object('duty', s.duty, 'error', s.error, 'times', s.times,
                     'again_in_ms', greatest(0, extract(epoch from s.again_at - v_now) * 1000))
                   from holdfast.set_aside as s
-                  where s.of = p_job::text or (s.of = v_type.name and s.duty = 'admit' and v_gated.job_id is not null) limit 1),
+                  where s.of = p_job::text or (s.of = v_type.name and s.duty = 'admit' and v_gated) limit 1),
     'due_in_ms', case when v_live.place = 'waiting' and isfinite(v_live.due_at) then extract(epoch from v_live.due_at - v_now) * 1000 end,
     'due_at', case when v_live.place = 'waiting' then v_live.due_at end,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
 
-  if v_queue.lease_id is null and v_queue.job_id is not null then
+  if v_queue.lease_id is null and v_queue.pass = 0 then
     v_facts := v_facts || jsonb_build_object(
       'ahead', (select count(*) from (
          select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority = v_queue.priority
-           and q.seq < v_queue.seq and q.lease_id is null limit 10000) as a)
+           and q.seq < v_queue.seq and q.pass = 0 and q.lease_id is null limit 10000) as a)
         + (select count(*) from (
          select from holdfast.queue as q where q.lane_id = v_queue.lane_id and q.priority > v_queue.priority
-           and q.lease_id is null limit 10000) as a),
+           and q.pass = 0 and q.lease_id is null limit 10000) as a),
       'ended_last_minute', (select coalesce(sum(t.good + t.bad), 0)::int from holdfast.attempt_counts as t
          join holdfast.types as o on o.id = t.type_id where o.lane_id = v_lane.id and t.at > v_now - interval '1 minute'));
   end if;
 
-  if v_gated.job_id is not null then
+  if v_gated then
     v_facts := v_facts || jsonb_build_object(
       'paused_by', v_gate.paused_by, 'paused_why', v_gate.paused_why, 'paused_at', v_gate.paused_at,
       'stopped_in_ms', extract(epoch from v_gate.stopped_until - v_now) * 1000,
       'breaker_hold', v_gate.breaker_hold, 'breaker_opened_at', v_gate.breaker_opened_at, 'breaker_reason', v_gate.breaker_reason,
       'breaker_probe_in_ms', extract(epoch from v_gate.breaker_probe_at - v_now) * 1000,
       'max_running', v_gate.max_running,
-      'running', (select count(*) from holdfast.admissions as h where h.type_id = v_type.id),
+      'running', holdfast.gate_taken(v_type.id, v_gate.key_max_running),
       'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
-         select job_id from holdfast.admissions where type_id = v_type.id limit 5) as h),
+         select r.job_id from holdfast.gate_running(v_type.id) as r limit 5) as h),
       'rate_count', v_gate.rate_count, 'rate_per_ms', extract(epoch from v_gate.rate_per) * 1000,
-      -- As admission counts: what has started, and what was admitted and is about to.
-      'rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per))
-        + (select count(*) from holdfast.admissions as h where h.type_id = v_type.id and h.lease_id is null),
+      'rate_used', (select coalesce(sum(s.count), 0) from holdfast.starts as s where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)),
       'rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
          where s.type_id = v_type.id and s.at > v_now - holdfast.rate_window(v_gate.rate_per)) + holdfast.rate_window(v_gate.rate_per) - v_now) * 1000,
       'key_rate_count', v_gate.key_rate_count, 'key_rate_per_ms', extract(epoch from v_gate.key_rate_per) * 1000,
-      'key_rate_used', (select count(*) from holdfast.starts as s where s.type_id = v_type.id and s.concurrency_key = v_key_name
-           and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
-        + (select count(*) from holdfast.admissions as h where h.type_id = v_type.id and h.concurrency_key = v_key_name and h.lease_id is null),
+      'key_rate_used', (select coalesce(sum(s.count), 0) from holdfast.starts as s where s.type_id = v_type.id and s.concurrency_key = v_key_name
+           and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per)),
       'key_rate_free_in_ms', extract(epoch from (select min(s.at) from holdfast.starts as s
          where s.type_id = v_type.id and s.concurrency_key = v_key_name and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
          + holdfast.rate_window(v_gate.key_rate_per) - v_now) * 1000,
       'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
       'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
       'key_max_running', v_gate.key_max_running,
-      'key_running', (select count(*) from holdfast.admissions as h where h.type_id = v_type.id and h.concurrency_key = v_key_name),
+      'key_running', (select count(*) from holdfast.gate_running(v_type.id) as r where r.concurrency_key = v_key_name),
       'key_held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
-         select job_id from holdfast.admissions where type_id = v_type.id and concurrency_key = v_key_name limit 5) as h),
+         select r.job_id from holdfast.gate_running(v_type.id) as r where r.concurrency_key = v_key_name limit 5) as h),
       'keyed', v_gate.keyed,
       'ahead', (select count(*) from (
-         select from holdfast.gated as g where g.type_id = v_type.id and g.rank < v_gated.rank
-           and (not v_gate.keyed or g.concurrency_key = v_key_name) limit 10000) as a));
+         select from holdfast.queue as q where q.type_id::bigint = v_type.id and q.pass > 0 and q.lease_id is null and q.seq < v_queue.seq
+           and (not v_gate.keyed or q.concurrency_key = v_key_name) limit 10000) as a));
   end if;
   return v_facts;
 end $$;

@@ -1,143 +1,207 @@
--- Flow control. Jobs of a type with a limit, a pause or an open breaker do not stand in the queue, where claims would
--- walk over them; they wait in `gated` and are admitted when their gate opens. Types without gates pay nothing for this.
+-- Flow control. A job of a type with a limit, a pause or an open breaker stands in the queue before its gate (pass > 0), out of the way
+-- of other claims, and is claimed under the lock of the gate's row. Types without gates pay nothing for this.
 
--- Of these queue rows, all locked by the caller, moves those to their gate whose type is gated and that did not come
--- through it, or whose gate has closed since. A probe may pass an open breaker and nothing else. Returns the rows that may be
--- claimed.
+-- The position of a job before its gate: since when it is ready, moved back by one ageing step per priority, in microseconds.
+create or replace function holdfast.gate_position(p_ready timestamptz, p_priority integer, p_ageing interval) returns bigint
+language sql stable parallel safe
+as $$ select (extract(epoch from p_ready - p_priority * p_ageing) * 1000000)::bigint $$;
+
+-- Of these queue rows, all locked by the caller and free, puts those before their gate whose type has been gated since they were
+-- queued. Returns the others.
 create or replace function holdfast.move_aside(p_rows tid[], p_gated integer[]) returns tid[]
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
 set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_shut integer[] := array(
-    select g.type_id from holdfast.gates as g
-    where g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open');
-  v_broken integer[] := array(
-    select g.type_id from holdfast.gates as g where g.breaker_opened_at is not null and g.breaker_hold = 'auto');
-  v_moved tid[];
+  v_free tid[] := array(select q.ctid from holdfast.queue as q where q.ctid = any (p_rows) and q.type_id <> all (p_gated));
 begin
-  with aside as (
-    delete from holdfast.queue as q
-    where q.ctid = any (p_rows) and q.type_id = any (p_gated)
-      and (q.pass = 0 or q.type_id = any (v_shut) or (q.pass = 1 and q.type_id = any (v_broken)))
-    returning q.ctid, q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt
-  ), given_up as (
-    delete from holdfast.admissions as h using aside as a where h.job_id = a.job_id returning h.type_id, h.concurrency_key
-  ), gated as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select a.job_id, a.ready_at - a.priority * l.ageing, a.ready_at, a.type_id, a.lane_id, a.priority, a.attempt,
-           coalesce(b.concurrency_key, '')
-    from aside as a join holdfast.lanes as l on l.id = a.lane_id left join holdfast.bodies as b on b.id = a.job_id
-    returning type_id, concurrency_key
-  ), arrived as (
-    -- The key whose slot was given up is looked at too: it may be another, and be passed over as full.
-    insert into holdfast.dirty_keys (type_id, concurrency_key)
-    select g.type_id, g.concurrency_key from gated as g union select u.type_id, u.concurrency_key from given_up as u
-  )
-  select array_agg(a.ctid) into v_moved from aside as a;
-  if v_moved is null then
-    return p_rows;
-  end if;
-  return array(select r from unnest(p_rows) as r where not r = any (v_moved));
+  update holdfast.queue as q
+  set pass = 1, seq = holdfast.gate_position(q.ready_at, q.priority, l.ageing),
+      concurrency_key = coalesce((select b.concurrency_key from holdfast.bodies as b where b.id = q.job_id), '')
+  from holdfast.lanes as l
+  where q.ctid = any (p_rows) and q.type_id = any (p_gated) and l.id = q.lane_id;
+  return v_free;
 end $$;
 
--- Runs under the plan settings of claim_jobs.
--- Whether one of the next p_limit free jobs came through a gate.
-create or replace function holdfast.admitted_ahead(p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer)
-returns boolean
-language plpgsql as $$
-begin
-  return exists (
-    select from (
-      select q.pass from holdfast.queue as q
-      where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
-        and (p_types is null or q.type_id = any (p_types))
-      order by q.seq limit p_limit
-    ) as near where near.pass > 0);
-end $$;
-
--- Runs under the plan settings of claim_jobs.
--- Locks free jobs of one priority in their order, at most p_limit and none behind the last of p_gated that came through a gate.
--- One by one, and never one that is not taken: whoever claims meanwhile would pass over it and go on behind it, and it would
--- wait for one of their rare looks from the head. The price: 4 µs of processor time more for each row.
-create or replace function holdfast.lock_startable(
-  p_lane smallint, p_priority smallint, p_types integer[], p_after bigint, p_limit integer, p_gated integer,
-  out rows tid[], out jobs uuid[], out last_seq bigint, out gated_left integer
-)
-language plpgsql as $$
-declare
-  v_line cursor for
-    select q.ctid as row_at, q.job_id, q.seq, q.pass from holdfast.queue as q
-    where q.lane_id = p_lane and q.priority = p_priority and q.seq > p_after and q.lease_id is null
-      and (p_types is null or q.type_id = any (p_types))
-    order by q.seq limit p_limit
-    for update skip locked;
-  v_row record;
-begin
-  gated_left := p_gated;
-  open v_line;
-  while gated_left > 0 loop
-    fetch v_line into v_row;
-    exit when not found;
-    rows := rows || v_row.row_at;
-    jobs := jobs || v_row.job_id;
-    last_seq := v_row.seq;
-    gated_left := gated_left - (v_row.pass > 0)::integer;
-  end loop;
-  close v_line;
-  jobs := array(select j from unnest(jobs) as j order by j);
-end $$;
-
--- Takes jobs that were admitted and do not run yet back to their gate, all of a type or those of one key; where a breaker's probe is
--- among them, the next one may go at once. Runs under the gate's lock. A claim under way may have locked more of them than it takes; only where one has, it is waited for, and the
--- other claims with it. Gates are locked before claims: whoever claims never waits for a gate.
-create or replace function holdfast.pull_back(p_type integer, p_key text) returns void language plpgsql as $$
-begin
-  perform holdfast.pull_back_unlocked(p_type, p_key);
-  if exists (select from holdfast.admitted_not_running(p_type, p_key)) then
-    perform pg_advisory_xact_lock(holdfast.claims_lock());
-    perform holdfast.pull_back_unlocked(p_type, p_key);
-  end if;
-end $$;
-
-create or replace function holdfast.admitted_not_running(p_type integer, p_key text) returns table (job_id uuid)
+-- The jobs that hold a slot of a gated type: those that run, and those that were cancelled and whose handler may still be at work.
+-- Derived from the jobs themselves, so that nothing has to be given back and nothing can be left behind.
+create or replace function holdfast.gate_running(p_type integer) returns table (job_id uuid, concurrency_key text)
 language sql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
-  select q.job_id from holdfast.admissions as h join holdfast.queue as q on q.job_id = h.job_id
-  where h.type_id = p_type and (p_key is null or h.concurrency_key = p_key) and h.lease_id is null
-    and q.lease_id is null and q.pass > 0
+  select q.job_id, q.concurrency_key from holdfast.gate_leases as g
+  join holdfast.leases as e on e.id = g.lease_id cross join lateral unnest(e.jobs) as j (job_id)
+  join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
+  where g.type_id = p_type and q.type_id = p_type
+  union all
+  select c.job_id, c.concurrency_key from holdfast.cancellations as c where c.type_id = p_type
 $$;
 
--- The same for those that nobody has locked.
-create or replace function holdfast.pull_back_unlocked(p_type integer, p_key text) returns void
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+-- How many slots of a type are taken. Of a key with a limit no more run at once than that, however many are claimed to run one
+-- after the other.
+create or replace function holdfast.gate_taken(p_type integer, p_key_max integer) returns integer language sql stable as $$
+  select coalesce(sum(case when k.key = '' then k.jobs else least(k.jobs, p_key_max) end), 0)::integer
+  from (select r.concurrency_key as key, count(*) as jobs from holdfast.gate_running(p_type) as r group by r.concurrency_key) as k
+$$;
+
+-- How many jobs, of those wished for, a gate lets start now, whatever their keys; and how many slots of the type are free, null where
+-- it has no limit of them. probe: the breaker is open and one may try. next_at: when looking again is worth while because of the clock.
+-- What was claimed under leases that are open is never less than what runs: only where that reaches the limit are the jobs counted.
+create or replace function holdfast.gate_room(
+  p_gate holdfast.gates, p_wish integer, p_now timestamptz,
+  out room integer, out slots integer, out probe boolean, out next_at timestamptz
+)
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
+declare
+  v_used bigint;
+  v_first timestamptz;
 begin
-  with admitted as materialized (
-    select q.ctid as row_at from holdfast.queue as q
-    where q.job_id = any (array(select a.job_id from holdfast.admitted_not_running(p_type, p_key) as a))
-      and q.lease_id is null and q.pass > 0
-    for update skip locked
-  ), pulled as (
-    delete from holdfast.queue as q where q.ctid = any (array(select a.row_at from admitted as a))
-    returning q.job_id, q.ready_at, q.type_id, q.lane_id, q.priority, q.attempt, q.pass
-  ), unprobed as (
-    update holdfast.gates as g set breaker_probe_at = holdfast.now()
-    where g.type_id = p_type and g.breaker_opened_at is not null and exists (select from pulled as p where p.pass = 2)
-  ), given_up as (
-    delete from holdfast.admissions as h using pulled as p where h.job_id = p.job_id returning h.job_id, h.concurrency_key
-  ), arrived as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct p_type, g.concurrency_key from given_up as g
-  )
-  insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-  select p.job_id, p.ready_at - p.priority * l.ageing, p.ready_at, p.type_id, p.lane_id, p.priority, p.attempt,
-         coalesce(g.concurrency_key, '')
-  from pulled as p left join given_up as g on g.job_id = p.job_id join holdfast.lanes as l on l.id = p.lane_id;
+  room := 0;
+  probe := p_gate.breaker_opened_at is not null and p_gate.breaker_hold = 'auto';
+  if p_gate.paused_at is not null or p_gate.breaker_hold = 'open' then
+    return;
+  end if;
+  next_at := greatest(p_gate.stopped_until, case when probe then p_gate.breaker_probe_at end);
+  if next_at > p_now then
+    return;
+  end if;
+  next_at := null;
+  room := case when probe then 1 else p_wish end;
+  if p_gate.rate_count is not null then
+    select sum(s.count), min(s.at) into v_used, v_first from holdfast.starts as s
+    where s.type_id = p_gate.type_id and s.at > p_now - holdfast.rate_window(p_gate.rate_per);
+    room := greatest(0, least(room, p_gate.rate_count - coalesce(v_used, 0)));
+    if room = 0 then
+      next_at := v_first + holdfast.rate_window(p_gate.rate_per);
+      return;
+    end if;
+  end if;
+  if p_gate.max_running is not null then
+    slots := p_gate.max_running
+      - (select coalesce(sum(l.jobs), 0) from holdfast.gate_leases as l where l.type_id = p_gate.type_id)
+      - (select count(*) from holdfast.cancellations as c where c.type_id = p_gate.type_id);
+    if slots < room then
+      slots := p_gate.max_running - holdfast.gate_taken(p_gate.type_id, p_gate.key_max_running);
+    end if;
+    if slots <= 0 then
+      room := 0;
+    end if;
+  end if;
 end $$;
 
--- Held shared by every claim while it runs, and alone by whoever makes a rule that claims under way do not know of.
+-- The gated types of a lane whose gate jobs wait before and may be open, as far as can be seen without its lock, in the order in which
+-- gates are locked; and when the first job before each is ready, moved back by one ageing step per priority.
+create or replace function holdfast.open_gates(p_lane smallint, p_types integer[], out types integer[], out ranks timestamptz[])
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_aside text[] := case when exists (select from holdfast.set_aside) then holdfast.passed_over('admit') end;
+  v_gate holdfast.gates;
+  v_head bigint;
+begin
+  for v_gate in
+    select g.* from holdfast.types as t join holdfast.gates as g on g.type_id = t.id
+    where t.gated and t.lane_id = p_lane and (p_types is null or t.id = any (p_types)) and (v_aside is null or t.name <> all (v_aside))
+    order by t.id
+  loop
+    v_head := holdfast.first_before_gate(v_gate.type_id);
+    if v_head is not null and (holdfast.gate_room(v_gate, 1, v_now)).room > 0 then
+      types := types || v_gate.type_id;
+      ranks := ranks || to_timestamp(v_head / 1000000.0);
+    end if;
+  end loop;
+end $$;
+
+-- The position of the first job that waits before the gate of a type; null where none does.
+create or replace function holdfast.first_before_gate(p_type integer) returns bigint
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return (select q.seq from holdfast.queue as q where q.type_id::bigint = p_type and q.pass > 0 and q.lease_id is null
+          order by q.seq limit 1);
+end $$;
+
+-- Looks at every gate, as the clock asks for: says whether one of these types has jobs before it and may be open, when the next will be,
+-- at the latest in half a second while jobs wait for anything but people, and what claims have set aside since the last look.
+-- A type whose flag was taken away while a job of it was on its way to the gate gets it back; one that nothing holds back loses it.
+create or replace function holdfast.look_at_gates(p_types integer[], out open boolean, out next_at timestamptz, out said jsonb)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+declare
+  v_now timestamptz := holdfast.now();
+  v_gate holdfast.gates;
+  v_gated boolean;
+  v_room record;
+begin
+  open := false;
+  for v_gate in select g.* from holdfast.gates as g order by g.type_id loop
+    v_gated := (select t.gated from holdfast.types as t where t.id = v_gate.type_id);
+    if holdfast.first_before_gate(v_gate.type_id) is not null then
+      if not v_gated then
+        update holdfast.types as t set gated = true where t.id = v_gate.type_id;
+      end if;
+      continue when p_types is not null and v_gate.type_id <> all (p_types);
+      if exists (select from holdfast.starts as s where s.type_id = v_gate.type_id and s.at > v_now + interval '1 second') then
+        -- Where somebody has the gate, they see to it.
+        perform from holdfast.gates as g where g.type_id = v_gate.type_id for update skip locked;
+        if found then
+          perform holdfast.follow_clock_back(v_gate.type_id, v_now);
+        end if;
+      end if;
+      v_room := holdfast.gate_room(v_gate, 1, v_now);
+      open := open or v_room.room > 0;
+      if v_gate.paused_at is null and v_gate.breaker_hold <> 'open' then
+        next_at := least(next_at, v_room.next_at, v_now + interval '500 milliseconds');
+      end if;
+    elsif v_gated then
+      perform holdfast.drop_gate_if_open(v_gate.type_id);
+    end if;
+  end loop;
+  if exists (select from holdfast.set_aside as s where s.duty = 'admit' and not s.told) then
+    with told as (
+      update holdfast.set_aside as s set told = true where s.duty = 'admit' and not s.told returning s.of, s.error
+    )
+    select jsonb_build_array(jsonb_build_object('duty', 'admit', 'done', 0, 'ms', 0,
+             'failed', jsonb_agg(jsonb_build_object('of', t.of, 'error', t.error)))) into said from told as t;
+  end if;
+end $$;
+
+-- Whether anything holds jobs of a type back, or may: a limit, a rate, a pause, a stop, an open breaker, or one of these for a key.
+create or replace function holdfast.gate_holds(p_type integer) returns boolean language sql stable as $$
+  select exists (
+      select from holdfast.gates as g where g.type_id = p_type and (
+        g.max_running is not null or g.rate_count is not null or g.fair or g.key_max_running is not null or g.key_rate_count is not null
+        or g.paused_at is not null or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()))
+    or exists (
+      select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until > holdfast.now()))
+$$;
+
+-- Lets jobs of a type go straight into the queue again once nothing holds them back, and none waits or runs that came to the gate.
+-- Where somebody has the gate it is left to the next one who comes by.
+create or replace function holdfast.drop_gate_if_open(p_type integer) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+  if not (select t.gated from holdfast.types as t where t.id = p_type) or holdfast.gate_holds(p_type)
+     or exists (select from holdfast.queue as q where q.type_id = p_type and q.pass > 0) then
+    return;
+  end if;
+  perform from holdfast.gates as g where g.type_id = p_type for update skip locked;
+  if found and not holdfast.gate_holds(p_type) then
+    update holdfast.gates as g set keyed = false where g.type_id = p_type and g.keyed;
+    update holdfast.types as t set gated = false where t.id = p_type and t.gated;
+  end if;
+end $$;
+
+-- Held shared by every claim while it runs, and alone by whoever makes a rule that claims under way do not know of. Gates are locked
+-- under it.
 create or replace function holdfast.claims_lock() returns bigint language sql immutable parallel safe
 as $$ select hashtextextended('holdfast.claims', 0) $$;

@@ -37,8 +37,7 @@ end $$;
 
 -- Gives a job that waits, and is locked by lock_waiting, a new body; and a new time, where p_due says one. It keeps its position in the queue
 -- as long as it stays due: a key that is replaced again and again must run some time. p_approval: what the newcomer asks for.
--- Takes no gate's lock: a slot is given back by deleting its row, which can only make room, and whoever admits next sees it.
--- With the lock a producer's open transaction would hold up every settle of the type.
+-- Takes no gate's lock: with it a producer's open transaction would hold up every claim of the type. Claims pass over the row meanwhile.
 create or replace function holdfast.renew_job(
   p_job uuid, p_move text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text,
   p_approval jsonb, p_due timestamptz, p_wake_always boolean, p_owner text
@@ -75,12 +74,9 @@ begin
     if v_due < v_now + interval '12 seconds' and v_stood.place <> 'following' then
       perform holdfast.wake_lanes(array[v_stood.lane_id], p_wake_always);
     end if;
-  elsif v_was.concurrency_key is distinct from p_concurrency_key and (
-      v_stood.place = 'gated' or exists (select from holdfast.admissions as h where h.job_id = p_job)) then
-    -- It waits for a slot of the old key, or has one. Of the new one it has none, so it is admitted like the others of that key.
-    perform holdfast.put_ready(array(
-      select (o.job_id, o.type_id, o.priority, o.attempt, o.due_at, null)::holdfast.ready from holdfast.take_out(array[p_job]) as o),
-      p_wake_always);
+  elsif v_was.concurrency_key is distinct from p_concurrency_key then
+    -- Before a gate it waits for a slot of its new key from now on.
+    update holdfast.queue as q set concurrency_key = coalesce(p_concurrency_key, '') where q.job_id = p_job and q.pass > 0;
   end if;
 end $$;
 

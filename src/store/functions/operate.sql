@@ -26,31 +26,20 @@ begin
   perform from holdfast.gates where type_id = p_type for update;
 end $$;
 
--- After a gate has been changed: decides whether the type is gated and keyed, and lets through what may go now.
+-- After a gate has been changed: decides whether the type is gated and keyed, and calls those who may claim now.
 create or replace function holdfast.review_gate(p_type integer) returns void language plpgsql as $$
-declare
-  v_was_keyed boolean := (select g.keyed from holdfast.gates as g where g.type_id = p_type);
-  v_keyed boolean;
 begin
   update holdfast.gates as g
   set keyed = g.fair or g.key_max_running is not null or g.key_rate_count is not null
     or exists (select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until is not null))
-  where g.type_id = p_type returning g.keyed into v_keyed;
+  where g.type_id = p_type;
   update holdfast.types set gated = true where id = p_type and not gated;
-  if v_keyed and not v_was_keyed then
-    -- The jobs before the gate were not told apart so far.
-    insert into holdfast.dirty_keys (type_id, concurrency_key)
-    select distinct j.type_id, j.concurrency_key from holdfast.gated as j where j.type_id = p_type;
-  end if;
-  update holdfast.keys as k set full_now = false, turn = greatest(k.turn, g.turn)
-  from holdfast.gates as g where k.type_id = p_type and k.full_now and g.type_id = p_type;
-  perform holdfast.admit_type(p_type, true);
   perform holdfast.drop_gate_if_open(p_type);
+  perform holdfast.wake_lanes(array(select t.lane_id from holdfast.types as t where t.id = p_type), true);
 end $$;
 
 -- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
--- already counts, and what was admitted under the old one and does not run yet goes back to the gate. Without a name it is
--- no operator's doing.
+-- already counts. Without a name it is no operator's doing.
 create or replace function holdfast.set_limits(p_type text, p_limits jsonb, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
 declare
@@ -58,8 +47,8 @@ declare
   v_before jsonb;
 begin
   perform pg_advisory_xact_lock(holdfast.settles_lock());
-  perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
+  perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
@@ -80,7 +69,6 @@ begin
     perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   end if;
   perform holdfast.count_running(v_type);
-  perform holdfast.pull_back(v_type, null);
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -112,8 +100,8 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
-  perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
+  perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates set paused_at = holdfast.now(), paused_by = p_actor.name, paused_why = p_actor.why
   where type_id = v_type and paused_at is null;
@@ -134,22 +122,20 @@ begin
   perform holdfast.review_gate(v_type);
 end $$;
 
--- Pauses one key of a type. What was admitted and does not run yet goes back to the gate.
+-- Pauses one key of a type.
 create or replace function holdfast.pause_key(p_type text, p_key text, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
-  perform holdfast.lock_gate(v_type);
   perform pg_advisory_xact_lock(holdfast.claims_lock());
+  perform holdfast.lock_gate(v_type);
   v_before := holdfast.key_settings(v_type, p_key);
   insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
   values (v_type, p_key, holdfast.now(), p_actor.name, p_actor.why)
   on conflict (type_id, concurrency_key) do update
     set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
   perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
-  perform holdfast.pull_back(v_type, p_key);
-  insert into holdfast.dirty_keys (type_id, concurrency_key) values (v_type, p_key);
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -161,9 +147,8 @@ declare
 begin
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.key_settings(v_type, p_key);
-  -- As in admit_by_turn: a pause earns no turns.
-  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, turn = greatest(k.turn, g.turn)
-  from holdfast.gates as g where k.type_id = v_type and k.concurrency_key = p_key and g.type_id = v_type;
+  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null
+  where k.type_id = v_type and k.concurrency_key = p_key;
   perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
   perform holdfast.review_gate(v_type);
 end $$;
@@ -193,7 +178,6 @@ begin
   else
     insert into holdfast.keys as k (type_id, concurrency_key, rests_until) values (p_type, p_key, v_until)
     on conflict (type_id, concurrency_key) do update set rests_until = greatest(k.rests_until, v_until);
-    perform holdfast.pull_back(p_type, p_key);
   end if;
   perform holdfast.review_gate(p_type);
 end $$;

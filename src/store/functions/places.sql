@@ -1,8 +1,8 @@
--- Where a live job can stand, and what moves it from one place to another. A live job has one row, in queue, waiting, gated or
+-- Where a live job can stand, and what moves it from one place to another. A live job has one row, in queue, waiting or
 -- following. What has to know all of these tables stands in this file and nowhere else, so that another place means another line
 -- here. The hottest paths write to one or two of the tables themselves, because they would pay for a list of rows that is made and read
--- again: enqueue_job and enqueue_all_plain, which store jobs that nothing holds back; claim_jobs and end_completed; and the gates
--- (let_through, move_aside, pull_back_unlocked), which move jobs between gated and queue under their lock.
+-- again: enqueue_job and enqueue_all_plain, which store jobs that nothing holds back; claim_jobs and end_completed; and
+-- move_aside, which puts jobs of the queue before their gate.
 
 -- Every live job, with its place and status. due_at: since when it is ready, or when it will be. follows: the job it waits for.
 create or replace view holdfast.live as
@@ -13,15 +13,12 @@ create or replace view holdfast.live as
   select w.job_id, 'waiting'::text, w.status, w.type_id, w.lane_id, w.priority, w.attempt, w.due_at, null::bigint, null::uuid
   from holdfast.waiting as w
   union all
-  select g.job_id, 'gated'::text, 'pending'::text, g.type_id, g.lane_id, g.priority, g.attempt, g.ready_at, null::bigint, null::uuid
-  from holdfast.gated as g
-  union all
   select f.job_id, 'following'::text, 'pending'::text, f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null::bigint, f.follows
   from holdfast.following as f;
 
 -- The places of the view: for statements that look at each with a limit of its own.
 create or replace function holdfast.places() returns text[] language sql immutable parallel safe
-as $$ select '{queue,waiting,gated,following}'::text[] $$;
+as $$ select '{queue,waiting,following}'::text[] $$;
 
 -- Says where a job that has not ended stands, and its status. One statement, one snapshot: a job that is just moving from one
 -- table to another is found in one of them, never in none. No row: it has ended, or there is none.
@@ -45,7 +42,6 @@ begin
     case p_place
       when 'queue' then perform from holdfast.queue as q where q.job_id = p_job and (p_running or q.lease_id is null) for update;
       when 'waiting' then perform from holdfast.waiting as w where w.job_id = p_job for update;
-      when 'gated' then perform from holdfast.gated as g where g.job_id = p_job for update;
       when 'following' then perform from holdfast.following as f where f.job_id = p_job for update;
     end case;
     return found;
@@ -53,7 +49,6 @@ begin
   case p_place
     when 'queue' then perform from holdfast.queue as q where q.job_id = p_job and (p_running or q.lease_id is null) for update skip locked;
     when 'waiting' then perform from holdfast.waiting as w where w.job_id = p_job for update skip locked;
-    when 'gated' then perform from holdfast.gated as g where g.job_id = p_job for update skip locked;
     when 'following' then perform from holdfast.following as f where f.job_id = p_job for update skip locked;
   end case;
   return found;
@@ -69,7 +64,6 @@ begin
   if cardinality(p_jobs) > 1 then
     return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
     return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
-    return query select g.job_id, 'gated' from holdfast.gated as g where g.job_id = any (p_jobs) order by g.job_id for update skip locked;
     return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
     return;
   end if;
@@ -107,22 +101,13 @@ begin
   raise exception 'job % moved between tables a hundred times while it was being locked', p_job using errcode = '40001', hint = 'Try again.';
 end $$;
 
--- Takes jobs, locked by the caller, out of the places where they stand, and returns them as they stood. One that was admitted and
--- does not run gives its slot back; the slot of one that runs is given back by whoever ends its attempt. Their keys are looked at
--- again by whoever admits next: taking the gate's lock here, with rows in hand, could deadlock with an operator who has it.
--- Runs under the plan settings of its callers.
+-- Takes jobs, locked by the caller, out of the places where they stand, and returns them as they stood. Runs under the plan settings
+-- of its callers.
 create or replace function holdfast.take_out(p_jobs uuid[]) returns setof holdfast.live language sql volatile as $$
   with queued as (
     delete from holdfast.queue as q where q.job_id = any (p_jobs) returning q.*
-  ), given_up as (
-    delete from holdfast.admissions as h using queued as q where q.pass > 0 and q.lease_id is null and h.job_id = q.job_id
-    returning h.type_id, h.concurrency_key
-  ), dirty as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct type_id, concurrency_key from given_up
   ), waited as (
     delete from holdfast.waiting as w where w.job_id = any (p_jobs) returning w.*
-  ), gated as (
-    delete from holdfast.gated as g where g.job_id = any (p_jobs) returning g.*
   ), followed as (
     delete from holdfast.following as f where f.job_id = any (p_jobs) returning f.*
   )
@@ -130,8 +115,6 @@ create or replace function holdfast.take_out(p_jobs uuid[]) returns setof holdfa
          q.attempt, q.ready_at, q.lease_id, null::uuid from queued as q
   union all
   select w.job_id, 'waiting', w.status, w.type_id, w.lane_id, w.priority, w.attempt, w.due_at, null, null from waited as w
-  union all
-  select g.job_id, 'gated', 'pending', g.type_id, g.lane_id, g.priority, g.attempt, g.ready_at, null, null from gated as g
   union all
   select f.job_id, 'following', 'pending', f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null, f.follows from followed as f
 $$;
@@ -159,13 +142,10 @@ begin
     select coalesce(j.seq, nextval('holdfast.queue_seq')), j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt
     from job as j where not j.gated
   ), gated as (
-    insert into holdfast.gated (job_id, rank, ready_at, type_id, lane_id, priority, attempt, concurrency_key)
-    select j.job_id, j.ready_at - j.priority * j.ageing, j.ready_at, j.type_id, j.lane_id, j.priority, j.attempt,
+    insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt, pass, concurrency_key)
+    select holdfast.gate_position(j.ready_at, j.priority, j.ageing), j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt, 1,
            coalesce(b.concurrency_key, '')
     from job as j left join holdfast.bodies as b on b.id = j.job_id where j.gated
-    returning type_id, concurrency_key
-  ), dirty as (
-    insert into holdfast.dirty_keys (type_id, concurrency_key) select distinct g.type_id, g.concurrency_key from gated as g
   )
   select array_agg(distinct j.lane_id) into v_lanes from job as j;
   perform holdfast.wake_lanes(v_lanes, p_always);
@@ -207,16 +187,16 @@ begin
 end $$;
 
 -- Gives jobs that do not run, and are locked by the caller, another priority, wherever they stand. In the queue they keep their
--- position; before a gate their rank follows. A row of following is always written, by put_off too: whoever ended its leader while
+-- position; before a gate their position follows. A row of following is always written, by put_off too: whoever ended its leader while
 -- the caller had it locked passed over it, and check_leader, which fires for it at the commit, starts it.
 create or replace function holdfast.change_priority(p_jobs uuid[], p_priority smallint) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-  update holdfast.queue as q set priority = p_priority where q.job_id = any (p_jobs) and q.priority <> p_priority;
+  update holdfast.queue as q
+  set priority = p_priority, seq = case when q.pass > 0 then holdfast.gate_position(q.ready_at, p_priority, l.ageing) else q.seq end
+  from holdfast.lanes as l where q.job_id = any (p_jobs) and l.id = q.lane_id and q.priority <> p_priority;
   update holdfast.waiting as w set priority = p_priority where w.job_id = any (p_jobs) and w.priority <> p_priority;
   update holdfast.following as f set priority = p_priority where f.job_id = any (p_jobs);
-  update holdfast.gated as g set priority = p_priority, rank = g.ready_at - p_priority * l.ageing
-  from holdfast.lanes as l where g.job_id = any (p_jobs) and l.id = g.lane_id and g.priority <> p_priority;
 end $$;

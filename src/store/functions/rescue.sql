@@ -64,7 +64,6 @@ returns table (job_id uuid, type text, attempt smallint, worker_id integer, dead
 language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_pass smallint;
   v_type integer;
   v_types integer[];
   v_priority smallint;
@@ -73,9 +72,8 @@ declare
   v_seq bigint;
   v_again holdfast.ready[];
   v_lost uuid[];
-  v_passed uuid[];
 begin
-  for job_id, type, attempt, worker_id, dead, v_pass, v_type, v_priority, v_next, v_ready_at, v_seq in
+  for job_id, type, attempt, worker_id, dead, v_type, v_priority, v_next, v_ready_at, v_seq in
     with held as materialized (
       select l.id, l.worker_id, l.claimed_at, l.expires_at, h.job_id
       from unnest(p_leases) as l, unnest(l.jobs) as h (job_id) order by h.job_id
@@ -111,14 +109,12 @@ begin
       ) as known
       where j.dead
     )
-    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.pass, j.type_id, j.priority, j.attempt + 1, j.ready_at, j.seq
+    select j.job_id, t.name, j.attempt, j.worker_id, j.dead, j.type_id, j.priority, j.attempt + 1, j.ready_at,
+           case when j.pass = 0 then j.seq end
     from judged as j join holdfast.types as t on t.id = j.type_id
   loop
     v_lost := v_lost || job_id;
     v_types := v_types || v_type;
-    if v_pass > 0 then
-      v_passed := v_passed || job_id;
-    end if;
     if not dead then
       v_again := v_again || (job_id, v_type, v_priority, v_next, v_ready_at, v_seq)::holdfast.ready;
     end if;
@@ -129,7 +125,7 @@ begin
   -- A type that kills its workers never reports a failure; its breaker has to hear of it here.
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
-  perform holdfast.free_slots(v_lost, v_passed);
+  perform holdfast.free_slots(v_lost, null);
   perform holdfast.start_followers(v_lost);
   perform holdfast.tell_waiters(v_lost);
 end $$;
@@ -147,15 +143,17 @@ begin
     select nextval('holdfast.lease_seq'), p_lease.worker_id, p_lease.claimed_at, p_lease.expires_at, array[j.id]
     from unnest(p_lease.jobs) as j (id)
     returning id, jobs[1] as job_id
+  ), moved as (
+    update holdfast.queue as q set lease_id = p.id from parts as p where q.job_id = p.job_id and q.lease_id = p_lease.id
+    returning q.type_id, q.lease_id, q.pass
   )
-  update holdfast.queue as q set lease_id = p.id from parts as p where q.job_id = p.job_id and q.lease_id = p_lease.id;
+  insert into holdfast.gate_leases (type_id, lease_id, jobs) select m.type_id, m.lease_id, 1 from moved as m where m.pass > 0;
   delete from holdfast.leases as l where l.id = p_lease.id;
 end $$;
 
 -- Frees the jobs of leases that this worker holds here and never heard of: the answer to its claim was lost on the way. No
 -- handler has seen them, so no attempt is spent and none is recorded. p_known: the leases it did hear of. To be called only
 -- while none of its claims is under way.
--- Those that came through a gate go back before it: while they were thought to have started, others may have been admitted.
 create or replace function holdfast.release_unacknowledged(p_worker integer, p_known bigint[]) returns integer
 language plpgsql
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set lock_timeout = '4s'
@@ -164,34 +162,21 @@ declare
   v_lease record;
   v_lanes smallint[];
   v_jobs uuid[];
-  v_passed uuid[];
-  v_back holdfast.ready[];
   v_all_jobs uuid[];
-  v_all_passed uuid[];
 begin
   perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   for v_lease in
     delete from holdfast.leases as l where l.worker_id = p_worker and l.id <> all (p_known) returning l.id, l.jobs
   loop
     with freed as (
-      update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from holdfast.types as t
-      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id and q.pass = 0
+      update holdfast.queue as q set lease_id = null, lane_id = t.lane_id, pass = least(q.pass, 1) from holdfast.types as t
+      where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and t.id = q.type_id
       returning q.job_id, q.lane_id
-    ), passed as (
-      delete from holdfast.queue as q where q.job_id = any (v_lease.jobs) and q.lease_id = v_lease.id and q.pass > 0
-      returning q.job_id, q.ready_at, q.type_id, q.priority, q.attempt
     )
-    select array_agg(distinct j.lane_id) filter (where not j.passed), array_agg(j.job_id),
-           array_agg(j.job_id) filter (where j.passed),
-           (select array_agg((p.job_id, p.type_id, p.priority, p.attempt, p.ready_at, null)::holdfast.ready) from passed as p)
-    into v_lanes, v_jobs, v_passed, v_back
-    from (select f.job_id, f.lane_id, false as passed from freed as f
-          union all select p.job_id, null, true from passed as p) as j;
+    select array_agg(distinct f.lane_id), array_agg(f.job_id) into v_lanes, v_jobs from freed as f;
     v_all_jobs := v_all_jobs || v_jobs;
-    v_all_passed := v_all_passed || v_passed;
-    perform holdfast.put_ready(v_back, true);
     perform holdfast.wake_lanes(v_lanes, true);
   end loop;
-  perform holdfast.free_slots(v_all_jobs, v_all_passed);
+  perform holdfast.free_slots(v_all_jobs, null);
   return coalesce(cardinality(v_all_jobs), 0);
 end $$;

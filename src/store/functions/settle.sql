@@ -5,11 +5,11 @@
 -- Ends attempts that all completed, which is what most settles are. Does the same as end_moved would, at half of the cost: the rows are
 -- found in one walk through the index queue_by_job, where a nested loop would descend it once for each job. Only queue
 -- is touched, because only there a job can run; so it asks neither live nor take_out.
--- ended, ended_leases: the attempts that held their lease until now. passed: those of them that a gate had admitted, whose types are in
--- gate_types; probed: the types for which this was the successful probe of a breaker.
+-- ended, ended_leases: the attempts that held their lease until now. passed: the types of those that came through a gate; probed: the
+-- types for which this was the successful probe of a breaker. Both may repeat a type.
 create or replace function holdfast.end_completed(
   p_jobs uuid[], p_leases bigint[], p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_worker integer,
-  out ended uuid[], out ended_leases bigint[], out passed uuid[], out probed integer[], out gate_types integer[]
+  out ended uuid[], out ended_leases bigint[], out passed integer[], out probed integer[]
 )
 language plpgsql
 set enable_nestloop = off set enable_mergejoin = on
@@ -36,19 +36,18 @@ begin
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good
   )
   -- Not "distinct", which would sort all rows: the filtered lists are mostly empty.
-  select array_agg(g.job_id), array_agg(g.lease_id), array_agg(g.job_id) filter (where g.pass > 0),
-         array_agg(g.type_id) filter (where g.pass = 2), array_agg(g.type_id) filter (where g.pass > 0)
-  into ended, ended_leases, passed, probed, gate_types from gone as g;
+  select array_agg(g.job_id), array_agg(g.lease_id), array_agg(g.type_id) filter (where g.pass > 0),
+         array_agg(g.type_id) filter (where g.pass = 2)
+  into ended, ended_leases, passed, probed from gone as g;
 end $$;
 
 -- Ends attempts of which some did not complete; the arrays are those of settle_jobs. Notifies idle workers in the lanes that got jobs.
--- Returns what end_completed returns, and the types of attempts that failed.
+-- Returns what end_completed returns, the types of attempts that failed, and the types whose gates the settle may change.
 create or replace function holdfast.end_moved(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
   p_worker integer, p_stops text[],
-  out ended uuid[], out ended_leases bigint[], out passed uuid[], out probed integer[], out gate_types integer[],
-  out failing integer[]
+  out ended uuid[], out ended_leases bigint[], out passed integer[], out probed integer[], out failing integer[], out judged integer[]
 )
 language plpgsql
 as $$
@@ -57,7 +56,6 @@ declare
   v_ms constant interval := interval '1 millisecond';
   v_freed smallint[];
   v_soon smallint[];
-  v_back holdfast.ready[];
 begin
   with settled as materialized (
     select s.job_id, s.lease_id, coalesce(s.move, 'complete') as move,
@@ -68,12 +66,13 @@ begin
     order by s.job_id
   ), gone as (
     delete from holdfast.queue as q using settled as s
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and (s.move <> 'hand_back' or q.pass > 0)
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move <> 'hand_back'
     returning q.job_id, q.lease_id, q.type_id, q.lane_id, q.priority, q.attempt, q.pass, q.ready_at,
               s.move, s.outcome, s.error, s.started_ago, s.ended_ago, s.delay, s.stop
   ), handed_back as (
-    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id from settled as s, holdfast.types as t
-    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and q.pass = 0 and t.id = q.type_id
+    update holdfast.queue as q set lease_id = null, lane_id = t.lane_id, pass = least(q.pass, 1)
+    from settled as s, holdfast.types as t
+    where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and t.id = q.type_id
     returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
@@ -107,13 +106,11 @@ begin
   )
   select array_agg(done.job_id), array_agg(done.lease_id),
          array_agg(done.lane_id) filter (where done.free), array_agg(done.lane_id) filter (where done.soon),
-         array_agg(done.job_id) filter (where done.pass > 0),
+         array_agg(done.type_id) filter (where done.pass > 0),
          array_agg(done.type_id) filter (where done.pass = 2 and done.outcome = 'completed'),
          array_agg(done.type_id) filter (where done.failed),
-         array_agg(done.type_id) filter (where done.pass > 0 or done.failed or done.stop is not null),
-         (select array_agg((e.job_id, e.type_id, e.priority, e.attempt, e.ready_at, null)::holdfast.ready order by e.ready_at, e.job_id)
-          from gone as e where e.move = 'hand_back')
-  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, gate_types, v_back from (
+         array_agg(done.type_id) filter (where done.pass = 2 or done.failed or done.stop is not null)
+  into ended, ended_leases, v_freed, v_soon, passed, probed, failing, judged from (
     select e.job_id, e.lease_id, e.lane_id, e.type_id, e.pass, e.outcome, e.stop, false as free,
            coalesce(e.delay < 12000, false) as soon,
            e.outcome in ('failed', 'timed_out', 'out_of_memory', 'crashed') as failed
@@ -121,9 +118,6 @@ begin
     union all
     select h.job_id, h.lease_id, h.lane_id, null, 0, null, null, true, false, false from handed_back as h
   ) as done;
-  -- What came through a gate and was handed back has to pass it again. What did not kept its row,
-  -- which saves a delete and an insert.
-  perform holdfast.put_ready(v_back, true);
   perform holdfast.wake_lanes(array(select distinct unnest(v_freed)), true);
   -- Jobs due within moments notify, as in enqueue_jobs: this worker knows when they are due, but it may have no free slot then.
   perform holdfast.wake_lanes(array(select distinct unnest(v_soon)), false);
@@ -166,28 +160,29 @@ as $$
 declare
   v_ended uuid[];
   v_ended_leases bigint[];
-  v_passed uuid[];
+  v_passed integer[];
   v_probed integer[];
-  v_gate_types integer[];
   v_failing integer[];
+  v_judged integer[];
   v_cancelled uuid[];
+  v_cancelled_types integer[];
 begin
   perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   if cardinality(p_moves) > 0 then
-    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types, v_failing
+    select * into v_ended, v_ended_leases, v_passed, v_probed, v_failing, v_judged
     from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,
                             p_stops);
   else
-    select * into v_ended, v_ended_leases, v_passed, v_probed, v_gate_types
+    select * into v_ended, v_ended_leases, v_passed, v_probed
     from holdfast.end_completed(p_jobs, p_leases, p_started_ago_ms, p_ended_ago_ms, p_worker);
   end if;
   if cardinality(p_results) > 0 then
     perform holdfast.keep_results(p_jobs, p_leases, p_results, p_ended_ago_ms, v_ended, v_ended_leases);
   end if;
-  if v_passed is not null or cardinality(p_stops) > 0 then
+  if v_judged is not null or v_probed is not null then
     -- Locks all gates that this settle can change, in the order of their types, before it changes one: so two settles wait for each other
-    -- instead of deadlocking.
-    perform from holdfast.gates as g where g.type_id = any (v_gate_types) order by g.type_id for update;
+    -- instead of deadlocking. Most settles change none, because a job that ended takes no slot any more.
+    perform from holdfast.gates as g where g.type_id = any (v_judged || v_probed) order by g.type_id for update;
   end if;
   if v_failing is not null then
     perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;
@@ -201,9 +196,9 @@ begin
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
   end if;
   if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
-    v_cancelled := holdfast.end_cancelled(p_jobs, p_leases);
+    select c.jobs, c.types into v_cancelled, v_cancelled_types from holdfast.end_cancelled(p_jobs, p_leases) as c;
   end if;
-  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled);
+  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled_types);
   perform holdfast.start_followers(v_ended || v_cancelled);
   perform holdfast.tell_waiters(v_ended);
 

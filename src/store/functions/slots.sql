@@ -5,9 +5,9 @@
 create or replace function holdfast.settles_lock() returns bigint language sql immutable parallel safe
 as $$ select hashtextextended('holdfast.settles', 0) $$;
 
--- Gives jobs of a type that run already, and came in freely, the slots they take: a limit set now counts them too. Runs
--- under the gate's lock and while no claim and no settle is under way. A row may still be locked for a moment, by a checkpoint or a
--- cancel; those wait for nothing that is held here. One that stays locked fails the call: a limit that does not hold is none.
+-- Puts jobs of a type that run already, and stood freely, under the gate: a limit set now counts them too. Runs under the gate's lock
+-- and while no claim and no settle is under way. A row may still be locked for a moment, by a checkpoint or a cancel; those wait
+-- for nothing that is held here. One that stays locked fails the call: a limit that does not hold is none.
 create or replace function holdfast.count_running(p_type integer) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -19,13 +19,14 @@ begin
     join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
     where q.type_id = p_type and q.pass = 0 for update of q
   ), counted as (
-    update holdfast.queue as q set pass = 1 where q.ctid = any (array(select r.row_at from running as r))
-    returning q.job_id, q.lease_id
+    update holdfast.queue as q
+    set pass = 1, seq = holdfast.gate_position(q.ready_at, q.priority, l.ageing),
+        concurrency_key = coalesce((select b.concurrency_key from holdfast.bodies as b where b.id = q.job_id), '')
+    from holdfast.lanes as l where q.ctid = any (array(select r.row_at from running as r)) and l.id = q.lane_id
+    returning q.lease_id
   )
-  insert into holdfast.admissions (job_id, type_id, concurrency_key, lease_id)
-  select c.job_id, p_type, coalesce(b.concurrency_key, ''), c.lease_id
-  from counted as c left join holdfast.bodies as b on b.id = c.job_id
-  on conflict (job_id) do nothing;
+  insert into holdfast.gate_leases as g (type_id, lease_id, jobs) select p_type, c.lease_id, count(*) from counted as c group by c.lease_id
+  on conflict (type_id, lease_id) do update set jobs = g.jobs + excluded.jobs;
 end $$;
 
 -- The same for a lane that gets a limit of slots, while no claim and no settle is under way. A job that is being cancelled counts:

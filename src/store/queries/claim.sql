@@ -1,8 +1,11 @@
 -- name: claimJobs
--- At most $4 free jobs of one lane under one new lease, $7 of them through a gate; never one that another worker is claiming.
+-- At most $4 free jobs of one lane under one new lease, never one that another worker is claiming; of a key with a limit $7 for each
+-- that may run at once.
 -- After $8 milliseconds it is undone: its worker waits no longer.
 -- No row: none is free. Otherwise one row for all, as claim_jobs describes it.
-select lease, ids, seqs, types, priorities, attempts, maxes, created, payloads, to_jsonb(gated) as gated, traces
+select lease, ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, to_jsonb(gated) as gated,
+       to_jsonb(rated) as rated, key_limits,
+       to_jsonb(keys) as keys
 from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $4::text::integer, $5::text::integer, $6::bigint[],
                          $7::text::integer, $8::text::integer)
 where lease is not null
@@ -13,10 +16,11 @@ where lease is not null
 -- within one look.
 -- With $4, for an idle worker that has nothing else to ask, also whether any job of its types is free and whether a lease
 -- has run out; null otherwise. A worker that is awake asks too often for that: under a long transaction both read what is dead.
-select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", p.duties, holdfast.lanes_of($3::integer[]) as lanes,
+select p.promoted, p.read_to::text as "readTo", p.next_in_ms as "nextInMs", p.duties, p.gate_open as "gateOpen",
+       holdfast.lanes_of($3::integer[]) as lanes,
        case when $4::text::boolean then holdfast.any_free($3::integer[]) end as free,
        case when $4::text::boolean then holdfast.any_lease_expired() end as expired
-from holdfast.tick($1::text::integer, $2::text::timestamptz, $5::text::integer) as p
+from holdfast.tick($1::text::integer, $2::text::timestamptz, $5::text::integer, $3::integer[]) as p
 
 -- name: lanesOfTypes
 -- The lanes alone, for a worker whose tick fails: what is free it can claim all the same.

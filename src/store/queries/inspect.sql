@@ -47,7 +47,7 @@ with asked as (select id, lane_id from holdfast.types where name = any ($1::text
          r.used >= g.rate_count as rated, r.first + holdfast.rate_window(g.rate_per) as rated_until
   from holdfast.gates as g
   left join lateral (
-    select count(*) as used, min(s.at) as first from holdfast.starts as s
+    select sum(s.count) as used, min(s.at) as first from holdfast.starts as s
     where s.type_id = g.type_id and s.at > holdfast.now() - holdfast.rate_window(g.rate_per)
   ) as r on g.rate_count is not null
   where g.type_id in (select id from asked)
@@ -61,13 +61,14 @@ with asked as (select id, lane_id from holdfast.types where name = any ($1::text
 ), before as (
   select j.type_id, s.type_id is not null or coalesce(k.rests_until > holdfast.now(), false) as held,
          greatest(s.until, case when k.rests_until > holdfast.now() then k.rests_until end) as until
-  from (select distinct type_id, concurrency_key from holdfast.gated where type_id in (select id from asked)) as j
+  from (select distinct type_id, concurrency_key from holdfast.queue
+        where type_id in (select id from asked) and pass > 0 and lease_id is null) as j
   left join shut as s on s.type_id = j.type_id
   left join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.concurrency_key
   where (s.type_id is null or s.until is not null) and k.paused_at is null
 )
-select exists (select from holdfast.live as q join holdfast.lanes as l on l.id = q.lane_id
-               where q.place = 'queue' and q.type_id in (select id from asked) and (q.lease_id is not null or l.enabled))
+select exists (select from holdfast.queue as q join holdfast.lanes as l on l.id = q.lane_id
+               where q.type_id in (select id from asked) and (q.lease_id is not null or (q.pass = 0 and l.enabled)))
          or exists (select from before as b join asked as t on t.id = b.type_id join holdfast.lanes as l on l.id = t.lane_id
                     where not b.held and l.enabled)
          or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now()) as open,

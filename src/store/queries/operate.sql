@@ -70,7 +70,7 @@ select jsonb_build_object(
     jsonb_build_object('count', g.rate_count, 'perMs', extract(epoch from g.rate_per) * 1000) end,
   'ratePerKey', case when g.key_rate_count is not null then
     jsonb_build_object('count', g.key_rate_count, 'perMs', extract(epoch from g.key_rate_per) * 1000) end,
-  'fair', g.fair, 'held', (select count(*) from holdfast.admissions as h where h.type_id = g.type_id),
+  'fair', g.fair, 'held', holdfast.gate_taken(g.type_id, g.key_max_running),
   'paused', case when g.paused_at is not null then
     jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
   'stoppedUntil', case when g.stopped_until > holdfast.now() then extract(epoch from g.stopped_until) * 1000 end,

@@ -121,7 +121,8 @@ create table holdfast.bodies (
 
 create index bodies_by_owner on holdfast.bodies (owner, id) where owner is not null;
 
--- seq is the position in the queue, new at every admission. lease_id is null while the job is free to run.
+-- seq is the position in the queue; for a job that stands before the gate of its type it is gate_position. lease_id is null while the job does
+-- not run. A job of a gated type waits and runs in its one row, so that a limit costs it no second write.
 -- The fill factor leaves room for the one rewrite a claim makes, so that it stays on its page and touches no index.
 create sequence holdfast.queue_seq cache 1;
 
@@ -133,14 +134,22 @@ create table holdfast.queue (
   lane_id   smallint not null,
   priority  smallint not null,
   attempt   smallint not null,
-  -- How the job came into the queue: 0 freely, 1 through its type's gate, 2 as the probe of an open breaker.
+  -- How the job stands there: 0 freely, 1 before its type's gate, 2 it runs as the probe of an open breaker.
   pass      smallint not null default 0,
+  -- The key of a job before its gate; empty where it has none, and for all that stand freely, where it takes no room.
+  concurrency_key  text collate "C" not null default '',
   lease_id  bigint
 ) with (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2);
 
 -- type_id stands last so that a worker that knows only some types can pass over the others inside the index.
-create unique index queue_claim on holdfast.queue (lane_id, priority, seq, type_id);
+create unique index queue_claim on holdfast.queue (lane_id, priority, seq, type_id) where pass = 0;
+
+-- Jobs before their gate, by type and by key. The id is the order inside one enqueue, whose jobs have one position. The type is cast in the
+-- first, so that no plan can take it for a look at one key and walk over the jobs of all others.
+create index queue_of_type on holdfast.queue ((type_id::bigint), seq, job_id) where pass > 0;
+
+create index queue_of_key on holdfast.queue (type_id, concurrency_key, seq, job_id) where pass > 0;
 
 create unique index queue_by_job on holdfast.queue (job_id);
 
@@ -250,11 +259,15 @@ create index following_unsure on holdfast.following (job_id) where unsure;
 -- then it keeps its slots: the handler may still be at work. Whoever cancels only adds rows here and leaves the lease's own
 -- row alone, which a rescue or a settle may hold.
 create table holdfast.cancellations (
-  job_id    uuid primary key,
-  lease_id  bigint not null
+  job_id           uuid primary key,
+  lease_id         bigint not null,
+  type_id          integer not null,
+  concurrency_key  text not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 create index cancellations_of_lease on holdfast.cancellations (lease_id);
+
+create index cancellations_of_type on holdfast.cancellations (type_id);
 
 -- Idle workers that listen. A producer notifies a lane only while it has a row here.
 create table holdfast.idle_workers (

@@ -2,7 +2,7 @@
 -- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
 
 -- What an operator or a definition asked for, and the state of the gate. One row per type that was ever gated.
--- The row is also the lock under which its jobs are admitted: what is counted under it cannot change meanwhile.
+-- The row is also the lock under which its jobs are claimed: what is counted under it cannot grow meanwhile.
 create table holdfast.gates (
   type_id          integer primary key references holdfast.types,
   max_running      integer constraint max_running_is_positive check (max_running between 1 and 1000000),
@@ -14,8 +14,9 @@ create table holdfast.gates (
   fair             boolean not null default false,
   -- The limits the type's definition named last. An operator's change stands until the definition changes.
   defined          jsonb,
-  -- The virtual time of fair queueing: the turn of the key that was admitted last.
-  turn             double precision not null default 0,
+  -- Keys take turns in their order: whose turn it is, and how many jobs it has had of it.
+  turn_key         text collate "C" not null default '',
+  turn_taken       double precision not null default 0,
   -- Keys of this type are told apart: some limit, pause or stop is per key, or the type is fair.
   keyed            boolean not null default false,
   paused_at        timestamptz,
@@ -38,34 +39,14 @@ create table holdfast.gates (
   constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
 );
 
-create table holdfast.gated (
-  job_id           uuid not null constraint gated_by_job primary key,
-  -- The order inside a type or key: since when the job is ready, moved back by one ageing step per priority.
-  rank             timestamptz not null,
-  ready_at         timestamptz not null,
-  type_id          integer not null,
-  lane_id          smallint not null,
-  priority         smallint not null,
-  attempt          smallint not null,
-  concurrency_key  text not null default ''
-) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-
--- The id is the order inside one enqueue, whose jobs have one rank.
-create index gated_next_of_type on holdfast.gated (type_id, rank, job_id);
-
-create index gated_next_of_key on holdfast.gated (type_id, concurrency_key, rank, job_id);
-
--- A job that was admitted and has not ended: it holds a slot of its type and of its key. lease_id is null until it runs.
-create table holdfast.admissions (
-  job_id           uuid primary key,
-  type_id          integer not null,
-  concurrency_key  text not null,
-  lease_id         bigint
+-- The leases under which jobs of a gated type run, and how many it claimed: never fewer than run. Who ends attempts does not touch it;
+-- the next claim through the gate removes the rows whose lease is gone.
+create table holdfast.gate_leases (
+  type_id   integer not null,
+  lease_id  bigint not null,
+  jobs      integer not null,
+  primary key (type_id, lease_id)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
-
-create index admissions_by_type on holdfast.admissions (type_id, concurrency_key);
-
-create index admissions_not_running on holdfast.admissions (type_id, concurrency_key) where lease_id is null;
 
 -- Jobs running in a lane that has a limit of slots.
 create table holdfast.lane_slots (
@@ -75,47 +56,33 @@ create table holdfast.lane_slots (
 
 create index lane_slots_by_lane on holdfast.lane_slots (lane_id);
 
--- When jobs of a rate-limited type or key started, for as long as the window looks back.
+-- When jobs of a rate-limited type or key started, for as long as the window looks back: a row a claim, and a row a key of it where
+-- there is a rate per key.
 create table holdfast.starts (
   type_id          integer not null,
   concurrency_key  text not null,
-  at               timestamptz not null
+  at               timestamptz not null,
+  count            integer not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 create index starts_of_type on holdfast.starts (type_id, at);
 
 create index starts_of_key on holdfast.starts (type_id, concurrency_key, at);
 
--- Keys of keyed types: their turn (the virtual time of fair queueing), their weight, and whether they may be looked at.
+-- What was said of single keys: their weight, a pause, a rest. Most keys have no row.
 create table holdfast.keys (
   type_id          integer not null,
-  concurrency_key  text not null,
+  concurrency_key  text collate "C" not null,
   weight           real not null default 1 constraint weight_is_positive check (weight > 0),
-  turn             double precision not null default 0,
-  -- Has jobs waiting, as far as is known; is at its limit; may not run before.
-  active           boolean not null default false,
-  full_now         boolean not null default false,
   rests_until      timestamptz,
   paused_at        timestamptz,
   paused_by        text,
   paused_why       text,
   primary key (type_id, concurrency_key),
   constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
-
-create index keys_next on holdfast.keys (type_id, turn)
-  where active and not full_now and rests_until is null and paused_at is null;
-
-create index keys_resting on holdfast.keys (type_id, rests_until) where rests_until is not null;
-
--- Keys that jobs arrived for since the gate was last looked at. Only ever added to by producers, so that none of them
--- waits for another's transaction.
-create table holdfast.dirty_keys (
-  type_id          integer not null,
-  concurrency_key  text not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-create index dirty_keys_of_type on holdfast.dirty_keys (type_id);
+create index keys_resting on holdfast.keys (type_id, rests_until) where rests_until is not null;
 
 -- How attempts ended, in steps of ten seconds; the breaker reads the last minutes of it. Each worker has rows of its own,
 -- so that none waits for another. What the breaker needs no more is added to totals by keep_totals and deleted.
@@ -141,14 +108,10 @@ create table holdfast.event_counts (
 -- One disagreement:
 --   lane_slot_left     a slot of a lane is taken by a job that does not run
 --   lane_slot_missing  a job runs in a lane with a limit and takes no slot
---   admission_left          a slot of a type and key is taken by a job that is neither admitted nor running
---   admission_missing       a job was admitted and takes no slot of its type and key
---   admission_state         a slot says that its job runs, or that it does not, and is wrong
---   admission_key           a slot is that of another key than its job's
+--   gate_lease_missing  a job that came through a gate runs under a lease that the gate does not count
+--   key_differs         a job stands before its gate under another key than its own
 --   lease_missing      a job runs under a lease that is gone: nobody would rescue it
 --   leader_missing     a job waits for the end of another that has ended
---   key_full           a key is passed over as full and is not
---   key_idle           a key has jobs before its gate and nobody will look at it
 create type holdfast.drift as (what text, job_id uuid, type_id integer, concurrency_key text, lane_id smallint);
 
 -- How much was repaired, by what it was. It has a row for each from the beginning, so that a rule always finds a number.
@@ -158,8 +121,7 @@ create table holdfast.drift_repairs (
 );
 
 insert into holdfast.drift_repairs (what, total)
-select what, 0 from unnest('{lane_slot_left, lane_slot_missing, admission_left, admission_missing, admission_state, admission_key, lease_missing,
-                             leader_missing, key_full, key_idle}'::text[]) as what;
+select what, 0 from unnest('{lane_slot_left, lane_slot_missing, gate_lease_missing, key_differs, lease_missing, leader_missing}'::text[]) as what;
 
 -- Up to where the last look went, in each of the three walks, and when it was.
 create table holdfast.drift_looked (
@@ -181,5 +143,7 @@ create table holdfast.set_aside (
   since     timestamptz not null,
   times     integer not null,
   again_at  timestamptz not null,
+  -- Whether a worker has said so in its log. What a claim sets aside is said by the next look at the gates.
+  told      boolean not null default true,
   primary key (duty, of)
 );
