@@ -14,6 +14,7 @@ const filterFields = {
   },
   died_from: time,
   died_before: time,
+  tag: { type: 'string', minLength: 1, maxLength: 100, description: 'a tag that the job has' },
 } as const
 
 export const dlqQuery = object({
@@ -36,7 +37,9 @@ const letter = answer({
 })
 export type LetterAnswer = Of<typeof letter>
 export const lettersAnswer = answer({ letters: list(letter), next: textOrNull })
-export const letterAnswer = answer({ ...jobAnswer.properties, reason, died_at: time, error: anything })
+/** A job that is dead has no result. */
+const { result: _, ...story } = jobAnswer.properties
+export const letterAnswer = answer({ ...story, reason, died_at: time, error: anything })
 
 const confirm = {
   anyOf: [jobType, { type: 'array', items: jobType, maxItems: 100 }],

@@ -45,6 +45,8 @@ const unique = {
   description: 'false or an object with key or by, and period, states, on_conflict, delay, max_wait',
 } as const
 
+const tag = { type: 'string', minLength: 1, maxLength: 100, description: 'a text of 1 to 100 characters' } as const
+
 /** One job to enqueue. */
 export const jobRequest = object(
   {
@@ -60,6 +62,7 @@ export const jobRequest = object(
     concurrency_key: key,
     approval,
     unique,
+    tags: { type: 'array', maxItems: 8, items: tag, description: 'a list of at most 8 texts' },
     traceparent: {
       type: 'string',
       maxLength: 100,
@@ -89,6 +92,7 @@ const summaryFields = {
   payload: anything,
   idempotency_key: textOrNull,
   concurrency_key: textOrNull,
+  tags: list(text),
   owner: textOrNull,
   created_at: time,
   due_at: timeOrNull,
@@ -133,6 +137,7 @@ export const listQuery = object({
   type: jobType,
   status: { enum: statusNames },
   owner: { type: 'string', minLength: 1, maxLength: 100, description: 'the name of a service' },
+  tag: { ...tag, description: 'a tag that the job has' },
   created_after: time,
   created_before: time,
   payload: { type: 'string', maxLength: 8_000, description: 'JSON that the payload holds, such as {"tenant":7}' },

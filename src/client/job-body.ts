@@ -18,6 +18,7 @@ const names: Record<string, string> = {
   approval: 'approval',
   unique: 'unique',
   traceparent: 'traceparent',
+  tags: 'tags',
 }
 
 /**
@@ -38,7 +39,7 @@ function overHttp(name: string, value: unknown): unknown {
     if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
     throw refused('runAt', 'must be a valid Date')
   }
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { onConflict, maxWait, onDeadline, ...rest } = value as UniqueOption & Exclude<ApprovalOption, true>
   return {
     ...rest,

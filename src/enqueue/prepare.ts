@@ -7,6 +7,7 @@ import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
 import { option, refused, says, wholeNumber } from '../job/refused.js'
+import { readTags } from '../job/tags.js'
 import { storableText, unstorable } from '../job/text.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
 import { checkFields, readUnique, type Uniqueness } from '../job/unique.js'
@@ -26,6 +27,7 @@ const known = [
   'approval',
   'unique',
   'traceparent',
+  'tags',
 ]
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
@@ -74,6 +76,7 @@ const parts: readonly ((request: JobRequest) => unknown)[] = [
   ({ concurrencyKey }) => key(concurrencyKey, 'concurrencyKey'),
   ({ approval }) => readApproval(approval),
   ({ traceparent }) => trace(traceparent),
+  ({ tags }) => readTags(tags),
   (request) => (request.delay === undefined && request.runAt === undefined) || dueTime(request),
 ]
 
@@ -117,6 +120,7 @@ function described(request: JobRequest, payload: string): NewJob {
     approval: encodeApproval(readApproval(request.approval) ?? definition?.approval),
     unique: unique(request, definition, payload),
     traceparent: trace(request.traceparent),
+    tags: readTags(request.tags),
     delayMs: null,
     runAt: null,
   }

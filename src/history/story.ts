@@ -20,6 +20,7 @@ export interface JobStory {
   payload: unknown
   idempotencyKey: string | null
   concurrencyKey: string | null
+  tags: readonly string[]
   /** The service that enqueued it over HTTP; null if the library or SQL did. */
   owner: string | null
   createdAt: Date
@@ -148,6 +149,7 @@ export function describeJob(job: JobRow): JobSummary {
     payload: decodePayload(job.payload),
     idempotencyKey: job.idempotency_key,
     concurrencyKey: job.concurrency_key,
+    tags: job.tags ?? [],
     owner: job.owner,
     createdAt: new Date(job.created_at),
     dueAt: date(job.due_at),

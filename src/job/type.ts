@@ -34,6 +34,8 @@ export interface JobOptions {
   unique?: UniqueOption | false
   /** The W3C traceparent of the span that asks for the job. Left out: that of the span that is active, where there is one. */
   traceparent?: string
+  /** Words to find the job by, at most 8 of up to 100 characters: lists and filters take one. */
+  tags?: readonly string[]
 }
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */

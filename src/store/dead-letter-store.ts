@@ -10,6 +10,7 @@ export interface EncodedDeadFilter {
   error: string | null
   diedFrom: string | null
   diedBefore: string | null
+  tag: string | null
 }
 
 /** A cursor into the list of dead letters, to the microsecond. */
@@ -56,8 +57,8 @@ export class DeadLetterStore {
 
   /** The sensitive types of what fits. */
   async sensitive(filter: EncodedDeadFilter): Promise<string[]> {
-    const { type, reason, error, diedFrom, diedBefore } = filter
-    const values = [type, reason, error, diedFrom, diedBefore, scanned]
+    const { type, reason, error, diedFrom, diedBefore, tag } = filter
+    const values = [type, reason, error, diedFrom, diedBefore, scanned, tag]
     return (await this.#database.query<{ name: string }>(statement('sensitiveDead'), values)).map(({ name }) => name)
   }
 
@@ -67,7 +68,7 @@ export class DeadLetterStore {
 }
 
 function asked(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): unknown[] {
-  const { type, reason, error, diedFrom, diedBefore } = filter
-  const scan = error === null ? limit : Math.max(limit, scanned)
-  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan]
+  const { type, reason, error, diedFrom, diedBefore, tag } = filter
+  const scan = error === null && tag === null ? limit : Math.max(limit, scanned)
+  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan, tag]
 }

@@ -1,4 +1,4 @@
-import { payloadSeparator, wordsLiteral } from './array-literal.js'
+import { arrayLiteral, payloadSeparator, wordsLiteral } from './array-literal.js'
 import type { NewJob } from './new-job.js'
 
 export interface EnqueueOptions {
@@ -11,8 +11,9 @@ export interface EnqueueOptions {
 }
 
 /** Due at once, and nothing to be met: nobody waits for anybody. */
-export function isPlain({ brought, delayMs, runAt, idempotencyKey, approval, unique }: NewJob): boolean {
-  return !brought && delayMs === null && runAt === null && idempotencyKey === null && approval === null && unique === null
+export function isPlain({ brought, delayMs, runAt, idempotencyKey, approval, unique, tags }: NewJob): boolean {
+  const due = !brought && delayMs === null && runAt === null
+  return due && idempotencyKey === null && approval === null && unique === null && tags === null
 }
 
 /** The values of enqueueJob. */
@@ -42,6 +43,7 @@ export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptio
     has.unique ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique))) : null,
     options.owner ?? null,
     has.traceparent ? jobs.map((job) => job.traceparent) : null,
+    has.tags ? jobs.map((job) => job.tags && arrayLiteral(job.tags)) : null,
   ]
 }
 
@@ -59,6 +61,7 @@ function optionsIn(jobs: readonly NewJob[]) {
     approval: false,
     unique: false,
     traceparent: false,
+    tags: false,
   }
   for (const job of jobs) {
     if (job.type !== first) has.types = true
@@ -71,6 +74,7 @@ function optionsIn(jobs: readonly NewJob[]) {
     if (job.approval !== null) has.approval = true
     if (job.unique !== null) has.unique = true
     if (job.traceparent !== null) has.traceparent = true
+    if (job.tags !== null) has.tags = true
   }
   return has
 }

@@ -28,6 +28,7 @@ export interface ListFilter {
   createdAfter: string | null
   createdBefore: string | null
   payload: string | null
+  tag: string | null
 }
 
 /** Everything that is only looked at. Nothing here writes. */
@@ -111,8 +112,8 @@ export class InspectStore {
     before: string | null,
     { limit, look, bytes }: { limit: number; look: number; bytes: number },
   ): Promise<{ jobs: string[]; next: string | null }> {
-    const { owner, type, status, createdAfter, createdBefore, payload } = filter
-    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look, bytes]
+    const { owner, type, status, createdAfter, createdBefore, payload, tag } = filter
+    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look, bytes, tag]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

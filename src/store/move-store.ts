@@ -12,6 +12,7 @@ export interface EncodedFilter {
   priority: number | null
   createdBefore: string | null
   payload: string | null
+  tag: string | null
 }
 
 /** What operators do to jobs. One job always has a row; of many, those that somebody works on may have none. */
@@ -50,8 +51,8 @@ export class MoveStore {
 
   /** The next live jobs after that id which fit, by id. */
   async matchingJobs(filter: EncodedFilter, after: string, limit: number): Promise<string[]> {
-    const { type, status, lane, concurrencyKey, priority, createdBefore, payload } = filter
-    const values = [type, status, lane, concurrencyKey, priority, createdBefore, payload, after, limit]
+    const { type, status, lane, concurrencyKey, priority, createdBefore, payload, tag } = filter
+    const values = [type, status, lane, concurrencyKey, priority, createdBefore, payload, after, limit, tag]
     return (await this.#database.query<{ id: string }>(statement('matchingJobs'), values)).map((row) => row.id)
   }
 

@@ -19,6 +19,8 @@ export interface NewJob {
   unique: Uniqueness | false | null
   /** The span that asks for it, as a W3C traceparent. */
   traceparent: string | null
+  /** Null: none. */
+  tags: readonly string[] | null
 }
 
 /** What became of a job that was not simply created, and the job that stands for it. */

@@ -60,7 +60,6 @@ export interface JobRow {
   payload: string
   /** Paths of the payload that people do not see. */
   redact: string[] | null
-  /** Whether payloads of its type are stored encrypted. */
   encrypted: boolean
   idempotency_key: string | null
   concurrency_key: string | null
@@ -71,6 +70,7 @@ export interface JobRow {
   worker_id: number | null
   error: unknown
   owner: string | null
+  tags: string[] | null
 }
 
 export interface AttemptRow {

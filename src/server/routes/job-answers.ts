@@ -16,6 +16,7 @@ export function summaryAnswer(job: JobSummary): JobSummaryAnswer {
     payload: job.payload,
     idempotency_key: job.idempotencyKey,
     concurrency_key: job.concurrencyKey,
+    tags: [...job.tags],
     owner: job.owner,
     created_at: job.createdAt.toISOString(),
     due_at: moment(job.dueAt),

@@ -53,7 +53,8 @@ end $$;
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default. One
 -- type alone is that of all jobs. p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists
 -- answers as existing, or is refused where that is another job; one whose first transaction is still open is waited for.
--- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one.
+-- p_keys_taken: take_keys has been asked for these jobs, in this transaction. p_traces: the trace of each; null where none has one. p_tags: the
+-- tags of each as the text of an array; null where none has any.
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
 -- p_owner: the service whose jobs these are, and whose keys they take; null: the application's own.
@@ -66,7 +67,7 @@ create or replace function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
-  p_traces text[] default null, p_owner text default null
+  p_traces text[] default null, p_owner text default null, p_tags text[] default null
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -87,7 +88,7 @@ declare
   v_behind constant boolean := holdfast.may_be_behind();
 begin
   v_plain := p_fresh and not v_behind and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
-    and p_approvals is null and p_uniques is null;
+    and p_approvals is null and p_uniques is null and p_tags is null;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
   from holdfast.check_types(p_types) as c;
   if cardinality(p_types) = 1 and (v_encrypted or not v_plain) then
@@ -132,8 +133,9 @@ begin
       v_taken[v_met.ordinal] := v_met.stored;
       v_unique_keys[v_met.ordinal] := v_met.key;
       p_delays_ms[v_met.ordinal] := coalesce(v_met.delay_ms, p_delays_ms[v_met.ordinal]);
-      if p_traces[v_met.ordinal] is not null and v_met.stored and v_met.what <> 'existing' then
-        update holdfast.bodies as b set traceparent = p_traces[v_met.ordinal] where b.id = v_met.job_id;
+      if coalesce(p_traces[v_met.ordinal], p_tags[v_met.ordinal]) is not null and v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set traceparent = coalesce(p_traces[v_met.ordinal], b.traceparent),
+                                        tags = coalesce(p_tags[v_met.ordinal]::text[], b.tags) where b.id = v_met.job_id;
       end if;
       if v_met.what <> 'created' then
         ordinal := v_met.ordinal;
@@ -146,24 +148,24 @@ begin
 
   with asked as materialized (
     select a.ordinal, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
-           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent,
+           coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent, a.tags::text[] as tags,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals, p_traces, v_unique_keys)
+                v_taken, p_approvals, p_traces, p_tags, v_unique_keys)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               traceparent, unique_key, ordinal)
+                               traceparent, tags, unique_key, ordinal)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner
+                                 owner, tags)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags
     from asked where p_fresh
   ), stored_unless_known as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner
+                                 owner, tags)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id

@@ -5,7 +5,7 @@ create or replace view holdfast.jobs as
   select s.job_id as id, t.name as type, s.status, l.name as lane, coalesce(s.priority, b.priority) as priority, s.attempt,
          coalesce(b.max_attempts, s.attempt) as max_attempts, coalesce(b.payload, 'null') as payload, b.idempotency_key, b.concurrency_key,
          coalesce(b.created_at, holdfast.time_of_id(s.job_id)) as created_at, s.due_at, s.started_at, s.finished_at, s.worker_id, s.error,
-         b.owner, case when s.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = s.job_id limit 1) end as result
+         b.owner, case when s.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = s.job_id limit 1) end as result, b.tags
   from (
     select l.job_id, l.type_id, l.status, l.lane_id, l.priority, l.attempt, nullif(l.due_at, 'infinity') as due_at,
            e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id, null::jsonb as error
@@ -32,7 +32,7 @@ create or replace view holdfast.attempts as
 -- Ids are made by producers' clocks; up to a day ahead of ours is allowed for.
 create or replace function holdfast.list_jobs(
   p_owner text, p_type text, p_status text, p_created_after timestamptz, p_created_before timestamptz, p_payload jsonb,
-  p_before uuid, p_limit integer, p_look integer, p_bytes integer, out jobs uuid[], out next uuid
+  p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tag text, out jobs uuid[], out next uuid
 ) language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
@@ -50,15 +50,15 @@ begin
   for v_job in
     -- Two branches, because each has an index of its own to walk; one of them is not begun.
     select * from (
-      (select b.id, b.type_id, b.created_at, b.payload from holdfast.bodies as b
+      (select b.id, b.type_id, b.created_at, b.payload, b.tags from holdfast.bodies as b
        where p_owner is null and b.id < v_before order by b.id desc limit p_look)
       union all
-      (select b.id, b.type_id, b.created_at, b.payload from holdfast.bodies as b
+      (select b.id, b.type_id, b.created_at, b.payload, b.tags from holdfast.bodies as b
        where b.owner = p_owner and b.id < v_before order by b.id desc limit p_look)
     ) as b
   loop
     v_looked := v_looked + 1;
-    v_fits := (v_type is null or v_job.type_id = v_type)
+    v_fits := (v_type is null or v_job.type_id = v_type) and (p_tag is null or p_tag = any (v_job.tags))
       and (p_created_after is null or v_job.created_at >= p_created_after)
       and (p_created_before is null or v_job.created_at < p_created_before)
       and (p_payload is not null or p_status is null or holdfast.status_of(v_job.id) = p_status);

@@ -4,7 +4,7 @@ select id, type, status, lane, priority, attempt, max_attempts, payload, idempot
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
        (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, result
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags, result
 from holdfast.jobs where id = $1::text::uuid
 
 -- name: attemptsOfJob
@@ -19,7 +19,7 @@ select id, type, status, lane, priority, attempt, max_attempts, payload, idempot
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
        (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags
 from holdfast.jobs where id = any ($1::uuid[])
 
 -- name: attemptsOfJobs
@@ -34,7 +34,7 @@ select id, type, status, lane, priority, attempt, max_attempts, payload, idempot
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
        (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags
 from holdfast.jobs
 where status in ('awaiting_approval', 'scheduled', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
 order by jobs.created_at, id limit $2::text::integer
@@ -145,7 +145,7 @@ select j.id::text as id, holdfast.explain_facts(j.id) as facts from unnest($1::u
 -- One page of jobs, newest first: their ids, and where the next page begins. Looks at no more than $9 of them and reads no more than $10 bytes.
 select to_jsonb(jobs) as jobs, next::text as next
 from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5::text::timestamptz, $6::text::jsonb, $7::text::uuid,
-                        $8::text::integer, $9::text::integer, $10::text::integer)
+                        $8::text::integer, $9::text::integer, $10::text::integer, $11::text)
 
 -- name: watchedJobs
 -- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log.

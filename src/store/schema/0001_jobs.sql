@@ -111,6 +111,8 @@ create table holdfast.bodies (
   owner            text,
   -- The span that asked for the job, as in the W3C header of that name. Null for most: nobody traces, and it takes no room.
   traceparent      text constraint traceparent_is_short check (length(traceparent) <= 100),
+  -- Words to find it by; null for most.
+  tags             text[] constraint tags_are_1_to_8 check (cardinality(tags) between 1 and 8),
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),

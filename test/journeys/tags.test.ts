@@ -1,0 +1,76 @@
+import { defineType } from 'holdfast'
+import { HoldfastClient } from 'holdfast/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { makeQueue } from '../support/queue.js'
+import { adminKey, type Serving, serve } from '../support/serving.js'
+import { startHere } from '../support/worker-here.js'
+
+const mail = defineType({ type: 'mail', maxAttempts: 1, limits: { breaker: false } })
+const who = { by: 'ada' }
+let serving: Serving
+beforeAll(async () => {
+  serving = await serve()
+})
+afterAll(() => serving.end())
+
+test('jobs have the tags they were enqueued with, from the library, in a batch, from SQL and when they are replaced', async () => {
+  const { holdfast, sql } = await makeQueue()
+  const plain = await holdfast.enqueue(mail, {})
+  const one = await holdfast.enqueue(mail, {}, { tags: ['spring', 'say "hi", {you}', 'spring'] })
+  const many = await holdfast.enqueueMany([mail.job({}, { tags: ['a'] }), mail.job({}), mail.job({}, { tags: [], delay: '1h' })])
+  const [row] = await sql(`select id from holdfast.enqueue('mail', '{}', '{"tags": ["from sql", "b"]}')`)
+  const unique = { key: 'k', onConflict: 'replace' } as const
+  const first = await holdfast.enqueue(mail, { n: 1 }, { unique, tags: ['old'], delay: '1h' })
+  await holdfast.enqueue(mail, { n: 2 }, { unique, tags: ['new'], delay: '1h' })
+  const tags = await Promise.all(
+    [plain, one, ...many, row as { id: string }, first].map(async ({ id }) => (await holdfast.job(id))?.tags),
+  )
+  expect(tags).toEqual([[], ['spring', 'say "hi", {you}'], ['a'], [], [], ['from sql', 'b'], ['new']])
+  const [none] = await sql('select count(*)::int as count from holdfast.bodies where tags is null')
+  expect(none?.count).toBe(3)
+})
+
+test('too many tags, or tags that are no short texts, are refused from everywhere', async () => {
+  const { holdfast, sql } = await makeQueue()
+  const nine = Array.from({ length: 9 }, (_, n) => `t${n}`)
+  for (const tags of [nine, ['x'.repeat(101)], [''], [7], 'spring']) {
+    const asked = holdfast.enqueue(mail, {}, { tags: tags as string[] })
+    await expect(asked).rejects.toMatchObject({ code: 'invalid_option', field: expect.stringMatching(/^tags/) })
+    const options = JSON.stringify({ tags: Array.isArray(tags) && tags[0] === 7 ? [null] : tags })
+    await expect(sql(`select holdfast.enqueue('mail', '{}', $1)`, [options])).rejects.toThrow('option tags is')
+  }
+})
+
+test('a tag filters lists, moves and dead letters', async () => {
+  const queue = await makeQueue()
+  const { holdfast } = queue
+  const ids = (await holdfast.enqueueMany(['a', 'b', 'b'].map((tag) => mail.job({}, { tags: [tag, 'all'], delay: '1h' })))).map(
+    ({ id }) => id,
+  )
+  expect((await holdfast.jobs({ tag: 'b' })).jobs.map(({ id }) => id)).toEqual([ids[2], ids[1]])
+  expect((await holdfast.jobs({ tag: 'c' })).jobs).toEqual([])
+  expect(await holdfast.cancelMany({ tag: 'a' }, who)).toMatchObject({ done: 1 })
+  const fails = defineType({
+    ...{ type: 'mail', maxAttempts: 1, limits: { breaker: false } },
+    run: () => Promise.reject(new Error('no')),
+  })
+  await startHere(queue, [fails])
+  await holdfast.runNowMany({ tag: 'b' }, who)
+  const other = await holdfast.enqueue(mail, {}, { tags: ['c'] })
+  await eventually(async () => (await holdfast.deadLetters.list()).letters.length === 3)
+  const dead = await holdfast.deadLetters.list({ tag: 'b' })
+  expect(dead.letters.map(({ id }) => id).sort()).toEqual(ids.slice(1))
+  expect(await holdfast.deadLetters.discardMany({ tag: 'b' }, who)).toMatchObject({ done: 2 })
+  expect((await holdfast.deadLetters.list()).letters.map(({ id }) => id)).toEqual([other.id])
+})
+
+test('tags go over HTTP, where a list is filtered by one', async () => {
+  await serving.holdfast.registerTypes([mail])
+  const client = new HoldfastClient({ url: serving.address, key: adminKey })
+  const { id } = await client.enqueue(mail, {}, { tags: ['spring', 'vip'] })
+  await client.enqueue(mail, {}, { tags: ['autumn'] })
+  expect(await client.job(id)).toMatchObject({ tags: ['spring', 'vip'] })
+  expect((await client.jobs({ tag: 'vip' })).jobs.map((job) => job.id)).toEqual([id])
+  await expect(client.enqueue(mail, {}, { tags: [''] })).rejects.toMatchObject({ code: 'invalid_option' })
+})
