@@ -1,5 +1,5 @@
 import { anything, jobType, number, text, textOrNull, time, why, yesOrNo } from './common.js'
-import { jobAnswer } from './jobs.js'
+import { storyFields } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const reason = { enum: ['exhausted', 'fatal', 'poison'] } as const
@@ -38,8 +38,7 @@ const letter = answer({
 export type LetterAnswer = Of<typeof letter>
 export const lettersAnswer = answer({ letters: list(letter), next: textOrNull })
 /** A job that is dead has no result. */
-const { result: _, ...story } = jobAnswer.properties
-export const letterAnswer = answer({ ...story, reason, died_at: time, error: anything })
+export const letterAnswer = answer({ ...storyFields, reason, died_at: time, error: anything })
 
 const confirm = {
   anyOf: [jobType, { type: 'array', items: jobType, maxItems: 100 }],

@@ -114,7 +114,7 @@ const attempt = answer({
 })
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
 
-const storyFields = {
+export const storyFields = {
   ...summaryFields,
   attempts: list(attempt),
   progress: orNull(answer({ attempt: number, fraction: number, note: textOrNull, at: time })),

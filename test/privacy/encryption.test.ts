@@ -210,7 +210,9 @@ describe('what cannot be had with encryption', () => {
         connectionString: 'postgres://x',
         encryption: { keys: { 'a b': november, short: 'c2hvcnQ=' }, current: 'none' },
       })
-    expect(make).toThrow(/name "a b"[\s\S]*keys\.short: must be 32 bytes[\s\S]*no key "none"; there are a b, short/)
+    expect(make).toThrow(
+      /keys\["a b"\] has a name[\s\S]*keys\.short must be 32 bytes[\s\S]*is "none", and there is no such key; there are a b, short/,
+    )
     try {
       make()
     } catch (error) {

@@ -184,6 +184,6 @@ describe('a job of a sensitive type', () => {
     const { types } = (await call('GET', '/admin/job-types')).body
     const sensitive = types.filter((one: { sensitive: boolean }) => one.sensitive).map((one: { type: string }) => one.type)
     expect(sensitive).toEqual(['pay', 'refund', 'wire'])
-    expect(() => defineType({ type: 'x', sensitive: 'yes' as never })).toThrow('neither true nor false')
+    expect(() => defineType({ type: 'x', sensitive: 'yes' as never })).toThrow('must be true or false')
   })
 })
