@@ -30,8 +30,9 @@ async function walPerJob(): Promise<number> {
     const [claimed, settled] = [await costOf(queue.client, claim, [queue.lane, fromTheHead]), await costOf(queue.client, settle)]
     if (claimed.pageImages + settled.pageImages === 0) costs.push((claimed.wal + settled.wal) / 500)
   }
-  expect((await queue.client.query('select from holdfast.history')).rowCount).toBe(4_000)
-  return Math.min(...costs)
+  expect((await queue.client.query('select from holdfast.queue')).rowCount).toBe(0)
+  // A checkpoint came in between, and every page was written whole once more.
+  return costs.length > 0 ? Math.min(...costs) : walPerJob()
 }
 
 test.each([

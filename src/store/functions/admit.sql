@@ -123,8 +123,7 @@ declare
   v_keys text[];
   v_some text[];
   v_looked integer := 0;
-  v_full text[];
-  v_counts integer[];
+  v_full jsonb;
   v_unit double precision := 1;
   v_marked boolean := exists (select from holdfast.keys as k where k.type_id = p_gate.type_id);
   v_left integer := p_limit;
@@ -134,7 +133,7 @@ declare
   v_turn_taken double precision := p_gate.turn_taken;
 begin
   if p_gate.key_max_running is not null then
-    select array_agg(k.key), array_agg(k.jobs) into v_full, v_counts
+    select jsonb_object_agg(k.key, k.jobs) into v_full
     from (select r.concurrency_key as key, count(*)::integer as jobs from holdfast.gate_running(p_gate.type_id) as r
           where r.concurrency_key <> '' group by r.concurrency_key) as k;
   end if;
@@ -159,7 +158,7 @@ begin
     -- Where these are shut, more at a time.
     v_walk := least(2000, v_walk * 4);
     select * into v_took from holdfast.take_of_keys(
-      p_gate, v_keys, case when v_looked = 0 and v_keys[1] = p_gate.turn_key then p_gate.turn_taken else 0 end, v_full, v_counts, v_marked,
+      p_gate, v_keys, case when v_looked = 0 and v_keys[1] = p_gate.turn_key then p_gate.turn_taken else 0 end, v_full, v_marked,
       v_unit, v_left, v_slots, p_chunk, p_now);
     v_looked := v_looked + cardinality(v_keys);
     if v_took.rows is not null then
@@ -181,10 +180,10 @@ begin
   end if;
 end $$;
 
--- Takes jobs of these keys, in this order, round by round. p_taken: how many of its turn the first has had. p_full, p_counts: keys of
+-- Takes jobs of these keys, in this order, round by round. p_taken: how many of its turn the first has had. p_full: keys of
 -- which jobs run, and how many. p_marked: some key of the type has a row in keys. p_unit: the smallest weight, which counts as one job.
 create or replace function holdfast.take_of_keys(
-  p_gate holdfast.gates, p_keys text[], p_taken double precision, p_full text[], p_counts integer[], p_marked boolean,
+  p_gate holdfast.gates, p_keys text[], p_taken double precision, p_full jsonb, p_marked boolean,
   p_unit double precision, p_limit integer, p_slots integer, p_chunk integer, p_now timestamptz,
   out rows tid[], out jobs uuid[], out keys text[], out slots integer, out turn_key text, out turn_taken double precision
 )
@@ -222,7 +221,7 @@ begin
                        select sum(s.count) from holdfast.starts as s where s.type_id = p_gate.type_id and s.concurrency_key = w.key
                          and s.at > p_now - v_rate_window), 0) end) as most
         from unnest(p_keys) with ordinality as w (key, nth)
-        left join unnest(p_full, p_counts) as f (key, jobs) on f.key = w.key
+        cross join lateral (select (p_full ->> w.key)::integer as jobs) as f
         left join holdfast.keys as m on p_marked and m.type_id = p_gate.type_id and m.concurrency_key = w.key
         where m.paused_at is null and (m.rests_until is null or m.rests_until <= p_now)
       ) as k
