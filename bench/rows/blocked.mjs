@@ -21,7 +21,7 @@ const ways = {
   },
   /** One of them runs and never ends. */
   async limited({ holdfast, stage, worker, reader }, jobs) {
-    await holdfast.flow.limit('blocked', { maxRunning: 1 })
+    await holdfast.flow.limit('blocked', { maxRunning: 1 }, { by: 'ada' })
     await holdfast.enqueue('blocked', {})
     await insideOf(holdfast).store.tick(1_000, '1970-01-01T00:00:00Z')
     const holder = await reader.claim(worker, { limit: 1, gated: 1 }, aDayMs)
@@ -29,7 +29,7 @@ const ways = {
     await fillGated(stage.client, 'blocked', jobs)
   },
   async 'breaker open'({ holdfast, stage }, jobs) {
-    await holdfast.flow.limit('blocked', { breaker: { probe: aDayMs } })
+    await holdfast.flow.limit('blocked', { breaker: { probe: aDayMs } }, { by: 'ada' })
     await holdfast.flow.breaker('blocked', 'open', who)
     await fillGated(stage.client, 'blocked', jobs)
   },

@@ -20,7 +20,7 @@ const ways = {
   /** Behind one large key, as the only job of another. */
   'key of its own': {
     async block({ holdfast, stage }, jobs) {
-      await holdfast.flow.limit('many', { fair: true, maxRunningPerKey: 1 })
+      await holdfast.flow.limit('many', { fair: true, maxRunningPerKey: 1 }, { by: 'ada' })
       await fillGated(stage.client, 'many', jobs, { keys: 1 })
     },
     gate: 'no_worker',

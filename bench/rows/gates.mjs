@@ -14,7 +14,7 @@ const rate = { count: 1_000_000, per: '1s' }
 async function fill({ url, client }, jobs, limits, keyOf) {
   const holdfast = new Holdfast({ connectionString: url })
   try {
-    if (limits) await holdfast.flow.limit('bench', limits)
+    if (limits) await holdfast.flow.limit('bench', limits, { by: 'ada' })
     const payload = makePayload()
     for (let first = 0; first < jobs; first += 1_000) {
       const count = Math.min(1_000, jobs - first)

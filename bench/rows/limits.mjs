@@ -14,7 +14,7 @@ const emptying =
       const holdfast = new Holdfast({ connectionString: stage.url })
       try {
         await holdfast.registerTypes([defineType({ type: beside.type })])
-        if (limits) await holdfast.flow.limit(beside.type, limits)
+        if (limits) await holdfast.flow.limit(beside.type, limits, { by: 'ada' })
       } finally {
         await holdfast.close()
       }

@@ -10,7 +10,7 @@ export async function prepare(url) {
   const holdfast = new Holdfast({ connectionString: url })
   await holdfast.migrate()
   await holdfast.registerTypes([defineType({ type: 'bench' })])
-  await holdfast.flow.limitDepth('queue', { soft: 100_000_000, hard: 200_000_000 })
+  await holdfast.flow.limitDepth('queue', { soft: 100_000_000, hard: 200_000_000 }, { by: 'ada' })
   await holdfast.close()
 }
 

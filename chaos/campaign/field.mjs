@@ -43,7 +43,8 @@ export class Field {
     await version?.migrate(server.url)
     const holdfast = new Holdfast({ connectionString: server.url })
     if (!version) await holdfast.migrate()
-    for (const [lane, fields] of Object.entries(lanes)) await holdfast.flow.setLane(lane, fields, { by: 'chaos', create: true })
+    for (const [lane, fields] of Object.entries(lanes))
+      await holdfast.flow.setLane(lane, fields, { by: 'chaos' }, { create: true })
     await holdfast.close()
     field.settings = settings
     field.url = through ? await through(field) : field.proxy.through(server.url)

@@ -21,8 +21,8 @@ export const operators = {
     try {
       field = await Field.open(server)
       const holdfast = new Holdfast({ connectionString: server.url })
-      await holdfast.flow.limitDepth('queue', depth)
-      await holdfast.flow.setLane('bulk', { slots: 20 }, { by: 'chaos', create: true })
+      await holdfast.flow.limitDepth('queue', depth, { by: 'ada' })
+      await holdfast.flow.setLane('bulk', { slots: 20 }, { by: 'chaos' }, { create: true })
       await holdfast.close()
       await Promise.all([field.startWorker(), field.startWorker(), field.startWorker()])
       await Promise.all([field.startProducer(seed, 20), field.startCanceller(seed)])

@@ -10,7 +10,7 @@ const limited = (specs, name) => specs.map((spec) => ({ ...spec, limits: [name] 
 async function limit(stage, limits, promises) {
   Object.assign(stage.promises, { undisturbed: true, ...promises })
   await stage.producer().registerTypes([stage.work])
-  await stage.producer().flow.limit('work', limits)
+  await stage.producer().flow.limit('work', limits, { by: 'ada' })
 }
 
 /** Six jobs, two at once, of which some take longer than others. */

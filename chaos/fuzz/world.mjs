@@ -51,7 +51,7 @@ export class World {
     })
     world.#closing.push(() => world.fleet.close())
     // The lane exists before a type can be moved there.
-    await world.holdfast.flow.setLane('bulk', {}, { by: 'fuzz', create: true })
+    await world.holdfast.flow.setLane('bulk', {}, { by: 'fuzz' }, { create: true })
     await Promise.all([world.fleet.start('w1'), world.fleet.start('w2')])
     return world
   }

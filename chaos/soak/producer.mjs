@@ -21,7 +21,7 @@ export async function soakProducer({ long }, report) {
   const found = []
   try {
     const holdfast = new Holdfast({ connectionString: server.url })
-    await holdfast.flow.limitDepth('queue', depth)
+    await holdfast.flow.limitDepth('queue', depth, { by: 'ada' })
     await holdfast.close()
     await field.fleet.start('steady-worker', { url: server.url, options: { concurrency: 20 } })
     const producer = await field.fleet.start('tx-producer', { url: server.url, transactions: wanted })

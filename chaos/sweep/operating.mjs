@@ -78,7 +78,7 @@ const steering = (name, act, { prepare, limits, specs = [{ ms: 100 }, { ms: 100 
   settle: (stage) => act(stage.producer().flow),
 })
 
-const narrow = (flow) => flow.setLane('narrow', { slots: 1 }, { ...who, create: true })
+const narrow = (flow) => flow.setLane('narrow', { slots: 1 }, who, { create: true })
 
 export const operating = [
   moving('cancel-waiting', [later], (stage, holdfast) => cancel(stage, holdfast, stage.jobs[0])),
@@ -143,7 +143,7 @@ export const operating = [
       // Long enough that whoever does not keep to the pause starts something.
       await pause(500)
       stage.note({ kind: 'resuming' })
-      await flow.resumeType('work')
+      await flow.resumeType('work', { by: 'ada' })
     },
     async verify(stage) {
       const entries = stage.ledger.entries()
@@ -156,17 +156,17 @@ export const operating = [
       return early ? [`I11: job ${early.job} of a paused type was started`] : []
     },
   },
-  steering('resume', (flow) => flow.resumeType('work'), { prepare: (flow) => flow.pauseType('work', who) }),
-  steering('set-limits', (flow) => flow.limit('work', { maxRunning: 1 }), { limits: { one: 1 } }),
+  steering('resume', (flow) => flow.resumeType('work', { by: 'ada' }), { prepare: (flow) => flow.pauseType('work', who) }),
+  steering('set-limits', (flow) => flow.limit('work', { maxRunning: 1 }, { by: 'ada' }), { limits: { one: 1 } }),
   {
     ...steering('set-lane', narrow, { limits: { one: 1 } }),
     async settle(stage) {
       const { flow } = stage.producer()
       await narrow(flow)
-      await flow.moveType('work', 'narrow')
+      await flow.moveType('work', 'narrow', { by: 'ada' })
     },
   },
-  steering('move-type', (flow) => flow.moveType('work', 'narrow'), {
+  steering('move-type', (flow) => flow.moveType('work', 'narrow', { by: 'ada' }), {
     prepare: narrow,
     limits: { one: 1 },
     specs: [{ ms: 100 }, { ms: 100 }, { options: { delay: 300, maxAttempts: 20 } }],

@@ -20,7 +20,7 @@ const limited = (name, statement, limits, promises) => ({
   watch: () => callOf(statement),
   async prepare(stage) {
     await stage.producer().registerTypes([stage.work])
-    await stage.producer().flow.limit('work', limits)
+    await stage.producer().flow.limit('work', limits, { by: 'ada' })
     Object.assign(stage.promises, promises)
     const names = Object.keys(promises.limits ?? promises.rates)
     await enqueue(

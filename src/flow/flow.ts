@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors.js'
-import { type Actor, checkedActor, checkedActorOrNobody } from '../job/actor.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import { encodeLimits, type Limits } from '../job/limits.js'
 import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
@@ -46,9 +46,19 @@ export class Flow {
     return (await told(this.#store.gateStates<Told<GateState>>(null))).map(gateState)
   }
 
-  async setLane(lane: string, fields: LaneFields, who: Actor & { create?: boolean; unsafe?: boolean }): Promise<void> {
-    const encoded = encodeLane(fields, { unsafe: who.unsafe ?? false })
-    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, checkedActor(who), who.create ?? false))
+  /**
+   * Changes the settings of a lane.
+   * @param options.create makes the lane where there is none of that name
+   * @param options.unsafe takes a lease that is shorter than a statement may take
+   */
+  async setLane(
+    lane: string,
+    fields: LaneFields,
+    who: Actor,
+    options: { create?: boolean; unsafe?: boolean } = {},
+  ): Promise<void> {
+    const encoded = encodeLane(fields, { unsafe: options.unsafe ?? false })
+    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, checkedActor(who), options.create ?? false))
   }
 
   /** No more claims from this lane; what runs goes on, enqueue too. */
@@ -68,18 +78,18 @@ export class Flow {
   }
 
   /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */
-  async moveType(type: string, lane: string, who?: Actor): Promise<number> {
-    return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), checkedActorOrNobody(who)))
+  async moveType(type: string, lane: string, who: Actor): Promise<number> {
+    return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), checkedActor(who)))
   }
 
-  async limit(type: string, limits: Limits, who?: Actor): Promise<void> {
-    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), checkedActorOrNobody(who)))
+  async limit(type: string, limits: Limits, who: Actor): Promise<void> {
+    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), checkedActor(who)))
   }
 
   /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
-  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who?: Actor): Promise<void> {
+  async limitDepth(where: { lane: string } | { type: string } | 'queue', limit: DepthFields, who: Actor): Promise<void> {
     const [scope, name] = where === 'queue' ? ['queue', ''] : 'lane' in where ? ['lane', where.lane] : ['type', where.type]
-    await told(this.#store.setDepthLimit(scope, storableText(name, scope), readDepth(limit), checkedActorOrNobody(who)))
+    await told(this.#store.setDepthLimit(scope, storableText(name, scope), readDepth(limit), checkedActor(who)))
   }
 
   /** The limits of how much may wait, with how much does: of the queue, of lanes, of types. */
@@ -103,24 +113,24 @@ export class Flow {
     await told(this.#store.pauseType(storableText(type, 'type'), checkedActor(who)))
   }
 
-  async resumeType(type: string, who?: Actor): Promise<void> {
-    await told(this.#store.resumeType(storableText(type, 'type'), checkedActorOrNobody(who)))
+  async resumeType(type: string, who: Actor): Promise<void> {
+    await told(this.#store.resumeType(storableText(type, 'type'), checkedActor(who)))
   }
 
   async pauseKey(type: string, key: string, who: Actor): Promise<void> {
     await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }
 
-  async resumeKey(type: string, key: string, who?: Actor): Promise<void> {
-    await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), checkedActorOrNobody(who)))
+  async resumeKey(type: string, key: string, who: Actor): Promise<void> {
+    await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }
 
   /** How many turns this key gets for one of a key of weight 1. */
-  async setWeight(type: string, key: string, weight: number, who?: Actor): Promise<void> {
+  async setWeight(type: string, key: string, weight: number, who: Actor): Promise<void> {
     if (!(weight >= 0.001 && weight <= 1000)) {
       throw refused('weight', `is ${weight}; it must lie between 0.001 and 1000`)
     }
-    await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, checkedActorOrNobody(who)))
+    await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, checkedActor(who)))
   }
 
   async breaker(type: string, action: BreakerAction, who: Actor): Promise<void> {

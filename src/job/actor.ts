@@ -18,11 +18,6 @@ export interface RecordedActor {
 
 const longest = 500
 
-/** For what may be done without saying who: the database's user then stands in the audit log. */
-export function checkedActorOrNobody(who: Actor | undefined): RecordedActor {
-  return who === undefined ? { by: null, why: null, from: null } : checkedActor(who)
-}
-
 export function checkedActor(who: Actor): RecordedActor & { by: string } {
   const { by, why, from } = who ?? {}
   if (typeof by !== 'string' || by.trim() === '') {

@@ -33,7 +33,7 @@ export async function startWorker(
   const settings = { ...read, module }
   try {
     for (const [lane, fields] of lanesFromEnvironment(process.env)) {
-      await holdfast.flow.setLane(lane, fields, { by: 'the environment', create: true, unsafe: options.unsafe ?? false })
+      await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe: options.unsafe ?? false })
     }
     await types.update([...handlers.values()])
     const known = await store.types([...handlers.keys()])

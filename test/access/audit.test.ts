@@ -140,13 +140,15 @@ describe('the audit log', () => {
     expect(await holdfast.audit()).toMatchObject([{ action: 'cancel_job' }])
   })
 
-  test('names the database’s user where nobody was named, also from SQL', async () => {
-    await holdfast.flow.limit('send_email', { maxRunning: 4 })
+  test('from SQL has the one who was named, or else the database’s user', async () => {
+    await sql.query("select holdfast.pause_type('send_email', holdfast.actor('grace'))")
+    await sql.query("select holdfast.resume_type('send_email', null)")
     await sql.query("select holdfast.pause_type('send_email', holdfast.actor('grace', 'from psql'))")
     const user = (await sql.query('select session_user as name')).rows[0].name
     expect(await holdfast.audit()).toMatchObject([
       { action: 'pause_type', actor: 'grace', origin: null, why: 'from psql' },
-      { action: 'set_limits', actor: user, origin: null, why: null },
+      { action: 'resume_type', actor: user, origin: null, why: null },
+      { action: 'pause_type', actor: 'grace' },
     ])
   })
 

@@ -142,7 +142,7 @@ describe('a job that needs approval', () => {
     const { id } = await holdfast.enqueue(plain, 'gated', { approval: true, concurrencyKey: 'k' })
     expect(await holdfast.approve(id, ada)).toMatchObject({ status: 'pending' })
     expect((await sql.query('select concurrency_key from holdfast.queue')).rows).toEqual([{ concurrency_key: 'k' }])
-    await holdfast.flow.resumeType('plain')
+    await holdfast.flow.resumeType('plain', { by: 'ada' })
     await becomes(id, 'completed')
   })
 

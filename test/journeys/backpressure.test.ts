@@ -36,7 +36,7 @@ async function fill(type: typeof mail, priority: number, most = 200): Promise<{ 
 
 describe('backpressure', () => {
   it('takes exactly as many jobs as the hard limit of a type allows, and says when to come back', async () => {
-    await holdfast.flow.limitDepth({ type: 'mail' }, { hard: 25 })
+    await holdfast.flow.limitDepth({ type: 'mail' }, { hard: 25 }, { by: 'ada' })
     const { taken, error } = await fill(mail, 9)
     expect(taken).toBe(25)
     expect(error).toMatchObject({ code: 'too_much_waiting', status: 429, retryable: true })
@@ -46,7 +46,7 @@ describe('backpressure', () => {
   })
 
   it('refuses low priorities first, then the higher ones, the closer it comes to the hard limit', async () => {
-    await holdfast.flow.limitDepth({ type: 'mail' }, { soft: 10, hard: 100 })
+    await holdfast.flow.limitDepth({ type: 'mail' }, { soft: 10, hard: 100 }, { by: 'ada' })
     expect((await fill(mail, 0)).taken).toBe(10)
     const five = await fill(mail, 5)
     expect(five.taken).toBeGreaterThan(30)
@@ -56,7 +56,7 @@ describe('backpressure', () => {
   })
 
   it('refuses a batch whole when it does not fit', async () => {
-    await holdfast.flow.limitDepth({ lane: 'maintenance' }, { hard: 10 })
+    await holdfast.flow.limitDepth({ lane: 'maintenance' }, { hard: 10 }, { by: 'ada' })
     await expect(holdfast.enqueueMany(Array.from({ length: 11 }, () => report.job(null)))).rejects.toMatchObject({
       code: 'too_much_waiting',
     })
@@ -65,7 +65,7 @@ describe('backpressure', () => {
   })
 
   it('takes jobs again once the queue has drained', async () => {
-    await holdfast.flow.limitDepth('queue', { hard: 5 })
+    await holdfast.flow.limitDepth('queue', { hard: 5 }, { by: 'ada' })
     expect((await fill(mail, 5)).taken).toBe(5)
     const worker = await startWorker(holdfast, [mail], { logger: quiet })
     await vi.waitFor(async () => expect((await holdfast.enqueue(mail, null)).status).toBe('created'), {
@@ -77,7 +77,7 @@ describe('backpressure', () => {
 
   it('refuses the lower half of the priorities when the oldest job waits too long, and all when it waits twice as long', async () => {
     await holdfast.enqueue(mail, null)
-    await holdfast.flow.limitDepth({ type: 'mail' }, { oldest: '1h' })
+    await holdfast.flow.limitDepth({ type: 'mail' }, { oldest: '1h' }, { by: 'ada' })
     const sql = (text: string) => insideOf(holdfast).store.database.withClient((client) => client.query(text))
     await sql(`update holdfast.queue set ready_at = ready_at - interval '90 minutes'`)
     await vi.waitFor(async () => expect((await fill(mail, 4, 1)).taken).toBe(0), { timeout: 20_000, interval: 100 })
@@ -116,14 +116,14 @@ describe('backpressure', () => {
     }
 
     it('takes many times its limit while a worker drains', async () => {
-      await holdfast.flow.limitDepth('queue', { soft: 100, hard: 200 })
+      await holdfast.flow.limitDepth('queue', { soft: 100, hard: 200 }, { by: 'ada' })
       const worker = await startWorker(holdfast, [mail], { logger: quiet })
       for (let taken = 0; taken < 600; taken++) if (!(await inTransaction(holdfast, 'commit'))) await untilTaken(holdfast)
       await worker.stop()
     })
 
     it('forgets jobs whose transactions were rolled back', async () => {
-      await holdfast.flow.limitDepth('queue', { hard: 20 })
+      await holdfast.flow.limitDepth('queue', { hard: 20 }, { by: 'ada' })
       for (let at = 0; at < 20; at++) await inTransaction(holdfast, 'rollback')
       await untilTaken(holdfast)
     })
@@ -133,7 +133,7 @@ describe('backpressure', () => {
       await pool.end()
       pool = one
       const shared = new Holdfast({ pool: one })
-      await holdfast.flow.limitDepth('queue', { hard: 20 })
+      await holdfast.flow.limitDepth('queue', { hard: 20 }, { by: 'ada' })
       for (let at = 0; at < 20; at++) await inTransaction(shared, 'rollback')
       const begun = performance.now()
       await inTransaction(shared, 'commit')
@@ -144,7 +144,7 @@ describe('backpressure', () => {
     })
 
     it('still refuses what is past the limit when nothing drains', async () => {
-      await holdfast.flow.limitDepth('queue', { hard: 10 })
+      await holdfast.flow.limitDepth('queue', { hard: 10 }, { by: 'ada' })
       for (let at = 0; at < 10; at++) expect(await inTransaction(holdfast, 'commit')).toBe(true)
       for (let at = 0; at < 5; at++) expect(await inTransaction(holdfast, 'commit')).toBe(false)
     })
@@ -163,8 +163,10 @@ describe('backpressure', () => {
   })
 
   it('refuses limits and paces that cannot be meant', async () => {
-    await expect(holdfast.flow.limitDepth('queue', { soft: 10, hard: 5 })).rejects.toThrow('soft is 10, more than hard')
-    await expect(holdfast.flow.limitDepth('queue', { hard: 0 })).rejects.toThrow('hard is 0')
+    await expect(holdfast.flow.limitDepth('queue', { soft: 10, hard: 5 }, { by: 'ada' })).rejects.toThrow(
+      'soft is 10, more than hard',
+    )
+    await expect(holdfast.flow.limitDepth('queue', { hard: 0 }, { by: 'ada' })).rejects.toThrow('hard is 0')
     await expect(holdfast.enqueueMany([mail.job(null)], { pace: 0 })).rejects.toThrow('pace is 0')
     await expect(holdfast.enqueueMany([mail.job(null, { delay: '1s' })], { pace: 1 })).rejects.toThrow('leave out delay')
   })

@@ -14,7 +14,7 @@ const types = [{ type: 'call', maxAttempts: 20, backoff: retryAtOnce, limits: {}
 async function broken(probe: string, workers = 2, worker: object = {}): Promise<Queue> {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([call])
-  await queue.holdfast.flow.limit('call', { breaker: { probe } })
+  await queue.holdfast.flow.limit('call', { breaker: { probe } }, { by: 'ada' })
   queue.ledger.open('down')
   await startWorkers(queue, workers, { types, worker })
   return queue
@@ -112,7 +112,7 @@ test('a probe whose worker is killed is replaced, and a probe that hangs too', a
 test('a type that kills its workers opens its breaker though nobody reports a failure', async () => {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([call])
-  await queue.holdfast.flow.limit('call', { breaker: { probe: '1h', minimum: 2 } })
+  await queue.holdfast.flow.limit('call', { breaker: { probe: '1h', minimum: 2 } }, { by: 'ada' })
   const deadly = Array.from({ length: 2 }, () => call.job({ killUntil: 20 }, { maxAttempts: 20 }))
   await queue.holdfast.enqueueMany(deadly)
   for (let n = 0; n < 2; n++) {

@@ -43,7 +43,7 @@ function idleMs(entries: readonly Execution[]): number[] {
 test('three processes under load, one of them killed, never run more than the limits of type and key allow, and run all', async () => {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await queue.holdfast.flow.limit('work', { maxRunning: 3, maxRunningPerKey: 1 })
+  await queue.holdfast.flow.limit('work', { maxRunning: 3, maxRunningPerKey: 1 }, { by: 'ada' })
   const [first] = await startWorkers(queue, 3)
   // The first key takes its time, so that its turn comes again while it is still at work.
   const jobs = await enqueueKeyed(queue, 150, (key) => ({ ms: key === 'a' ? 80 : 10 }))
@@ -61,7 +61,7 @@ test('three processes under load, one of them killed, never run more than the li
 test('a limit of one never overlaps across a kill, and the slot of the dead comes free with its lease', async () => {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await queue.holdfast.flow.limit('work', { maxRunning: 1 })
+  await queue.holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
   await startWorkers(queue, 3)
   // The first attempt of the middle one kills its process.
   const payloads = [{ ms: 10 }, { ms: 10 }, { killUntil: 1 }, { ms: 10 }, { ms: 10 }]
@@ -82,7 +82,7 @@ test('a limit of one never overlaps across a kill, and the slot of the dead come
 test('a frozen holder keeps the slot until its lease is over; when it wakes, its fence is old and what it reports is not taken', async () => {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await queue.holdfast.flow.limit('work', { maxRunningPerKey: 1 })
+  await queue.holdfast.flow.limit('work', { maxRunningPerKey: 1 }, { by: 'ada' })
   const workers = await startWorkers(queue, 2)
   const hold = queue.ledger.beside('go on')
   const options = { concurrencyKey: 'a', maxAttempts: 5 }
@@ -113,7 +113,7 @@ test('a frozen holder keeps the slot until its lease is over; when it wakes, its
 test('a free slot with a job waiting for it idles for no more than moments', async () => {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await queue.holdfast.flow.limit('work', { maxRunning: 1 })
+  await queue.holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
   await startWorkers(queue, 3)
   // Some wait from the start, and some come one by one when the fleet may just be becoming idle.
   const jobs = await enqueueKeyed(queue, 60, () => ({ ms: 5 }))
@@ -146,7 +146,7 @@ test('a limit set while jobs run counts them; lowered and raised, it holds from 
   const running = () => queue.ledger.starts().length - queue.ledger.finishes().length
   await queue.holdfast.enqueueMany(Array.from({ length: 6 }, () => work.job({ hold: queue.ledger.beside('first') })))
   await eventually(() => running() === 6)
-  await queue.holdfast.flow.limit('work', { maxRunning: 2 })
+  await queue.holdfast.flow.limit('work', { maxRunning: 2 }, { by: 'ada' })
   const more = Array.from({ length: 40 }, () => work.job({ ms: 20 }))
   await queue.holdfast.enqueueMany(more)
   const { id: last } = await queue.holdfast.enqueue('work', {})
@@ -158,11 +158,11 @@ test('a limit set while jobs run counts them; lowered and raised, it holds from 
   const since = queue.ledger.entries().slice(limitedFrom)
   expect(mostAtOnce(since)).toBe(2)
 
-  await queue.holdfast.flow.limit('work', { maxRunning: 5 })
+  await queue.holdfast.flow.limit('work', { maxRunning: 5 }, { by: 'ada' })
   const raisedFrom = queue.ledger.entries().length
   await queue.holdfast.enqueueMany(Array.from({ length: 20 }, () => work.job({ hold: queue.ledger.beside('second') })))
   await eventually(() => running() === 5)
-  await queue.holdfast.flow.limit('work', { maxRunning: 1 })
+  await queue.holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
   queue.ledger.open('second')
   await completed(queue, 67)
   const raised = queue.ledger.entries().slice(raisedFrom)

@@ -165,7 +165,7 @@ describe('a dead letter', () => {
     expect(await holdfast.deadLetters.replay(id, by)).toMatchObject({ status: 'pending' })
     expect(await holdfast.explain(id)).toMatchObject({ gates: [{ gate: 'type_paused' }, { gate: 'no_worker' }] })
     repaired = true
-    await holdfast.flow.resumeType('mail')
+    await holdfast.flow.resumeType('mail', { by: 'ada' })
     await runAll()
     expect((await holdfast.job(id))?.status).toBe('completed')
   })

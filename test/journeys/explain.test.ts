@@ -118,7 +118,7 @@ describe('explain names the gate', () => {
 
   it('concurrency: which jobs hold the limit', async () => {
     await work()
-    await holdfast.flow.limit('explained', { maxRunning: 1 })
+    await holdfast.flow.limit('explained', { maxRunning: 1 }, { by: 'ada' })
     const holder = await running('hold')
     const { id } = await holdfast.enqueue(job, null)
     expect(await firstGate(id)).toMatchObject({ gate: 'concurrency', heldBy: [holder] })
@@ -126,7 +126,7 @@ describe('explain names the gate', () => {
 
   it('key concurrency: which jobs of the key hold its limit', async () => {
     await work()
-    await holdfast.flow.limit('explained', { maxRunningPerKey: 1 })
+    await holdfast.flow.limit('explained', { maxRunningPerKey: 1 }, { by: 'ada' })
     const holder = await running('hold', { concurrencyKey: 'acme' })
     const { id } = await holdfast.enqueue(job, null, { concurrencyKey: 'acme' })
     expect(await firstGate(id)).toMatchObject({ gate: 'key_concurrency', heldBy: [holder] })
@@ -134,7 +134,7 @@ describe('explain names the gate', () => {
 
   it('rate: until when', async () => {
     await work()
-    await holdfast.flow.limit('explained', { rate: { count: 1, per: '1h' } })
+    await holdfast.flow.limit('explained', { rate: { count: 1, per: '1h' } }, { by: 'ada' })
     const { id: first } = await holdfast.enqueue(job, null)
     await vi.waitFor(async () => expect((await holdfast.job(first))?.status).toBe('completed'), { timeout: 20_000 })
     const { id } = await holdfast.enqueue(job, null)
@@ -145,7 +145,7 @@ describe('explain names the gate', () => {
 
   it('key rate: of a job that has just come, before anybody looked at its key', async () => {
     await work()
-    await holdfast.flow.limit('explained', { ratePerKey: { count: 1, per: '1h' } })
+    await holdfast.flow.limit('explained', { ratePerKey: { count: 1, per: '1h' } }, { by: 'ada' })
     const { id: first } = await holdfast.enqueue(job, null, { concurrencyKey: 'acme' })
     await vi.waitFor(async () => expect((await holdfast.job(first))?.status).toBe('completed'), { timeout: 20_000 })
     await stopWork()

@@ -29,7 +29,7 @@ async function addJobs(client: pg.Client, count: number, key: (n: string) => str
 async function fairQueue(limits: object = {}): Promise<{ queue: Queue; client: pg.Client }> {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await queue.holdfast.flow.limit('work', { fair: true, ...limits })
+  await queue.holdfast.flow.limit('work', { fair: true, ...limits }, { by: 'ada' })
   return { queue, client: await queue.connect() }
 }
 
@@ -50,7 +50,7 @@ test("one key's 100,000 jobs do not starve the next key's one", async () => {
 
 test('weights hold: a key of weight 3 starts three times as often as one of weight 1', async () => {
   const { queue, client } = await fairQueue({ maxRunning: 4 })
-  await queue.holdfast.flow.setWeight('work', 'heavy', 3)
+  await queue.holdfast.flow.setWeight('work', 'heavy', 3, { by: 'ada' })
   await addJobs(client, 2_000, (n) => `case when ${n} % 2 = 0 then 'heavy' else 'light' end`)
   await startWorkers(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 400)
@@ -68,7 +68,7 @@ test('a key that was paused for a long time comes back without a claim to the tu
   await queue.holdfast.flow.pauseKey('work', 'away', { by: 'ada' })
   await startWorkers(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 100)
-  await queue.holdfast.flow.resumeKey('work', 'away')
+  await queue.holdfast.flow.resumeKey('work', 'away', { by: 'ada' })
   await eventually(() => queue.ledger.starts().filter(({ key }) => key === 'away').length >= 60)
   const since = queue.ledger.starts()
   const back = since.slice(since.findIndex(({ key }) => key === 'away')).slice(0, 60)

@@ -31,7 +31,7 @@ describe('gates', () => {
       },
     })
     await holdfast.registerTypes([job])
-    await holdfast.flow.limit('limited', { maxRunning: 3 })
+    await holdfast.flow.limit('limited', { maxRunning: 3 }, { by: 'ada' })
     const workers = await Promise.all([1, 2, 3].map(() => startWorker(holdfast, [job], { logger: quiet, concurrency: 10 })))
     await holdfast.enqueueMany(Array.from({ length: 300 }, () => job.job(null)))
     await vi.waitFor(() => expect(done).toBe(300), { timeout: 20_000 })
@@ -48,7 +48,7 @@ describe('gates', () => {
       },
     })
     await holdfast.registerTypes([job])
-    await holdfast.flow.limit('fair', { fair: true, maxRunning: 1 })
+    await holdfast.flow.limit('fair', { fair: true, maxRunning: 1 }, { by: 'ada' })
     await holdfast.enqueueMany(Array.from({ length: 500 }, () => job.job('hot', { concurrencyKey: 'hot' })))
     const worker = await startWorker(holdfast, [job], { logger: quiet, concurrency: 1 })
     await vi.waitFor(() => expect(order.length).toBeGreaterThan(10), { timeout: 20_000 })
@@ -73,7 +73,7 @@ describe('gates', () => {
       },
     })
     await holdfast.registerTypes([job])
-    await holdfast.flow.limit('breaks', { breaker: { probe: '300ms' } })
+    await holdfast.flow.limit('breaks', { breaker: { probe: '300ms' } }, { by: 'ada' })
     const worker = await startWorker(holdfast, [job], { logger: quiet, concurrency: 2 })
     await holdfast.enqueueMany(Array.from({ length: 50 }, () => job.job(null)))
     await vi.waitFor(async () => expect((await holdfast.flow.gate('breaks'))?.breaker.open).toBe(true), {
@@ -104,7 +104,7 @@ describe('gates', () => {
     const worker = await startWorker(holdfast, [job, other], { logger: quiet })
     await holdfast.enqueueMany([...Array.from({ length: 100 }, () => job.job(null)), other.job(null)])
     await vi.waitFor(() => expect(done).toBe(1), { timeout: 20_000 })
-    await holdfast.flow.resumeType('pausable')
+    await holdfast.flow.resumeType('pausable', { by: 'ada' })
     await vi.waitFor(() => expect(done).toBe(201), { timeout: 20_000 })
     await worker.stop()
   })

@@ -36,7 +36,10 @@ async function manyAtOnce(holdfast: Holdfast): Promise<void> {
   expect(claimed.flat()).toHaveLength(5)
   await Promise.all(
     Array.from({ length: 10 }, (_, n) =>
-      Promise.all([holdfast.flow.limit('work', { maxRunning: n + 1 }), holdfast.flow.pauseKey('work', `key ${n}`, by)]),
+      Promise.all([
+        holdfast.flow.limit('work', { maxRunning: n + 1 }, { by: 'ada' }),
+        holdfast.flow.pauseKey('work', `key ${n}`, by),
+      ]),
     ),
   )
 }

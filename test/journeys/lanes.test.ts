@@ -12,7 +12,7 @@ const types = [{ type: 'mail' }, { type: 'report', lane: 'bulk' }]
 /** Two types, one of them in a lane of its own. */
 async function twoLanes(fields: object = {}): Promise<Queue> {
   const queue = await makeQueue()
-  await queue.holdfast.flow.setLane('bulk', fields, { ...by, create: true, unsafe: true })
+  await queue.holdfast.flow.setLane('bulk', fields, by, { create: true, unsafe: true })
   await queue.holdfast.registerTypes([mail, report])
   return queue
 }
@@ -102,8 +102,8 @@ test('a type that changes its lane takes every job along, also those of transact
   await tx.query('begin')
   const { id: late } = await queue.holdfast.enqueue(report, {}, { tx })
   await startWorkers(queue, 2, { types })
-  await queue.holdfast.flow.setLane('faster', {}, { ...by, create: true })
-  expect(await queue.holdfast.flow.moveType('report', 'faster')).toBe(300)
+  await queue.holdfast.flow.setLane('faster', {}, by, { create: true })
+  expect(await queue.holdfast.flow.moveType('report', 'faster', { by: 'ada' })).toBe(300)
   await done(queue, waiting)
   await tx.query('commit')
   // It stands in the lane its type has left, which is open again and empty but for it.
@@ -117,7 +117,7 @@ test('a job committed late into a drained lane that its type has left is brought
   const tx = await queue.connect()
   await tx.query('begin')
   const { id: late } = await queue.holdfast.enqueue(report, {}, { tx })
-  await queue.holdfast.flow.moveType('report', 'default')
+  await queue.holdfast.flow.moveType('report', 'default', { by: 'ada' })
   await queue.holdfast.flow.drainLane('bulk', by)
   await tx.query('commit')
   await startWorkers(queue, 1, { types })
@@ -134,7 +134,7 @@ test('jobs handed back or rescued after their type has changed its lane are foun
   await killed.freeze()
   const { id: handedBack } = await queue.holdfast.enqueue(report, holding)
   await eventually(() => queue.ledger.starts(handedBack).length === 1)
-  await queue.holdfast.flow.moveType('report', 'default')
+  await queue.holdfast.flow.moveType('report', 'default', { by: 'ada' })
   await queue.holdfast.flow.drainLane('bulk', by)
   await killAndNote(queue, killed)
   stopped.signal('SIGTERM')

@@ -51,13 +51,13 @@ describe('a job without its body is dead, and shown,', () => {
   it('where its type was gated after it was queued', async () => {
     const { id } = await holdfast.enqueue(work, 1)
     await loseBody(id)
-    await holdfast.flow.limit('work', { maxRunning: 1 })
+    await holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
     await run()
     await endsDead(id)
   })
 
   it('where it became due before a gate', async () => {
-    await holdfast.flow.limit('work', { maxRunning: 1 })
+    await holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
     const { id } = await holdfast.enqueue(work, 1, { delay: 300 })
     await loseBody(id)
     expect(await where(id)).toBe('waiting')
@@ -66,7 +66,7 @@ describe('a job without its body is dead, and shown,', () => {
   })
 
   it('where somebody made it due before a gate', async () => {
-    await holdfast.flow.limit('work', { maxRunning: 1 })
+    await holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
     const { id } = await holdfast.enqueue(work, 1, { delay: '1h' })
     await loseBody(id)
     expect(await holdfast.runNow(id, ada)).toMatchObject({ done: true })
@@ -76,7 +76,7 @@ describe('a job without its body is dead, and shown,', () => {
   })
 
   it('where a worker handed it back to its gate', async () => {
-    await holdfast.flow.limit('work', { maxRunning: 1 })
+    await holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
     const { id } = await holdfast.enqueue(work, 1)
     const [claimed] = await queue.sql(
       `select lease from holdfast.claim_jobs(1, (select lane_id from holdfast.types where name = 'work'), null, 1, 60000,

@@ -55,8 +55,8 @@ async function enqueue(payload: { ms?: number; stubborn?: number }): Promise<str
 }
 
 const limits = {
-  'of its type': () => holdfast.flow.limit('watched', { maxRunning: 1 }),
-  'of its key': () => holdfast.flow.limit('watched', { maxRunningPerKey: 1 }),
+  'of its type': () => holdfast.flow.limit('watched', { maxRunning: 1 }, { by: 'ada' }),
+  'of its key': () => holdfast.flow.limit('watched', { maxRunningPerKey: 1 }, { by: 'ada' }),
   'of its lane': () => holdfast.flow.setLane('default', { slots: 1 }, by),
 }
 
@@ -103,7 +103,7 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
 it('two hundred handlers under a limit of one, cancelled at random in three workers, never overlap, and none is forgotten', {
   timeout: 180_000,
 }, async () => {
-  await holdfast.flow.limit('watched', { maxRunning: 1, maxRunningPerKey: 1 })
+  await holdfast.flow.limit('watched', { maxRunning: 1, maxRunningPerKey: 1 }, { by: 'ada' })
   await startWorkers(3)
   const answers = new Map<string, boolean>()
   oracle.onSaid = async ({ what, job }) => {

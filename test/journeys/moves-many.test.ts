@@ -49,7 +49,7 @@ describe('a move by filter', () => {
   })
 
   it('ends every job of a busy fleet once: cancelled or completed', { timeout: 120_000 }, async () => {
-    await holdfast.flow.limit('moved', { maxRunning: 5 })
+    await holdfast.flow.limit('moved', { maxRunning: 5 }, { by: 'ada' })
     const workers = await Promise.all([1, 2, 3].map(() => startWorker(holdfast, [job], { logger: quiet, concurrency: 5 })))
     await holdfast.enqueueMany(
       Array.from({ length: 3_000 }, (_, i) => job.job({ name: `${i}` }, i % 5 === 0 ? { delay: '1h' } : {})),

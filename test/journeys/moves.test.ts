@@ -111,7 +111,7 @@ describe('cancelling', () => {
       because: 'it was already cancelled',
     })
     await start()
-    await holdfast.flow.resumeType('moved')
+    await holdfast.flow.resumeType('moved', { by: 'ada' })
     const { id: next } = await holdfast.enqueue(job, { name: 'next' })
     await becomes(next, 'completed')
     expect((await holdfast.job(id))?.attempts.filter((attempt) => attempt.outcome === 'cancelled')).toHaveLength(1)
@@ -184,13 +184,13 @@ describe('another priority', () => {
   })
 
   it('decides the order before a gate', async () => {
-    await holdfast.flow.limit('moved', { maxRunning: 1 })
+    await holdfast.flow.limit('moved', { maxRunning: 1 }, { by: 'ada' })
     await holdfast.flow.pauseType('moved', by)
     for (const name of ['first', 'second', 'third']) await holdfast.enqueue(job, { name }, { priority: 3 })
     const { id } = await holdfast.enqueue(job, { name: 'fourth' }, { priority: 1 })
     expect(await holdfast.setPriority(id, 8, by)).toMatchObject({ done: true, was: 'pending' })
     await start()
-    await holdfast.flow.resumeType('moved')
+    await holdfast.flow.resumeType('moved', { by: 'ada' })
     await vi.waitFor(() => expect(ran).toEqual(['fourth', 'first', 'second', 'third']), patient)
   })
 
@@ -220,7 +220,7 @@ describe('another time', () => {
       [id],
     )
     expect(rows).toEqual([{ minutes: 120 }])
-    await holdfast.flow.resumeType('moved')
+    await holdfast.flow.resumeType('moved', { by: 'ada' })
     await start()
     const { id: next } = await holdfast.enqueue(job, { name: 'next' })
     await becomes(next, 'completed')
@@ -261,7 +261,7 @@ describe('run now', () => {
     expect(await status(id)).toBe('pending')
     expect(await holdfast.runNow(id, by)).toMatchObject({ done: false, status: 'pending', because: 'it is due already' })
     expect(ran).toEqual([])
-    await holdfast.flow.resumeType('moved')
+    await holdfast.flow.resumeType('moved', { by: 'ada' })
     await becomes(id, 'completed')
   })
 })

@@ -55,7 +55,7 @@ test('a paused type starts nothing in any process while enqueue goes on, says by
   })
   expect((await queue.holdfast.explain(id))?.gates[0]?.why).toBe('mail was paused by ada (the mail server is down)')
 
-  await queue.holdfast.flow.resumeType('mail')
+  await queue.holdfast.flow.resumeType('mail', { by: 'ada' })
   await eventually(() => queue.ledger.finishes().length === 350)
   await eventually(async () => (await queue.sql(`select from holdfast.types where name = 'mail' and not gated`)).length === 1)
 })
@@ -70,7 +70,7 @@ test('a paused key starts nothing in any process while other keys run, and goes 
   await eventually(() => queue.ledger.finishes().length === 120)
   expect(queue.ledger.starts().filter(({ key }) => key === 'acme')).toEqual([])
   expect((await queue.holdfast.explain(id))?.gates[0]?.why).toBe('key acme of mail was paused by ada (they did not pay)')
-  await queue.holdfast.flow.resumeKey('mail', 'acme')
+  await queue.holdfast.flow.resumeKey('mail', 'acme', { by: 'ada' })
   await eventually(() => queue.ledger.finishes().length === 220)
 })
 

@@ -25,7 +25,7 @@ async function watchStarts(queue: Queue): Promise<() => Promise<{ key: string; a
 async function limited(limits: object): Promise<Queue> {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await queue.holdfast.flow.limit('work', limits)
+  await queue.holdfast.flow.limit('work', limits, { by: 'ada' })
   return queue
 }
 
@@ -73,7 +73,7 @@ test('a rate per key holds for each of them, and a key at its rate does not slow
 test('a rate that is set while hundreds of jobs stand in line holds from then on', async () => {
   const queue = await limited({ fair: true })
   await queue.holdfast.enqueueMany(Array.from({ length: 300 }, () => work.job({})))
-  await queue.holdfast.flow.limit('work', { rate: { count: 5, per: '1s' } })
+  await queue.holdfast.flow.limit('work', { rate: { count: 5, per: '1s' } }, { by: 'ada' })
   const starts = await watchStarts(queue)
   await startWorkers(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 15)

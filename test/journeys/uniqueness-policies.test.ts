@@ -61,7 +61,7 @@ describe('what happens to the second', () => {
 
   it('replace works before a gate too', async () => {
     await holdfast.registerTypes([sync])
-    await holdfast.flow.limit('sync', { maxRunning: 1 })
+    await holdfast.flow.limit('sync', { maxRunning: 1 }, { by: 'ada' })
     const replace = { key: 'k', onConflict: 'replace' } as const
     const { id } = await enqueue('first', replace)
     expect(await enqueue('gated', replace, { priority: 7 })).toEqual({ id, status: 'replaced' })

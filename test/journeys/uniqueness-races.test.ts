@@ -116,7 +116,7 @@ describe('a job that is replaced while workers look for work', () => {
     const ran: unknown[] = []
     const type = defineType({ type: 'sync', run: (payload) => void ran.push(payload) })
     await holdfast.registerTypes([type])
-    await holdfast.flow.limit('sync', { fair: true })
+    await holdfast.flow.limit('sync', { fair: true }, { by: 'ada' })
     await holdfast.flow.pauseType('sync', { by: 'ada' })
     const unique = { key: 'k', onConflict: 'replace' } as const
     const { id } = await holdfast.enqueue(type, 'old', { unique, concurrencyKey: 'a' })
@@ -126,7 +126,7 @@ describe('a job that is replaced while workers look for work', () => {
     const answer = await holdfast.enqueue(type, 'new', { unique, concurrencyKey: 'a', tx: client })
     expect(answer).toEqual({ id, status: 'replaced' })
     const worker = await startWorker(holdfast, [type], { logger: quiet })
-    await holdfast.flow.resumeType('sync')
+    await holdfast.flow.resumeType('sync', { by: 'ada' })
     await vi.waitFor(() => expect(ran).toEqual(['other']), soon)
     await client.query('commit')
     await vi.waitFor(() => expect(ran).toEqual(['other', 'new']), soon)
@@ -285,7 +285,7 @@ describe('one more after the running one', () => {
       },
     })
     await holdfast.registerTypes([type])
-    await holdfast.flow.limit('sync', { maxRunning: 1, fair: true })
+    await holdfast.flow.limit('sync', { maxRunning: 1, fair: true }, { by: 'ada' })
     const worker = await startWorker(holdfast, [type], { logger: quiet })
     const first = await holdfast.enqueue(type, 'first', { unique: oneMore, concurrencyKey: 'tenant' })
     await isNow(first.id, 'processing')

@@ -63,7 +63,7 @@ describe('after the replay of the job in front', () => {
     )
     expect(rows).toEqual([{ id: dead.id, status: 'replaced' }])
     expect((await holdfast.job(running.id))?.status).toBe('processing')
-    await holdfast.flow.resumeType('sync')
+    await holdfast.flow.resumeType('sync', { by: 'ada' })
     worker.open()
     await isNow(dead.id, 'processing')
     expect(worker.started).toEqual(['dies', 'runs', 'newest'])
@@ -119,7 +119,7 @@ describe('replace of a job before its gate', () => {
   const replace = { key: 'k', onConflict: 'replace' } as const
 
   it('waits for a slot of its new concurrency key where that changes, and takes none of the old', async () => {
-    await holdfast.flow.limit('sync', { maxRunningPerKey: 1 })
+    await holdfast.flow.limit('sync', { maxRunningPerKey: 1 }, { by: 'ada' })
     const { id } = await enqueue('first', { unique: replace, concurrencyKey: 'a' })
     await enqueue('next of a', { concurrencyKey: 'a' })
     await enqueue('of b', { concurrencyKey: 'b', priority: 9 })
@@ -134,7 +134,7 @@ describe('replace of a job before its gate', () => {
   })
 
   it('does not deadlock with a worker that frees the slots of cancelled jobs and promotes what is due', async () => {
-    await holdfast.flow.limit('sync', { maxRunning: 5 })
+    await holdfast.flow.limit('sync', { maxRunning: 5 }, { by: 'ada' })
     const { id } = await enqueue('first', { unique: replace, delay: '1h' })
     // What tick does: it has locked the job whose time has come, and then needs the gate.
     const promoting = await queue.connect()

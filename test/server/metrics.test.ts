@@ -106,7 +106,7 @@ test('breakers, pauses, lanes and workers are seen as they are', async () => {
   expect(now.get('holdfast_active_workers')).toBe(1)
   await worker.stop()
   await flow.breaker('remote', 'close', { by: 'ada' })
-  await flow.resumeType('make_report')
+  await flow.resumeType('make_report', { by: 'ada' })
   expect((await measured()).get('holdfast_active_workers')).toBe(0)
 })
 

@@ -30,7 +30,7 @@ const promote = () => rows(`select * from holdfast.tick(100, '-infinity')`)
 /** Three jobs of a limited type with a key, in a lane with slots: two run, and one waits before its gate. */
 async function someRun(): Promise<void> {
   await holdfast.flow.setLane('default', { slots: 5 }, by)
-  await holdfast.flow.limit('bare', { maxRunningPerKey: 2 })
+  await holdfast.flow.limit('bare', { maxRunningPerKey: 2 }, { by: 'ada' })
   for (let n = 0; n < 3; n++) await holdfast.enqueue('bare', {}, { concurrencyKey: 'a' })
   await promote()
   expect(await claimed(5)).toHaveLength(2)

@@ -42,7 +42,7 @@ test.each([
   ['keys that take turns', { fair: true }, 560],
   ['every kind of limit', { maxRunning: 100_000, rate: { count: 1_000_000, per: '1s' }, maxRunningPerKey: 2, fair: true }, 560],
 ] as const)('a job behind %s writes little more than one without a gate', async (_, limits, most) => {
-  await holdfast.flow.limit('bare', limits)
+  await holdfast.flow.limit('bare', limits, { by: 'ada' })
   const wal = await walPerJob()
   expect(wal).toBeLessThanOrEqual(most)
   expect(wal).toBeGreaterThan(250)

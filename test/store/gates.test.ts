@@ -27,7 +27,7 @@ const count = async (table: string) => Number((await queue.client.query(`select 
 test('jobs that went through a limit leave nothing behind but the note of their last lease', async () => {
   const limited = defineType({ type: 'limited', run: async () => {} })
   await holdfast.registerTypes([limited])
-  await holdfast.flow.limit('limited', { maxRunning: 1 })
+  await holdfast.flow.limit('limited', { maxRunning: 1 }, { by: 'ada' })
   for (let i = 0; i < 30; i++) await holdfast.enqueue(limited, {})
   const quiet = { info() {}, warn() {}, error: console.error }
   const worker = await startWorker(holdfast, [limited], { logger: quiet })
@@ -42,7 +42,7 @@ test('jobs that went through a limit leave nothing behind but the note of their 
 test('a key that is stopped while a claim through its gate is under way is stopped when that has ended, and none starts after', async () => {
   const limited = defineType({ type: 'limited', run: async () => {} })
   await holdfast.registerTypes([limited])
-  await holdfast.flow.limit('limited', { fair: true })
+  await holdfast.flow.limit('limited', { fair: true }, { by: 'ada' })
   await holdfast.enqueueMany(Array.from({ length: 50 }, () => limited.job({}, { concurrencyKey: 'a' })))
   const claimer = await queue.connect()
   await claimer.query('begin')
@@ -59,7 +59,7 @@ test('a key that is stopped while a claim through its gate is under way is stopp
 test('claims under way at the same time never take more through a gate than it lets through, and free jobs go on meanwhile', async () => {
   const [limited, free] = [defineType({ type: 'limited' }), defineType({ type: 'free' })]
   await holdfast.registerTypes([limited, free])
-  await holdfast.flow.limit('limited', { maxRunning: 3 })
+  await holdfast.flow.limit('limited', { maxRunning: 3 }, { by: 'ada' })
   await holdfast.enqueueMany([...Array(5).fill(limited.job({})), ...Array(5).fill(free.job({}))])
   const claimers = [await queue.connect(), await queue.connect(), await queue.connect()]
   const claims = claimers.map(async (claimer) => (await claimer.query(claim(4), [queue.lane, fromTheHead])).rowCount)
@@ -70,7 +70,7 @@ test('claims under way at the same time never take more through a gate than it l
 test('jobs of a claim whose answer was lost go back before their gate, so that no more start than a rate allows', async () => {
   const rated = defineType({ type: 'rated' })
   await holdfast.registerTypes([rated])
-  await holdfast.flow.limit('rated', { rate: { count: 2, per: '10s' } })
+  await holdfast.flow.limit('rated', { rate: { count: 2, per: '10s' } }, { by: 'ada' })
   for (let i = 0; i < 4; i++) await holdfast.enqueue(rated, {})
   const worker = await queue.client.query(
     `insert into holdfast.workers (name, host, pid, version) values ('deaf', 'here', 1, '0') returning id`,
@@ -126,7 +126,7 @@ test('a limit counts a job that runs and is writing its checkpoint at that momen
   const saver = await queue.connect()
   await saver.query('begin')
   await saver.query(`select holdfast.save_checkpoint(job_id, lease_id, '1') from holdfast.queue limit 1`)
-  const limited = holdfast.flow.limit('bare', { maxRunning: 2 })
+  const limited = holdfast.flow.limit('bare', { maxRunning: 2 }, { by: 'ada' })
   await blockedOrDone(queue.client, limited)
   await saver.query('commit')
   await limited
@@ -144,7 +144,7 @@ test('a limit and a settle that is under way wait for each other, and the job th
   await settler.query(
     `select holdfast.settle_jobs(jobs, array[id], '{}', '{}', '{}', '{1}', '{0}', '{}', 1, array[id]) from holdfast.leases`,
   )
-  const limited = holdfast.flow.limit('bare', { maxRunning: 2 })
+  const limited = holdfast.flow.limit('bare', { maxRunning: 2 }, { by: 'ada' })
   await blockedOrDone(queue.client, limited)
   await settler.query('commit')
   await limited

@@ -37,12 +37,12 @@ describe('the probe of an open breaker', () => {
   const shut: Record<string, () => Promise<unknown>> = {
     'is paused': () => holdfast.flow.pauseKey('keyed', 'shut', by),
     'has as many running as it may': async () => {
-      await holdfast.flow.limit('keyed', { maxRunningPerKey: 1 })
+      await holdfast.flow.limit('keyed', { maxRunningPerKey: 1 }, { by: 'ada' })
       await enqueue('shut')
       expect(await claimed()).toHaveLength(1)
     },
     'has started as often as it may': async () => {
-      await holdfast.flow.limit('keyed', { ratePerKey: { count: 1, per: '1h' } })
+      await holdfast.flow.limit('keyed', { ratePerKey: { count: 1, per: '1h' } }, { by: 'ada' })
       await enqueue('shut')
       expect(await claimed()).toHaveLength(1)
       await queue.client.query(settle)
@@ -65,7 +65,7 @@ describe('a clock that is set back by ten minutes', () => {
     key: { ratePerKey: { count: 2, per: '1s' } },
   }
   test.each(Object.entries(rates))('does not stop a rate of a %s for longer than the rate says', async (_, limits) => {
-    await holdfast.flow.limit('keyed', limits)
+    await holdfast.flow.limit('keyed', limits, { by: 'ada' })
     for (let n = 0; n < 6; n++) await enqueue('a')
     expect(await claimed()).toHaveLength(2)
     expect(await claimed()).toEqual([])
@@ -79,7 +79,7 @@ describe('a clock that is set back by ten minutes', () => {
 })
 
 test('keys of which nothing is said any more are forgotten in small pieces, and no others', async () => {
-  await holdfast.flow.limit('keyed', { fair: true })
+  await holdfast.flow.limit('keyed', { fair: true }, { by: 'ada' })
   for (const key of ['was paused 1', 'was paused 2', 'was paused 3']) {
     await holdfast.flow.pauseKey('keyed', key, by)
     await holdfast.flow.resumeKey('keyed', key, by)

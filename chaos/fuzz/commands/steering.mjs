@@ -36,7 +36,7 @@ async function setLane(world, { lane: name, ...given }) {
   const fields = named(given)
   const scopes = { slots: `slots ${name}`, workerSlots: `worker_slots ${name}` }
   const settings = { ...scoped(scopes, fields), ...('enabled' in fields ? { [`disabled ${name}`]: !fields.enabled } : {}) }
-  await world.change(`setLane ${name}`, settings, () => world.holdfast.flow.setLane(name, fields, { ...who, unsafe: true }))
+  await world.change(`setLane ${name}`, settings, () => world.holdfast.flow.setLane(name, fields, who, { unsafe: true }))
 }
 
 /** A limit that comes and goes, as where the workers of a rolling deploy do not agree on it. */

@@ -43,7 +43,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
     async (request) => {
       const { why, unsafe = false, ...fields } = request.body
       const { name } = request.params
-      await holdfast.flow.setLane(name, theirs(fields) as object, { ...actor(request, why), unsafe }).catch((error) => {
+      await holdfast.flow.setLane(name, theirs(fields) as object, actor(request, why), { unsafe }).catch((error) => {
         throw overHttp(error)
       })
       return laneAnswer((await holdfast.flow.lanes()).find((lane) => lane.name === name) as LaneState)
