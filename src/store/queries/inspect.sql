@@ -59,12 +59,17 @@ with asked as (select id, lane_id from holdfast.types where name = any ($1::text
   where g.paused_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()
      or (g.broken and g.breaker_probe_at > holdfast.now()) or g.rated
 ), before as (
-  select j.type_id, s.type_id is not null or coalesce(k.rests_until > holdfast.now(), false) as held,
-         greatest(s.until, case when k.rests_until > holdfast.now() then k.rests_until end) as until
+  select j.type_id, s.type_id is not null or coalesce(k.rests_until > holdfast.now() or r.used >= r.most, false) as held,
+         greatest(s.until, case when k.rests_until > holdfast.now() then k.rests_until end, case when r.used >= r.most then r.until end) as until
   from (select distinct type_id, concurrency_key from holdfast.queue
         where type_id in (select id from asked) and pass > 0 and lease_id is null) as j
   left join shut as s on s.type_id = j.type_id
   left join holdfast.keys as k on k.type_id = j.type_id and k.concurrency_key = j.concurrency_key
+  left join lateral (
+    select min(g.key_rate_count) as most, sum(t.count) as used, min(t.at) + holdfast.rate_window(min(g.key_rate_per)) as until
+    from holdfast.gates as g join holdfast.starts as t on t.type_id = g.type_id and t.concurrency_key = j.concurrency_key
+    where g.type_id = j.type_id and t.at > holdfast.now() - holdfast.rate_window(g.key_rate_per)
+  ) as r on j.concurrency_key <> ''
   where (s.type_id is null or s.until is not null) and k.paused_at is null
 )
 select exists (select from holdfast.queue as q join holdfast.lanes as l on l.id = q.lane_id
