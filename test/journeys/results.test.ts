@@ -64,8 +64,8 @@ test('a type may keep more, and may keep nothing whatever is returned', async ()
   }
   const define = (more: object) => () => defineType({ type: 'x', ...more })
   expect(define({ maxResultBytes: 1_048_577 })).toThrow('maxResultBytes is 1048577; it must be a whole number from 1 to 1048576')
-  expect(define({ maxResultBytes: 9, keepResult: false })).toThrow('maxResultBytes of x has no use with keepResult: false')
-  expect(define({ keepResult: 'no' })).toThrow('keepResult of x is neither true nor false')
+  expect(define({ maxResultBytes: 9, keepResult: false })).toThrow('maxResultBytes has no use with keepResult: false')
+  expect(define({ keepResult: 'no' })).toThrow('keepResult is "no"; it must be true or false')
 })
 
 test('a result is encrypted as its payload is, and follows it to a new key', async () => {
