@@ -58,6 +58,7 @@ export const errorTable = {
   server_unreachable: { status: 503, retryable: true, title: 'The Holdfast server did not answer' },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>
 
+/** One of the codes in the table: stable, for programs to branch on. */
 export type ErrorCode = keyof typeof errorTable
 
 /** What an error can carry beside its code and its message. */
@@ -92,10 +93,12 @@ export class HoldfastError extends Error {
     this.retryAfterMs = parts.retryAfterMs
   }
 
+  /** The HTTP status that a server answers with for this code. */
   get status(): number {
     return errorTable[this.code].status
   }
 
+  /** Whether the same call may succeed later. */
   get retryable(): boolean {
     return errorTable[this.code].retryable
   }

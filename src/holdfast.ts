@@ -33,7 +33,16 @@ import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/ree
 const itsStore = Symbol('its store')
 type WithStore = HoldfastOptions & { [itsStore]?: Store }
 
-/** The way into the queue. One per process; it opens connections when they are first needed. */
+/**
+ * The way into the queue. One per process; it opens connections when they are first needed.
+ * @example
+ * import { Holdfast } from 'holdfast'
+ *
+ * const holdfast = new Holdfast({ connectionString: 'postgres://localhost/app' })
+ * await holdfast.migrate()
+ * // … enqueue, look, operate …
+ * await holdfast.close()
+ */
 export class Holdfast {
   /** Lanes, limits, pauses and breakers. */
   readonly flow: Flow
@@ -92,7 +101,11 @@ export class Holdfast {
     await (options.update === true ? this.#types.update(types) : this.#types.ensure(types))
   }
 
-  /** Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction. */
+  /**
+   * Stores one job. Resolved means durable, or with `tx`: part of the caller's transaction.
+   * @example
+   * const { id, status } = await holdfast.enqueue(sendEmail, { to: 'ada@example.com' }, { delay: '10m', idempotencyKey: 'welcome-7' })
+   */
   async enqueue<Input, Result = unknown>(
     // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
     type: JobType<Input, any, Result> | string,
@@ -104,7 +117,12 @@ export class Holdfast {
     return (await enqueue(this.#counter, [request], tx ? { tx } : {}))[0] as Enqueued<Result>
   }
 
-  /** Stores any number of jobs, all or none; answers in their order. */
+  /**
+   * Stores any number of jobs, all or none; answers in their order.
+   * @example
+   * const people = ['ada@example.com', 'grace@example.com']
+   * const jobs = await holdfast.enqueueMany(people.map((to) => sendEmail.job({ to }, { tags: ['newsletter'] })), { pace: 50 })
+   */
   async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
     return enqueue(this.#counter, requests, options)
   }
@@ -118,13 +136,18 @@ export class Holdfast {
   /**
    * Waits until a job has ended. Resolves with what its handler returned, typed where the job is what `enqueue` answered or the type is given;
    * throws a JobEndedError where it ended dead, cancelled or discarded, and `wait_timeout` when the time is over.
-   * @example const { number } = await holdfast.wait(await holdfast.enqueue(invoice, { order: 7 }), { timeout: '30s' })
+   * @example
+   * const job = await holdfast.enqueue(sendEmail, { to: 'ada@example.com' })
+   * const { message } = await holdfast.wait(job, { timeout: '30s' })
    */
   async wait<Result = unknown>(job: Enqueued<Result> | string, options: WaitOptions<Result> = {}): Promise<Result> {
     return (await resultOf(this.#waiters, this.#privacy, job, options)) as Result
   }
 
-  /** One page of jobs, newest first, ended or not. `next` is the cursor of the page after it; null: this was the last. */
+  /**
+   * One page of jobs, newest first, ended or not: `limit` of them (20), after `cursor`. Its `next` is the cursor of the page after it;
+   * null: this was the last.
+   */
   async jobs(filter: JobListFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<JobPage> {
     const [asked, page] = [encodeListFilter(filter), encodePageOptions(options)]
     return listJobs(this.#store, this.#privacy, asked, page).catch((error) => {
@@ -132,7 +155,7 @@ export class Holdfast {
     })
   }
 
-  /** What a job's handler logged: at most 1,000 lines after the one with that id, first to last. */
+  /** What a job's handler logged, first to last: at most `limit` lines (1,000) after the one with the id `after`. */
   async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
     checkJobId(id)
     const { after = '0', limit = 1_000 } = options
@@ -140,7 +163,13 @@ export class Holdfast {
     return readLog(this.#store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
   }
 
-  /** Why a job is not running now: the gates that are shut, and what would open them. */
+  /**
+   * Why a job is not running now: the gates that are shut, and what would open them.
+   * @example
+   * const { id } = await holdfast.enqueue(sendEmail, { to: 'ada@example.com' })
+   * const [first] = (await holdfast.explain(id))?.gates ?? []
+   * if (first) console.log(`${first.why}; it opens by ${first.opens}`)
+   */
   async explain(id: string): Promise<Explanation | undefined> {
     checkJobId(id)
     const facts = await this.#store.inspect.explainFacts(id)
@@ -150,11 +179,15 @@ export class Holdfast {
   /**
    * Ends a job that waits or runs. A running one is cancelled at once for everybody to see; its handler's signal fires
    * within a heartbeat, and whatever it returns changes nothing. A job that has ended is never changed.
+   * @example
+   * const { id } = await holdfast.enqueue(sendEmail, { to: 'ada@example.com' }, { delay: '1d' })
+   * const { done, because } = await holdfast.cancel(id, { by: 'grace', why: 'sent by hand' })
    */
   cancel(id: string, who: Actor): Promise<Moved> {
     return this.#moves.cancel(id, who)
   }
 
+  /** Cancels every job that fits, a thousand at a time in a transaction of their own. `dryRun` (false) only counts them. */
   cancelMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.cancelMany(filter, who, options)
   }
@@ -164,6 +197,7 @@ export class Holdfast {
     return this.#moves.setPriority(id, priority, who)
   }
 
+  /** Gives every job that fits and does not run another priority. `dryRun` (false) only counts them. */
   setPriorityMany(filter: JobFilter, priority: number, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.setPriorityMany(filter, priority, who, options)
   }
@@ -173,6 +207,7 @@ export class Holdfast {
     return this.#moves.reschedule(id, time, who)
   }
 
+  /** Makes every job that fits and does not run due at another time. `dryRun` (false) only counts them. */
   rescheduleMany(filter: JobFilter, time: NewTime, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.rescheduleMany(filter, time, who, options)
   }
@@ -182,6 +217,7 @@ export class Holdfast {
     return this.#moves.runNow(id, who)
   }
 
+  /** Makes every scheduled or failed job that fits due at once. `dryRun` (false) only counts them. */
   runNowMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.runNowMany(filter, who, options)
   }
@@ -227,6 +263,7 @@ export class Holdfast {
     await grantRoles(this.#store.database)
   }
 
+  /** Ends the connections. A pool of your own stays open. */
   async close(): Promise<void> {
     await this.#waiters.close()
     await this.#store.close()

@@ -7,20 +7,24 @@ import { encryptionFrom, redactFrom } from './privacy/environment.js'
 import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
 import { checkSchemaName, defaultSchema } from './store/schema-name.js'
 
+/** What a Holdfast is made with. The environment stands in for what is left out. */
 export interface HoldfastOptions extends PrivacyOptions {
   /**
-   * Where the database is. Left out, DATABASE_URL is taken.
+   * Where the database is.
    * @default DATABASE_URL of the environment
    */
   connectionString?: string
   /** A `pg` pool of your own instead. It is used and never closed. */
   pool?: pg.Pool
   /**
-   * The schema that holds everything, so that several installations can share a database. Left out, HOLDFAST_SCHEMA, or `holdfast`.
+   * The schema that holds everything, so that several installations can share a database.
    * @default HOLDFAST_SCHEMA of the environment, or `holdfast`
    */
   schema?: string
-  /** Most connections this process holds at once, heartbeat and listener aside. */
+  /**
+   * Most connections this process holds at once, heartbeat and listener aside.
+   * @default 4
+   */
   connections?: number
   /**
    * Set to false behind a pooler in transaction mode, such as PgBouncer before 1.21.

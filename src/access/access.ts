@@ -15,16 +15,26 @@ import { type CertificateNames, subjectOf } from './certificate.js'
 import { freshKey, hashOf } from './key.js'
 import { Sessions } from './sessions.js'
 
+/** What a new key may do, and for how long. */
 export interface KeyFields {
   /** Whose key it is, such as `billing`. */
   service: string
   /** Names of roles: producer, worker, viewer, operator, admin, or roles of your own. */
   roles: readonly string[]
-  /** The job types it may enqueue and work on. Left out: all. */
+  /**
+   * The job types it may enqueue and work on.
+   * @default all
+   */
   types?: readonly string[]
-  /** Requests a second. Default: 1,000. */
+  /**
+   * Requests a second.
+   * @default 1_000
+   */
   rateLimit?: number
-  /** How long it is valid. Left out: until it is revoked. */
+  /**
+   * How long it is valid, if it is not revoked before.
+   * @default never
+   */
   expires?: Duration
 }
 
@@ -48,6 +58,7 @@ export interface KeyState {
   lastUsedAt: Date | null
 }
 
+/** A named set of permissions that keys are given. */
 export interface Role {
   name: string
   permissions: Permission[]
@@ -98,12 +109,14 @@ export class Access {
     return this.#key(id)
   }
 
+  /** Every key, of one service if it is named; also those that are revoked or have expired. */
   async keys(service?: string): Promise<KeyState[]> {
     return (await told(this.#store.keys(service === undefined ? {} : { service: storableText(service, 'service') }))).map(
       keyState,
     )
   }
 
+  /** Every role, built in or your own. */
   async roles(): Promise<Role[]> {
     return (await told(this.#store.roles())).map(({ name, permissions, builtin }) => ({
       name,
@@ -125,6 +138,7 @@ export class Access {
     await told(this.#store.setRole(name, allowed, checkedActor(who)))
   }
 
+  /** Deletes a role of your own. One that a live key has is refused. */
   async dropRole(name: string, who: Actor): Promise<void> {
     if (!(await told(this.#store.dropRole(storableText(name, 'name'), checkedActor(who)))))
       throw new HoldfastError('not_found', `there is no role "${name}"`)

@@ -19,13 +19,17 @@ export interface AuditLine {
   why: string | null
 }
 
+/** Which lines of the audit log are asked for: those that fit every field that is given. */
 export interface AuditQuestion {
   actor?: string
   action?: string
   target?: string
   /** Lines before the one of that id. */
   before?: string
-  /** 1 to 1,000. Default: 100. */
+  /**
+   * 1 to 1,000.
+   * @default 100
+   */
   limit?: number
 }
 

@@ -19,20 +19,38 @@ export interface Trouble {
   value: number
 }
 
+/** What a rule watches and when it fires. A change leaves what it does not name as it is; defaults are those of a new rule. */
 export interface RuleFields {
   /** Needed for a new rule. */
   kind?: AlertKind
-  /** The rule fires above this number of jobs, seconds or requests. */
+  /**
+   * The rule fires above this number of jobs, seconds or requests.
+   * @default 0
+   */
   threshold?: number
-  /** Only jobs of this type; null: of any. */
+  /**
+   * Only jobs of this type; null: of any.
+   * @default null
+   */
   type?: string | null
-  /** For `oldest`: this priority and those above. */
+  /**
+   * For `oldest`: this priority and those above.
+   * @default 0
+   */
   minPriority?: number
-  /** For how long the value must not be above the threshold before the alert is over. */
+  /**
+   * For how long the value must not be above the threshold before the alert is over.
+   * @default '1m'
+   */
   hold?: Duration
+  /**
+   * False: the rule is kept and not evaluated.
+   * @default true
+   */
   enabled?: boolean
 }
 
+/** A rule as it is stored. */
 export interface AlertRule {
   name: string
   kind: AlertKind
@@ -43,6 +61,7 @@ export interface AlertRule {
   enabled: boolean
 }
 
+/** An alert that is firing now. */
 export interface Alert {
   rule: string
   kind: AlertKind
@@ -53,6 +72,7 @@ export interface Alert {
   since: Date
 }
 
+/** An address that workers with `alerts: true` send webhooks to. */
 export interface AlertTarget {
   id: number
   url: string
@@ -97,6 +117,7 @@ export class Alerts {
     return told(this.#store.callers())
   }
 
+  /** Every rule, those that are turned off too. */
   async rules(): Promise<AlertRule[]> {
     return this.#rules(null)
   }
@@ -122,11 +143,13 @@ export class Alerts {
     return (await this.#rules(name))[0] as AlertRule
   }
 
+  /** Deletes a rule. Its alerts are gone with it. */
   async dropRule(name: string, who: Actor): Promise<void> {
     if (!(await told(this.#store.dropRule(storableText(name, 'name'), checkedActor(who)))))
       throw new HoldfastError('not_found', `there is no rule "${name}"`)
   }
 
+  /** Every address that gets webhooks. Their secrets are not shown again. */
   async targets(): Promise<AlertTarget[]> {
     return (await told(this.#store.targets())).map(({ id, url, rules, created, by }) => {
       return { id, url, rules, createdAt: new Date(created), createdBy: by }

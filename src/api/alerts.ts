@@ -12,6 +12,7 @@ export const alertKinds = [
   'notify_queue',
   'drift',
 ] as const
+/** What a rule of alerts watches. */
 export type AlertKind = (typeof alertKinds)[number]
 
 const kind = { type: 'string', enum: alertKinds } as const

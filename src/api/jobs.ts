@@ -71,6 +71,7 @@ export const jobRequest = object(
   },
   ['type', 'payload'],
 )
+/** One job to enqueue, as the body of `POST /jobs`. */
 export type JobBody = Of<typeof jobRequest>
 
 export const batchRequest = object({ jobs: { type: 'array', items: jobRequest, minItems: 1, maxItems: 100 } }, ['jobs'])
@@ -102,6 +103,7 @@ const summaryFields = {
 
 /** A job as it stands, without what happened to it. */
 export const jobSummary = answer(summaryFields)
+/** A job as `GET /jobs` lists it. */
 export type JobSummaryAnswer = Of<typeof jobSummary>
 
 const attempt = answer({
@@ -131,6 +133,7 @@ export const storyFields = {
 
 /** One job with everything that happened to it; `result` where its handler returned something. */
 export const jobAnswer = object({ ...storyFields, result: anything }, Object.keys(storyFields) as (keyof typeof storyFields)[])
+/** One job as `GET /jobs/{id}` answers it. */
 export type JobAnswer = Of<typeof jobAnswer>
 
 export const listQuery = object({
@@ -144,6 +147,7 @@ export const listQuery = object({
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })
+/** Which jobs `GET /jobs` lists. */
 export type ListQuery = Of<typeof listQuery>
 
 export const listAnswer = answer({ jobs: list(jobSummary), next: textOrNull })

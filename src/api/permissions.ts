@@ -11,4 +11,5 @@ export const permissions = {
   admin: 'Everything, also keys, roles and the audit log',
 } as const satisfies Record<string, string>
 
+/** One of the permissions that a role gives. */
 export type Permission = keyof typeof permissions

@@ -8,6 +8,7 @@ import type { JobStatus } from '../job/state.js'
 import type { JobOptions, JobRequest, JobType } from '../job/type.js'
 import { jobBody } from './job-body.js'
 
+/** Where the server is, and how patient the client is. */
 export interface ClientOptions {
   /** Where the server is, such as https://jobs.example.com. */
   url: string
@@ -25,11 +26,13 @@ export interface ClientOptions {
   timeoutMs?: number
 }
 
+/** A job that stands in the queue, and what the enqueue did; see `Enqueued` of the library. */
 export interface ClientEnqueued {
   id: string
   status: 'created' | 'existing' | 'replaced' | 'debounced' | 'queued_behind'
 }
 
+/** What became of a job. */
 export interface ClientMoved {
   id: string
   done: boolean
@@ -42,6 +45,12 @@ const longestPauseMs = 30_000
 /**
  * Holdfast over HTTP, for services that have no way to its database. `enqueue` is called as that of the library. Every job gets
  * its id here, so that a call whose answer was lost can be sent again and stores nothing twice.
+ * @example
+ * import { HoldfastClient } from 'holdfast/client'
+ *
+ * const client = new HoldfastClient({ url: 'https://jobs.example.com', key: process.env.HOLDFAST_KEY ?? '' })
+ * const { id } = await client.enqueue('send_email', { to: 'ada@example.com' })
+ * const { status } = await client.wait(id)
  */
 export class HoldfastClient {
   readonly #url: string
@@ -102,7 +111,10 @@ export class HoldfastClient {
     return (await this.#send<{ jobs: JobSummaryAnswer[]; next: string | null }>('GET', `/jobs?${search}`)).answer
   }
 
-  /** Waits until the job has ended, or up to a minute; answers with the job either way. */
+  /**
+   * Waits until the job has ended, or for `timeoutMs`, at most a minute (30,000, or half of the client's `timeoutMs`); answers with the
+   * job either way.
+   */
   async wait(id: string, options: { timeoutMs?: number } = {}): Promise<JobAnswer> {
     const ms = options.timeoutMs ?? Math.min(30_000, this.#timeoutMs / 2)
     const path = `/jobs/${encodeURIComponent(id)}/wait?timeout=${ms}ms`

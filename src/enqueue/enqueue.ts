@@ -16,7 +16,10 @@ import type { TypeRegistry } from './registry.js'
 export interface EnqueueOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
-  /** How many of these jobs become due each second; they have a low priority unless they say otherwise. */
+  /**
+   * How many of these jobs become due each second; they have a low priority unless they say otherwise.
+   * @default no pace: all are due at once
+   */
   pace?: number
   /** The service these jobs belong to, which sees them over HTTP. */
   owner?: string

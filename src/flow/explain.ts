@@ -33,6 +33,7 @@ export interface Gate {
   heldBy?: string[]
 }
 
+/** Why a job is not running now. */
 export interface Explanation {
   type: string
   status: JobStatus | 'unknown'

@@ -18,6 +18,7 @@ import {
   type Told,
 } from './states.js'
 
+/** What an operator does to a breaker: open or close it once, hold it open or closed, or release it to itself. */
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
 
 /**
@@ -32,6 +33,7 @@ export class Flow {
     this.#store = store
   }
 
+  /** Every lane as it is now, with how many slots are taken. */
   async lanes(): Promise<LaneState[]> {
     return (await told(this.#store.laneStates<Told<LaneState>>())).map(laneState)
   }
@@ -66,6 +68,7 @@ export class Flow {
     await this.setLane(lane, { enabled: false }, who)
   }
 
+  /** Workers claim from this lane again. */
   async resumeLane(lane: string, who: Actor): Promise<void> {
     await this.setLane(lane, { enabled: true }, who)
   }
@@ -82,6 +85,7 @@ export class Flow {
     return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), checkedActor(who)))
   }
 
+  /** Changes the named limits of a type. They stand until a worker starts with a definition whose limits changed. */
   async limit(type: string, limits: Limits, who: Actor): Promise<void> {
     await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), checkedActor(who)))
   }
@@ -109,18 +113,22 @@ export class Flow {
     return (await told(this.#store.keyStates<Told<KeySettings>>(storableText(type, 'type'), only))).map(keySettings)
   }
 
+  /** Starts no more jobs of this type until it is resumed. What runs goes on, enqueue too. */
   async pauseType(type: string, who: Actor): Promise<void> {
     await told(this.#store.pauseType(storableText(type, 'type'), checkedActor(who)))
   }
 
+  /** Lets a paused type run again. */
   async resumeType(type: string, who: Actor): Promise<void> {
     await told(this.#store.resumeType(storableText(type, 'type'), checkedActor(who)))
   }
 
+  /** Starts no more jobs of this concurrency key until it is resumed. The other keys of the type go on. */
   async pauseKey(type: string, key: string, who: Actor): Promise<void> {
     await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }
 
+  /** Lets a paused key run again. */
   async resumeKey(type: string, key: string, who: Actor): Promise<void> {
     await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }
@@ -133,6 +141,7 @@ export class Flow {
     await told(this.#store.setWeight(storableText(type, 'type'), storableText(key, 'key'), weight, checkedActor(who)))
   }
 
+  /** Opens, closes or holds the breaker of a type, or releases it to open and close by itself. */
   async breaker(type: string, action: BreakerAction, who: Actor): Promise<void> {
     await told(this.#store.operateBreaker(storableText(type, 'type'), action, checkedActor(who)))
   }

@@ -1,16 +1,37 @@
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused, refuseUnknown } from '../job/refused.js'
 
+/** The settings of a lane. A change leaves those that it does not name as they are; defaults are those of a new lane. */
 export interface LaneFields {
-  /** Most jobs running at once in the whole fleet; null: no limit. */
+  /**
+   * Most jobs running at once in the whole fleet; null: no limit.
+   * @default null
+   */
   slots?: number | null
-  /** Most jobs running at once in one worker; null: as many as it has slots. */
+  /**
+   * Most jobs running at once in one worker; null: as many as it has slots.
+   * @default null
+   */
   workerSlots?: number | null
+  /**
+   * The longest time between two polls of the lane, 10 ms to 10 min.
+   * @default '2s'
+   */
   poll?: Duration
-  /** 60 s to 1 h; anything else needs `unsafe`. Null: what each worker was started with. */
+  /**
+   * 60 s to 1 h; anything else needs `unsafe`. Null: what each worker was started with.
+   * @default null
+   */
   lease?: Duration | null
+  /**
+   * False: workers claim nothing from it.
+   * @default true
+   */
   enabled?: boolean
-  /** How long a job waits until it counts as one priority higher. */
+  /**
+   * How long a job waits until it counts as one priority higher.
+   * @default '1m'
+   */
   ageing?: Duration
 }
 

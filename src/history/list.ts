@@ -24,6 +24,7 @@ export interface JobListFilter {
   payload?: unknown
 }
 
+/** One page of a list of jobs. */
 export interface JobPage {
   /** Newest first, as people see them. */
   jobs: JobSummary[]

@@ -7,8 +7,12 @@ import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { EndedRow } from '../store/wait-store.js'
 import type { Waiters } from './waiters.js'
 
+/** How long `wait` waits, and for what. */
 export interface WaitOptions<Result = unknown> {
-  /** How long to wait, at most 24 days. @default '1m' */
+  /**
+   * How long to wait, at most 24 days.
+   * @default '1m'
+   */
   timeout?: Duration
   /** Gives up when it fires, with its reason. */
   signal?: AbortSignal

@@ -6,11 +6,20 @@ import { refused } from './refused.js'
 export type ApprovalOption =
   | true
   | {
-      /** How many different people have to approve. */
+      /**
+       * How many different people have to approve.
+       * @default 1
+       */
       quorum?: number
-      /** How long after the enqueue a decision is waited for. Left out: for ever. */
+      /**
+       * How long after the enqueue a decision is waited for.
+       * @default for ever
+       */
       deadline?: Duration
-      /** What happens when nobody has decided by then. */
+      /**
+       * What happens when nobody has decided by then.
+       * @default 'cancel'
+       */
       onDeadline?: 'cancel' | 'approve'
     }
 

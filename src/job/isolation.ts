@@ -5,16 +5,32 @@ import { refused } from './refused.js'
 /** Where a handler runs: in the worker itself, in a thread outside of it, or in a process of its own. */
 export type IsolationKind = 'inline' | 'thread' | 'process'
 
+/** Where the handler of a type runs, and what it may use there. */
 export interface IsolationOptions {
-  /** `inline` (the default) costs nothing and protects from nothing; see docs/isolation.md for what the others do. */
+  /**
+   * `inline` costs nothing and protects from nothing; see docs/isolation.md for what the others do.
+   * @default 'inline'
+   */
   isolation?: IsolationKind
-  /** Megabytes the handler and what it loads may use; an isolated attempt that takes more is ended. */
+  /**
+   * Megabytes the handler and what it loads may use; an isolated attempt that takes more is ended.
+   * @default 256
+   */
   memory?: number
-  /** How many run at once in one worker. A type that says so has slots of its own beside the worker's `concurrency`. */
+  /**
+   * How many run at once in one worker. A type that says so has slots of its own beside the worker's `concurrency`.
+   * @default isolated: as many as there are cores; inline: the `concurrency` of the worker, shared with other types
+   */
   atOnce?: number
-  /** How long an isolated handler may go on after its signal fired before its thread or process is ended. */
+  /**
+   * How long an isolated handler may go on after its signal fired before its thread or process is ended.
+   * @default '2s'
+   */
   grace?: Duration
-  /** When a thread or process is replaced by a fresh one, between two jobs. */
+  /**
+   * When a thread or process is replaced by a fresh one, between two jobs.
+   * @default { jobs: 1_000, memory: three quarters of `memory` }
+   */
   recycle?: { jobs?: number; memory?: number }
 }
 

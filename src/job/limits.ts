@@ -9,17 +9,35 @@ export interface Rate {
 
 /** What may run at once and how fast. Null takes a limit away; what is left out stays as it is. */
 export interface Limits {
-  /** Most jobs of the type running at once, in the whole fleet. */
+  /**
+   * Most jobs of the type running at once, in the whole fleet.
+   * @default null
+   */
   maxRunning?: number | null
-  /** Most jobs of one concurrency key running at once, in the whole fleet. */
+  /**
+   * Most jobs of one concurrency key running at once, in the whole fleet.
+   * @default null
+   */
   maxRunningPerKey?: number | null
+  /**
+   * How many jobs of the type may start within a time, in the whole fleet.
+   * @default null
+   */
   rate?: Rate | null
+  /**
+   * The same for each concurrency key.
+   * @default null
+   */
   ratePerKey?: Rate | null
-  /** Keys take turns, however many jobs each of them has. */
+  /**
+   * Keys take turns, however many jobs each of them has.
+   * @default false
+   */
   fair?: boolean
   /**
    * When the breaker opens: above this share of failed attempts within a window, if there were at least so many; and how often
    * it is probed. False: it never opens by itself.
+   * @default { share: 0.8, minimum: 10, window: '5m', probe: '1m' }
    */
   breaker?: { share?: number; minimum?: number; window?: Duration; probe?: Duration } | false
 }

@@ -17,6 +17,11 @@ export const defaultBackoff: Backoff = { base: 30_000, factor: 2, cap: 3_600_000
 
 export type BackoffFunction = (attempt: number, error: Failure) => Duration
 
+/**
+ * How long a job waits after a failed attempt: base × factor^(n−1) after attempt n, at most cap, plus 0 to jitter. Or a function of
+ * the attempt, from 1, and its error.
+ * @default { base: '30s', factor: 2, cap: '1h', jitter: '15s' }
+ */
 export type BackoffOption = Partial<{ base: Duration; factor: number; cap: Duration; jitter: Duration }> | BackoffFunction
 
 /** A job that waits longer than this between two attempts has been forgotten by everybody. */

@@ -17,6 +17,7 @@ export interface JobInHand {
  * that the compiler knows it too.
  */
 export abstract class RunContext {
+  /** The job that runs: its id, type, priority and attempt. */
   abstract readonly job: JobInHand
   /** Fires when the attempt should stop: timeout, cancelled job, lost lease or shutdown. The reason says which. */
   abstract get signal(): AbortSignal
@@ -53,8 +54,11 @@ export abstract class RunContext {
 /** `log(line)` is `log.info(line)`. */
 export interface JobLog {
   (line: string): void
+  /** A line of level info. */
   info(line: string): void
+  /** A line of level warn. */
   warn(line: string): void
+  /** A line of level error. */
   error(line: string): void
 }
 

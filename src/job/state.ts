@@ -11,6 +11,7 @@ export const statuses = {
   discarded: 'Was dead, and somebody decided that it need not run',
 } as const satisfies Record<string, string>
 
+/** Where a job stands. docs/job-states.md says how it gets from one to the next. */
 export type JobStatus = keyof typeof statuses
 
 export type Cause =

@@ -14,13 +14,25 @@ import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption }
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
 export interface JobOptions {
-  /** A UUIDv7 of the producer's own. A second enqueue with it answers with the first job. */
+  /**
+   * A UUIDv7 of the producer's own. A second enqueue with it answers with the first job.
+   * @default a new UUIDv7
+   */
   id?: string
-  /** 0 (low) to 9 (high). */
+  /**
+   * 0 (low) to 9 (high).
+   * @default that of the type
+   */
   priority?: number
-  /** How often the job may be tried in all, 1 to 20. */
+  /**
+   * How often the job may be tried in all, 1 to 20.
+   * @default that of the type
+   */
   maxAttempts?: number
-  /** Not before this much later. */
+  /**
+   * Not before this much later.
+   * @default 0
+   */
   delay?: Duration
   /** Not before this time. */
   runAt?: Date
@@ -28,13 +40,25 @@ export interface JobOptions {
   idempotencyKey?: string
   /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
   concurrencyKey?: string
-  /** Somebody has to approve the job before it runs. Can be stricter than the type asks for, never laxer. */
+  /**
+   * Somebody has to approve the job before it runs. Can be stricter than the type asks for, never laxer.
+   * @default that of the type
+   */
   approval?: ApprovalOption
-  /** Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says. */
+  /**
+   * Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says.
+   * @default that of the type
+   */
   unique?: UniqueOption | false
-  /** The W3C traceparent of the span that asks for the job. Left out: that of the span that is active, where there is one. */
+  /**
+   * The W3C traceparent of the span that asks for the job.
+   * @default that of the active span, if there is one
+   */
   traceparent?: string
-  /** Words to find the job by, at most 8 of up to 100 characters: lists and filters take one. */
+  /**
+   * Words to find the job by, at most 8 of up to 100 characters: lists and filters take one.
+   * @default []
+   */
   tags?: readonly string[]
 }
 
@@ -84,19 +108,42 @@ export type ResultOf<Answer, Keep extends boolean = true> = Keep extends false ?
 // biome-ignore lint/suspicious/noExplicitAny: payload types stand on both sides of functions, so nothing narrower fits all
 export type AnyJobType = JobType<any, any, any>
 
+/** What `defineType` takes: the handler of a type, and the defaults of its jobs. */
 export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
   extends IsolationOptions {
   /** The name jobs of this type carry everywhere, such as `send_email`. */
   type: string
-  /** Names the type had before it was renamed: a worker of it runs the jobs that were enqueued under them, too. */
+  /**
+   * Names the type had before it was renamed: a worker of it runs the jobs that were enqueued under them, too.
+   * @default []
+   */
   aliases?: readonly string[]
   /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
   payload?: Schema
+  /**
+   * The lane whose slots its jobs take.
+   * @default 'default'
+   */
   lane?: string
+  /**
+   * The priority of its jobs, 0 (low) to 9 (high).
+   * @default 5
+   */
   priority?: number
+  /**
+   * How often a job may be tried in all, 1 to 20.
+   * @default 5
+   */
   maxAttempts?: number
+  /**
+   * How long a job waits after a failed attempt.
+   * @default { base: '30s', factor: 2, cap: '1h', jitter: '15s' }
+   */
   backoff?: BackoffOption
-  /** After this the attempt has failed and its slot is free. */
+  /**
+   * After this the attempt has failed and its slot is free.
+   * @default '5m'
+   */
   timeout?: Duration
   /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
   limits?: Limits
@@ -104,42 +151,43 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   approval?: ApprovalOption
   /** What every enqueue of the type says that does not say otherwise, from SQL too. */
   unique?: UniqueOption
-  /** A dead job of the type is replayed only when whoever does it confirms it by the name of the type. */
+  /**
+   * A dead job of the type is replayed only when whoever does it confirms it by the name of the type.
+   * @default false
+   */
   sensitive?: boolean
-  /** Unique and idempotency keys of the type are common to all services that enqueue over HTTP, and to the application itself. */
+  /**
+   * Unique and idempotency keys of the type are common to all services that enqueue over HTTP, and to the application itself.
+   * @default false
+   */
   sharedKeys?: boolean
-  /** Payloads are encrypted before they are stored, with the keys Holdfast was given. */
+  /**
+   * Payloads are encrypted before they are stored, with the keys Holdfast was given.
+   * @default false
+   */
   encrypt?: boolean
-  /** What people do not see of the payload, such as `card.number` or `items[].secret`. Handlers get all of it. */
+  /**
+   * What people do not see of the payload, such as `card.number` or `items[].secret`. Handlers get all of it.
+   * @default []
+   */
   redact?: readonly string[]
-  /** False: what `run` returns is not looked at and not kept. */
+  /**
+   * False: what `run` returns is not looked at and not kept.
+   * @default true
+   */
   keepResult?: Keep
-  /** Most bytes of JSON that `run` may return, up to 1,048,576; standard: 65,536. A job that returns more ends dead. */
+  /**
+   * Most bytes of JSON that `run` may return, up to 1,048,576. A job that returns more ends dead.
+   * @default 65_536
+   */
   maxResultBytes?: number
   /** Left out where only enqueueing is needed. What it returns is kept with the job, except for `ctx.snooze(…)`. */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): Answer
 }
 
 const fields = [
-  'type',
-  'aliases',
-  'payload',
-  'lane',
-  'priority',
-  'maxAttempts',
-  'backoff',
-  'timeout',
-  'limits',
-  'approval',
-  'unique',
-  'sensitive',
-  'sharedKeys',
-  'encrypt',
-  'redact',
-  'keepResult',
-  'maxResultBytes',
-  ...isolationFields,
-  'run',
+  ...['type', 'aliases', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'unique'],
+  ...['sensitive', 'sharedKeys', 'encrypt', 'redact', 'keepResult', 'maxResultBytes', ...isolationFields, 'run'],
 ]
 const longestTimeoutMs = 7 * 86_400_000
 
@@ -151,7 +199,23 @@ export function isJobType(value: unknown): value is AnyJobType {
   return typeof value === 'object' && value !== null && mark in value
 }
 
-/** Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts. */
+/**
+ * Defines a job type once, for producers and workers alike. Every problem is found here, when the program starts.
+ * @example
+ * import { defineType } from 'holdfast'
+ * import { z } from 'zod'
+ *
+ * export const sendEmail = defineType({
+ *   type: 'send_email',
+ *   payload: z.object({ to: z.email() }),
+ *   timeout: '30s',
+ *   async run({ to }, { log, signal }) {
+ *     const answer = await fetch('https://mail.example.com/send', { method: 'POST', body: to, signal })
+ *     log(`the mail server answered ${answer.status}`)
+ *     return { message: await answer.text() }
+ *   },
+ * })
+ */
 export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = true>(
   definition: TypeDefinition<Schema, Answer, Keep>,
 ): JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> {

@@ -16,13 +16,22 @@ export type OnConflict = 'reject' | 'existing' | 'replace' | 'debounce' | 'one_m
 export interface UniqueOption {
   /** A key of your own. */
   key?: string
-  /** Or made from the payload: all of it, or these fields (`customer.id` is a field inside a field). Standard: all of it. */
+  /**
+   * Or made from the payload: all of it, or these fields (`customer.id` is a field inside a field).
+   * @default 'payload'
+   */
   by?: 'payload' | readonly string[]
   /** The key stays taken this long after its job was enqueued, also when that has ended. For reject, existing and replace. */
   period?: Duration
-  /** The key is taken while its job has one of these. Standard: while it waits and, unless it can be replaced, runs. */
+  /**
+   * The key is taken while its job has one of these.
+   * @default while it waits and, unless it can be replaced, runs
+   */
   states?: readonly JobStatus[]
-  /** Standard: reject. */
+  /**
+   * What happens to the second job.
+   * @default 'reject'
+   */
   onConflict?: OnConflict
   /** For debounce: the job is due when nobody has asked again for this long … */
   delay?: Duration

@@ -5,6 +5,7 @@ import { readTag } from '../job/tags.js'
 import { unstorable } from '../job/text.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 
+/** Why a job is dead: its attempts are used up, its handler said that no retry can help, or it crashed its host again and again. */
 export type DeathReason = 'exhausted' | 'fatal' | 'poison'
 
 /** Which dead letters are meant: those that fit every field that is given. */

@@ -29,6 +29,7 @@ export interface DeadLetter {
   error: Record<string, unknown> | null
 }
 
+/** One page of a list of dead letters. */
 export interface DeadLetterPage {
   /** Newest first. May be fewer than asked for, or none, although there are more: `next` alone says that it is the end. */
   letters: DeadLetter[]
@@ -43,16 +44,24 @@ export interface DeadLetterStory extends JobStory {
   error: Record<string, unknown> | null
 }
 
+/** How many of the dead letters that fit are moved. */
 export interface ManyOptions {
-  /** Only says how many there are. */
+  /**
+   * Only says how many there are.
+   * @default false
+   */
   dryRun?: boolean
-  /** No more than this many, the newest first: a few to see whether they pass, before all the others. */
+  /**
+   * No more than this many, the newest first: a few to see whether they pass, before all the others.
+   * @default all
+   */
   atMost?: number
 }
 
 /** Says that a sensitive type is meant: the name of the type, or those of several. */
 export type Confirm = string | readonly string[]
 
+/** What a replay or a discard by filter did. */
 export interface MovedDeadLetters extends MovedMany {
   /**
    * Only what died before this moment was looked at. Given as the filter's `diedBefore`, it makes a second call go on where
@@ -84,7 +93,9 @@ export class DeadLetters {
     this.#privacy = privacy
   }
 
-  /** One page, newest first. A page is what `after` its predecessor's `next` comes, however many die meanwhile. */
+  /**
+   * One page of `limit` letters (100), newest first. A page is what `after` its predecessor's `next` comes, however many die meanwhile.
+   */
   async list(filter: DeadLetterFilter = {}, options: { after?: string; limit?: number } = {}): Promise<DeadLetterPage> {
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: true })
     const limit = wholeNumber(options.limit ?? 100, 'limit', 1, 1_000)
@@ -129,6 +140,9 @@ export class DeadLetters {
   /**
    * Replays what fits, a thousand at a time, each thousand in a transaction of its own. Where some are of sensitive types, all of
    * these have to be in `confirm` before the first is moved; a dry run needs none.
+   * @example
+   * const who = { by: 'ada', why: 'the mail server is back' }
+   * const few = await holdfast.deadLetters.replayMany({ type: 'send_email', reason: 'exhausted' }, who, { atMost: 10 })
    */
   async replayMany(
     filter: DeadLetterFilter,
@@ -148,6 +162,7 @@ export class DeadLetters {
     return moveOne(id, (ids) => this.#store.deadLetters.discard(ids, by))
   }
 
+  /** Discards what fits, a thousand at a time, each thousand in a transaction of its own. */
   async discardMany(filter: DeadLetterFilter, who: Actor, options: ManyOptions = {}): Promise<MovedDeadLetters> {
     const by = checkedActor(who)
     return this.#many(filter, options, (ids) => this.#store.deadLetters.discard(ids, by))

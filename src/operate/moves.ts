@@ -19,6 +19,7 @@ export interface Moved {
   because?: string
 }
 
+/** What a change by filter did. */
 export interface MovedMany {
   /** How many jobs the filter found. */
   matched: number

@@ -3,14 +3,21 @@ import { HoldfastError } from '../errors.js'
 import { Checker } from '../job/checker.js'
 import { maxPayloadBytes } from '../job/payload.js'
 
+/** The keys that encrypt payloads, checkpoints and results before they are stored. */
 export interface EncryptionOptions {
   /** 256 bits in base64 each, by a name that is stored with each ciphertext. Keep old keys until no payload needs them. */
   keys: Record<string, string>
   /** The key that encrypts from here on. */
   current: string
-  /** Every type, and not only those that are defined with `encrypt: true`. */
+  /**
+   * Every type, and not only those that are defined with `encrypt: true`.
+   * @default false
+   */
   all?: boolean
-  /** Refuses plain payloads of encrypted types. Set it after `reencrypt` has left none. */
+  /**
+   * Refuses plain payloads of encrypted types. Set it after `reencrypt` has left none.
+   * @default false
+   */
   strict?: boolean
 }
 

@@ -18,10 +18,17 @@ import {
   UnreadableError,
 } from './keyring.js'
 
+/** What the database and people do not see of payloads. */
 export interface PrivacyOptions {
-  /** Keys for encrypted payloads. Default: those of the environment, if any. */
+  /**
+   * Keys for encrypted payloads.
+   * @default HOLDFAST_ENCRYPTION_KEYS of the environment, or none
+   */
   encryption?: EncryptionOptions
-  /** Paths in the payloads of every type that people do not see, besides those of each type. */
+  /**
+   * Paths in the payloads of every type that people do not see, besides those of each type.
+   * @default HOLDFAST_REDACT of the environment, or none
+   */
   redact?: readonly string[]
 }
 

@@ -34,6 +34,7 @@ import { headersOver } from './security-headers.js'
 import { ClientCertificates, httpsOptions, refuseOpenNetwork, type TlsOptions } from './tls.js'
 import { check } from './validate.js'
 
+/** What a server is made with. */
 export interface ServerOptions {
   /** This key allows everything. Make the keys of services with it, or with `holdfast keys create`. */
   adminKey: string
@@ -41,11 +42,20 @@ export interface ServerOptions {
   worker?: Worker
   /** With it the server speaks HTTPS. */
   tls?: TlsOptions
-  /** True to listen on a network without TLS. */
+  /**
+   * True to listen on a network without TLS. Otherwise a server without `tls` listens on loopback only.
+   * @default false
+   */
   allowInsecure?: boolean
-  /** Limits of requests that only read, which have connections of their own. */
+  /**
+   * Limits of requests that only read, which have connections of their own.
+   * @default { connections: 4, within: '2s', watches: 500 }
+   */
   reading?: ReadingOptions
-  /** Where unexpected errors go. */
+  /**
+   * Where unexpected errors go.
+   * @default JSON lines on standard error, from HOLDFAST_LOG_LEVEL (info) on
+   */
   logger?: Logger
 }
 
@@ -53,7 +63,14 @@ const bodyLimit = 128 * 1024
 const requestTimeoutMs = 30_000
 const longestParameter = 600
 
-/** The HTTP server, complete and not yet listening: call `listen`, and `close` when done. It closes neither database nor worker. */
+/**
+ * The HTTP server, complete and not yet listening: call `listen`, and `close` when done. It closes neither database nor worker.
+ * @example
+ * import { createServer } from 'holdfast/server'
+ *
+ * const server = createServer(holdfast, { adminKey: process.env.ADMIN_KEY ?? '' })
+ * await server.listen({ host: '127.0.0.1', port: 8080 })
+ */
 export function createServer(holdfast: Holdfast, options: ServerOptions): FastifyInstance {
   checkServerOptions(options)
   const log = options.logger ?? defaultLogger()

@@ -8,6 +8,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { wholeNumber } from '../job/refused.js'
 import { callerOf } from './auth.js'
 
+/** The limits of requests that only read. */
 export interface ReadingOptions {
   /**
    * The maximum of connections for reading.
@@ -19,7 +20,10 @@ export interface ReadingOptions {
    * @default '2s'
    */
   within?: Duration
-  /** How many streams and waits of one service may be open at once. */
+  /**
+   * How many streams and waits of one service may be open at once.
+   * @default 500
+   */
   watches?: number
 }
 

@@ -12,7 +12,10 @@ export interface TlsOptions {
   key: string | Buffer
   /** The authority that signs the certificates of services. With it, a client can send a certificate instead of a key. */
   ca?: string | Buffer
-  /** The service of a certificate, by its common name or fingerprint; other certificates need a registration. */
+  /**
+   * The service of a certificate, by its common name or fingerprint; other certificates need a registration.
+   * @default {}
+   */
   clients?: Readonly<Record<string, string>>
 }
 

@@ -6,13 +6,18 @@ import { isPartOf } from './is-part-of.js'
 
 /** What else must be true of the jobs that are looked for. Whatever is left out does not matter. */
 export interface Expectation {
-  /** Exactly this many; left out, at least one. */
+  /**
+   * Exactly this many.
+   * @default at least one
+   */
   count?: number
   /** Due this much after it was enqueued, give or take a second. */
   delay?: Duration
   /** Due at this time. */
   runAt?: Date
+  /** Of this priority. */
   priority?: number
+  /** With this idempotency key. */
   idempotencyKey?: string
 }
 

@@ -9,25 +9,40 @@ import { startWorker } from '../worker/start.js'
 import type { Worker } from '../worker/worker.js'
 import { type LeftJob, listLeft, mostLeft, readLeft } from './left.js'
 
+/** How far `drain` goes. */
 export interface DrainOptions {
   /**
    * Also moves the clock to the next moment at which a job of these types may run, again and again: the time it is due, the next
    * probe of an open breaker, the opening of a rate. Ends when none of them waits for time any more.
+   * @default false
    */
   throughTime?: boolean
-  /** Throws, with a list, when a job of these types has not ended. */
+  /**
+   * Throws, with a list, when a job of these types has not ended.
+   * @default false
+   */
   allMustEnd?: boolean
-  /** How often the clock may be moved. Past that something puts itself off without end, and drain says what. */
+  /**
+   * How often the clock may be moved. Past that something puts itself off without end, and drain says what.
+   * @default 500
+   */
   moves?: number
-  /** How long all of it may take, by the clock on the wall. */
+  /**
+   * How long all of it may take, by the clock on the wall.
+   * @default '1m'
+   */
   timeout?: Duration
-  /** How many handlers run at once. One by one when it is 1. */
+  /**
+   * How many handlers run at once. One by one when it is 1.
+   * @default 10
+   */
   concurrency?: number
 }
 
 /** What became of the jobs that were run, each with all its attempts and their errors. */
 export type DrainedJob = JobSummary & { attempts: JobAttempt[] }
 
+/** What `drain` ran, and what it left. */
 export interface DrainReport {
   /** Every job that was run, in the order they first came to an end of an attempt. */
   jobs: DrainedJob[]

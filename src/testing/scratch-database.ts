@@ -10,11 +10,13 @@ const goodbyeMs = 3_000
 
 /** A database of its own for one test, with the schema in it, made from a template in some 50 ms. */
 export interface ScratchDatabase {
+  /** The address of the database, for any client. */
   connectionString: string
+  /** Removes the database. Whoever is still connected is cut off after three seconds. */
   drop(): Promise<void>
 }
 
-/** The server must let this user create databases. */
+/** Makes a scratch database on this server. The user in the address must be allowed to create databases. */
 export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDatabase> {
   const today = new Date(wallMs()).toISOString().slice(0, 10).replaceAll('-', '')
   const name = `holdfast_scratch_${today}_${randomBytes(6).toString('hex')}`

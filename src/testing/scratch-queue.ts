@@ -8,8 +8,12 @@ import { makeScratchDatabase } from './scratch-database.js'
 import { findTestServer } from './server.js'
 import { TestClock } from './test-clock.js'
 
+/** Where the scratch database is made. */
 export interface ScratchQueueOptions {
-  /** A server on which databases may be made. Left out: HOLDFAST_TEST_URL, DATABASE_URL, or an embedded PostgreSQL. */
+  /**
+   * A server on which databases may be made.
+   * @default HOLDFAST_TEST_URL, DATABASE_URL, or an embedded PostgreSQL
+   */
   connectionString?: string
 }
 
@@ -19,6 +23,7 @@ export interface ScratchQueue extends AsyncDisposable {
   readonly holdfast: Holdfast
   /** The scratch database, for code that opens its own connections. */
   readonly connectionString: string
+  /** The clock of the scratch database, which a test can move. */
   readonly clock: TestClock
   /** Runs what is due of these types, here and now, and tells what became of it. */
   drain(types: readonly AnyJobType[], options?: DrainOptions): Promise<DrainReport>
@@ -31,6 +36,7 @@ export interface ScratchQueue extends AsyncDisposable {
     payload?: PartOf<PayloadOf<Type>>,
     expectation?: Expectation,
   ): Promise<EnqueuedJob<PayloadOf<Type>>[]>
+  /** Throws an AssertionError that lists what there is when a job fits. */
   assertNotEnqueued<Type extends AnyJobType | string>(
     type: Type,
     payload?: PartOf<PayloadOf<Type>>,
@@ -40,7 +46,18 @@ export interface ScratchQueue extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Makes a queue for a test. The first one of a process may take seconds, each further one some 50 ms. */
+/**
+ * Makes a queue for a test. The first one of a process may take seconds, each further one some 50 ms.
+ * @example
+ * import { scratchQueue } from 'holdfast/testing'
+ *
+ * const queue = await scratchQueue()
+ * await queue.holdfast.enqueue(sendEmail, { to: 'ada@example.com' }, { delay: '1d' })
+ * await queue.assertEnqueued(sendEmail, { to: 'ada@example.com' }, { delay: '1d' })
+ * await queue.clock.advance('1d')
+ * const { completed } = await queue.drain([sendEmail])
+ * await queue.close()
+ */
 export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<ScratchQueue> {
   const server = await findTestServer(options.connectionString)
   const database = await makeScratchDatabase(server.url).catch((error) => {

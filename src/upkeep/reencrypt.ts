@@ -7,13 +7,18 @@ import type { Exchanged, StoredKind, StoredText } from '../store/privacy-store.j
 import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
+/** How `reencrypt` goes through what is stored. */
 export interface ReencryptOptions {
-  /** How many payloads are read and written at once, 1 to 1,000. Default: 100. */
+  /**
+   * How many payloads are read and written at once, 1 to 1,000.
+   * @default 100
+   */
   batch?: number
   /** Called after every batch with what was done so far. */
   onBatch?(so: Reencrypted): void
 }
 
+/** What `reencrypt` found and did. */
 export interface Reencrypted {
   /** The key everything is encrypted with now, apart from what is unreadable. */
   key: string

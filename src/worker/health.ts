@@ -1,5 +1,6 @@
 import { monotonicMs } from '../clock.js'
 
+/** Whether a worker works, what it does now, and what it warns of. */
 export interface Health {
   status: 'ok' | 'unhealthy' | 'stopping'
   /** Why it is not ok, in one sentence. */

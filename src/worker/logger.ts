@@ -6,8 +6,11 @@ export interface Logger {
   debug?(fields: object, message: string): void
   /** Where it is missing, debug is taken to be wanted by a log that has it. */
   isLevelEnabled?(level: string): boolean
+  /** The course of things: the worker starts, a job was cancelled. */
   info(fields: object, message: string): void
+  /** What may need a person: an attempt failed, a job is dead. */
   warn(fields: object, message: string): void
+  /** What does need one: a result cannot be written, a part of the worker fails. */
   error(fields: object, message: string): void
 }
 

@@ -5,6 +5,7 @@ import { storableText } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
 import type { Logger } from './logger.js'
 
+/** What a worker is started with. */
 export interface WorkerOptions {
   /**
    * How many handlers run at once.
@@ -46,14 +47,20 @@ export interface WorkerOptions {
    * @default { completed: '7d', dead: '30d' }
    */
   retention?: { completed?: Duration; dead?: Duration }
-  /** The file that exports the handlers (`import.meta.url` of it): what runs in a thread or process is loaded from there. */
+  /**
+   * The file that exports the handlers (`import.meta.url` of it): what runs in a thread or process is loaded from there.
+   * @default the file given to `startWorker`, if it was given one
+   */
   module?: string | URL
   /**
    * A job that was there at this many crashes runs alone, in a process of its own.
    * @default 2
    */
   quarantineAfter?: number
-  /** Where log lines go: anything shaped like pino. */
+  /**
+   * Where log lines go: anything shaped like pino.
+   * @default JSON lines on standard error, from HOLDFAST_LOG_LEVEL (info) on
+   */
   logger?: Logger
   /**
    * Stop in good order on SIGTERM and SIGINT, then exit. Off when the program does that itself.

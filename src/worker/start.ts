@@ -16,7 +16,14 @@ import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
 import { Worker } from './worker.js'
 
-/** Starts a worker for these types, or for those a file exports. Resolves when it is registered and claiming. */
+/**
+ * Starts a worker for these types, or for those a file exports. Resolves when it is registered and claiming.
+ * @example
+ * import { startWorker } from 'holdfast/worker'
+ *
+ * const worker = await startWorker(holdfast, [sendEmail], { concurrency: 20, handleSignals: true })
+ * worker.events.on('job.dead', ({ job, reason, error }) => console.error(job, reason, error))
+ */
 export async function startWorker(
   holdfast: Holdfast,
   source: readonly AnyJobType[] | URL | string,

@@ -50,8 +50,11 @@ const lastClaimWithinMs = 60_000
 
 /** The parts of a worker and how they are joined. Each part says in its own file what it does. */
 export class Worker {
+  /** The number under which the database knows it. */
   readonly id: number
+  /** What it is called in history. */
   readonly name: string
+  /** What happens to its jobs, its leases and its database. */
   readonly events: EventEmitter<WorkerEvents>
   readonly #setup: WorkerSetup
   readonly #pulse: Pulse

@@ -9,17 +9,25 @@ import { host } from './port.js'
 import { stopPostmaster } from './postmaster.js'
 import { chooseIdentity } from './unprivileged.js'
 
+/** Which PostgreSQL is started, and where its data is. */
 export interface PostgresOptions {
   /** Where databases are kept, one directory for each major version. Made if it does not exist. */
   dataDir: string
-  /** The directory with `postgres` and `initdb`. Default: HOLDFAST_POSTGRES_BIN, else the npm binaries, else the system's. */
+  /**
+   * The directory with `postgres` and `initdb`.
+   * @default HOLDFAST_POSTGRES_BIN, else the npm binaries, else the system's
+   */
   binDir?: string
-  /** Server settings such as `{ fsync: 'off' }`. A server that runs already keeps those it was started with. */
+  /**
+   * Server settings such as `{ fsync: 'off' }`. A server that runs already keeps those it was started with.
+   * @default {}
+   */
   settings?: Record<string, string>
   /** Called when something is unexpected, such as data kept in another directory. */
   onNotice?: (line: string) => void
 }
 
+/** A PostgreSQL that answers. */
 export interface RunningPostgres {
   connectionString: string
   host: string
