@@ -36,6 +36,6 @@ describe('SQL for a schema of another name', () => {
 test.each(['', 'a"b', "a'b", 'a$b', 'a\\b', 'pg_jobs', 'x'.repeat(41), 'line\nbreak'])(
   '%j is refused as a schema name',
   (name) => {
-    expect(() => checkSchemaName(name)).toThrow(/^schema: /)
+    expect(() => checkSchemaName(name)).toThrow(/^schema "/)
   },
 )
