@@ -26,8 +26,10 @@ begin
   perform from holdfast.gates where type_id = p_type for update;
 end $$;
 
--- After a gate has been changed: decides whether the type is gated and keyed, and calls those who may claim now.
+-- After a gate has been changed: decides whether the type is gated and keyed, and notifies workers where jobs wait before it.
 create or replace function holdfast.review_gate(p_type integer) returns void language plpgsql as $$
+declare
+  v_lanes smallint[] := array(select t.lane_id from holdfast.types as t where t.id = p_type and holdfast.first_before_gate(p_type) is not null);
 begin
   update holdfast.gates as g
   set keyed = g.fair or g.key_max_running is not null or g.key_rate_count is not null
@@ -35,7 +37,7 @@ begin
   where g.type_id = p_type;
   update holdfast.types set gated = true where id = p_type and not gated;
   perform holdfast.drop_gate_if_open(p_type);
-  perform holdfast.wake_lanes(array(select t.lane_id from holdfast.types as t where t.id = p_type), true);
+  perform holdfast.wake_lanes(v_lanes, true);
 end $$;
 
 -- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
