@@ -45,7 +45,7 @@ const steps: Step[] = [
       const { rows } = await client.query('select id, jobs from holdfast.leases where worker_id = 1 order by id limit 1')
       const { id, jobs } = rows[0] as { id: string; jobs: string[] }
       const each = (value: unknown) => jobs.map(() => value)
-      return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], []]
+      return [jobs, each(id), each('retry'), each('failed'), [], each(1), each(0), each(1000), 1, [id], [], []]
     },
   },
   { statement: 'tick', index: 'waiting_due_first', values: () => [50, '1970-01-01T00:00:00Z', [], true, null] },
