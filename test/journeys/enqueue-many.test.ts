@@ -31,7 +31,7 @@ async function inLine() {
     select q.job_id as id, t.name as type, l.name as lane, q.priority, q.attempt, b.priority as asked, b.max_attempts as most,
            b.concurrency_key as key, b.type_id = q.type_id as one_type, b.payload::text as payload
     from holdfast.queue as q join holdfast.bodies as b on b.id = q.job_id join holdfast.types as t on t.id = q.type_id
-    join holdfast.lanes as l on l.id = q.lane_id order by q.seq`)
+    join holdfast.lanes as l on l.id = q.lane_id where q.pass = 0 order by q.seq`)
   return rows
 }
 

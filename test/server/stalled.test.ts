@@ -72,7 +72,7 @@ test('a lease shorter than a statement may take is refused when the worker start
   })
   await expect(startWorker(holdfast, [work()], { logger: quiet })).rejects.toMatchObject({
     code: 'invalid_configuration',
-    message: expect.stringMatching(/lease: 1m is shorter than statementTimeout, which is 2m/),
+    message: expect.stringMatching(/lease is 1m, shorter than statementTimeout, which is 2m/),
   })
   await holdfast.close()
 })

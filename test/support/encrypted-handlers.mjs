@@ -4,5 +4,5 @@ import { defineType } from 'holdfast'
 const say = ({ word }, { log }) => log(`got ${word.length} characters: ${word}`)
 
 export const types = ['thread', 'process'].map((isolation) =>
-  defineType({ type: `sealed_${isolation}`, isolation, encrypt: true, redact: ['word'], run: say }),
+  defineType({ type: `encrypted_${isolation}`, isolation, encrypt: true, redact: ['word'], run: say }),
 )
