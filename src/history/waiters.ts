@@ -55,8 +55,14 @@ export class Waiters {
       }
       const aborted = (): void => waiter.reject(signal?.reason)
       const waiter: Waiter = {
-        resolve: (row) => (leave(), resolve(row)),
-        reject: (error) => (leave(), reject(error)),
+        resolve(row) {
+          leave()
+          resolve(row)
+        },
+        reject(error) {
+          leave()
+          reject(error)
+        },
       }
       const timer = setTimeout(() => waiter.reject(late(id, ms)), ms)
       signal?.addEventListener('abort', aborted)
@@ -173,9 +179,10 @@ export class Waiters {
     await this.#store.wait.register(fresh.map(([id]) => id)).catch(ignore)
   }
 
+  /** What somebody has begun to wait for again meanwhile stays registered. */
   async #unregister(): Promise<void> {
-    if (this.#done.length === 0) return
-    const done = this.#done.splice(0)
+    const done = this.#done.splice(0).filter((id) => !this.#open.has(id))
+    if (done.length === 0) return
     await this.#store.wait.unregister(done).catch(ignore)
   }
 

@@ -14,10 +14,11 @@ test('a call that comes while the worker is asking what is due is not forgotten'
   // The answer is read at once and arrives when this test lets it.
   await sql.query(`
     alter function holdfast.tick rename to tick_at_once;
-    create function holdfast.tick(p_limit integer, p_after timestamptz, p_within_ms integer)
-    returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb) language plpgsql as $$
+    create function holdfast.tick(p_limit integer, p_after timestamptz, p_within_ms integer, p_types integer[])
+    returns table (promoted integer, read_to timestamptz, next_in_ms double precision, duties jsonb, gate_open boolean)
+    language plpgsql as $$
     begin
-      return query select * from holdfast.tick_at_once(p_limit, p_after);
+      return query select * from holdfast.tick_at_once(p_limit, p_after, p_types => p_types);
       perform pg_advisory_xact_lock_shared(42);
     end $$`)
   const untilThereIs = (rows: string) =>
