@@ -47,8 +47,8 @@ export async function verdict(world) {
 /** Without the executions of workers that signed off with jobs in hand: those were never begun, as far as history knows. */
 function recorded(entries) {
   const of = ({ job, fence }) => `${job} ${fence}`
-  const unheard = new Set(entries.filter((entry) => entry.unheard).map(of))
-  return entries.filter((entry) => !unheard.has(of(entry)))
+  const unacknowledged = new Set(entries.filter((entry) => entry.unacknowledged).map(of))
+  return entries.filter((entry) => !unacknowledged.has(of(entry)))
 }
 
 /** Opens every gate that stops jobs for good. Limits stay as they are: with them too everything has to come to an end. */

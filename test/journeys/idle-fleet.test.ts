@@ -19,10 +19,10 @@ async function lieDown() {
     database.sql('insert into holdfast.idle_workers select $1, 100 + n from generate_series(1, $2::integer) as n', [lane, count])
   /** How long a worker rests that has been lying for so long that only the poll can wake it. */
   const restOf = async () => {
-    const doze = new IdleSubscription(insideOf(holdfast).store, me, () => lanes)
-    expect(await doze.nextPollMs(pollMs)).toBe(0)
+    const subscription = new IdleSubscription(insideOf(holdfast).store, me, () => lanes)
+    expect(await subscription.nextPollMs(pollMs)).toBe(0)
     await pause(4 * pollMs + 1)
-    return doze.nextPollMs(pollMs)
+    return subscription.nextPollMs(pollMs)
   }
   return { database, holdfast, others, restOf }
 }

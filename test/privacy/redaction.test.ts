@@ -38,8 +38,8 @@ const leaky = defineType({
     throw Object.assign(new Error(`${'x'.repeat(4_070)} ${got.card.number}`, { cause }), { code: `E_${got.card.number}` })
   },
 })
-const sealed = defineType({
-  ...{ type: 'sealed', encrypt: true, redact, maxAttempts: 1, limits: { breaker: false } },
+const encrypted = defineType({
+  ...{ type: 'encrypted', encrypt: true, redact, maxAttempts: 1, limits: { breaker: false } },
   run: leaky.run as never,
 })
 const remote = defineType({ type: 'remote', redact, maxAttempts: 1, limits: { breaker: false } })
@@ -54,12 +54,12 @@ beforeAll(async () => {
   serving = await serve({ logger }, { redact: ['password'], encryption })
   const { holdfast } = serving
   await holdfast.registerTypes([remote, later], { update: true })
-  for (const type of [leaky, sealed, remote, later]) {
+  for (const type of [leaky, encrypted, remote, later]) {
     jobs[type.type] = (await holdfast.enqueue(type, payload)).id
   }
-  const worker = await startWorker(holdfast, [leaky, sealed], { logger, drain: 0 })
+  const worker = await startWorker(holdfast, [leaky, encrypted], { logger, drain: 0 })
   await eventually(
-    async () => (await status(jobs.leaky as string)) === 'dead' && (await status(jobs.sealed as string)) === 'dead',
+    async () => (await status(jobs.leaky as string)) === 'dead' && (await status(jobs.encrypted as string)) === 'dead',
   )
   await holdfast.deadLetters.replay(jobs.leaky as string, { by: 'ada' }, { payload: { ...payload, tenant: 8 } })
   await eventually(async () => seen.length >= 5 && (await status(jobs.leaky as string)) === 'dead')
@@ -103,7 +103,7 @@ describe('what is redacted', () => {
     expect((await (await serving.ask(`/admin/dlq/${jobs.remote}`)).json()).payload).toEqual(shown)
     const list = (await (await serving.ask('/jobs?type=later')).json()).jobs
     expect(list[0].payload).toEqual(shown)
-    expect((await (await serving.ask(`/jobs/${jobs.sealed}`)).json()).payload).toEqual({ $encrypted: 'one' })
+    expect((await (await serving.ask(`/jobs/${jobs.encrypted}`)).json()).payload).toEqual({ $encrypted: 'one' })
   })
 
   test('stays redacted when a worker in another language defines the type again', async () => {
@@ -117,7 +117,9 @@ describe('what is redacted', () => {
     for (const part of [{ card: { number: secret } }, { password: secret }, { items: [{ secret }] }]) {
       expect(await search(part)).toMatchObject({ code: 'invalid_option', field: 'payload', status: 400 })
     }
-    expect((await search({ tenant: 7 }, 'sealed')).detail).toBe('payload of sealed cannot be searched: it is stored encrypted')
+    expect((await search({ tenant: 7 }, 'encrypted')).detail).toBe(
+      'payload of encrypted cannot be searched: it is stored encrypted',
+    )
     expect((await search({ tenant: 7 }, 'later')).jobs).toHaveLength(1)
     expect((await search({ card: { brand: 'visa' } }, 'later')).jobs).toHaveLength(1)
   })

@@ -92,10 +92,10 @@ describe('POST /worker/claim', () => {
 
   test('gives back what the worker never heard of, without spending an attempt', async () => {
     const id = await enqueue()
-    const [unheard] = await claim()
-    expect(unheard.id).toBe(id)
+    const [unacknowledged] = await claim()
+    expect(unacknowledged.id).toBe(id)
     expect(await claim({ holding: [], wait: '20s' })).toMatchObject([{ id, attempt: 1 }])
-    expect(await settle(unheard, 'complete')).toMatchObject({ settled: false, code: 'lease_lost' })
+    expect(await settle(unacknowledged, 'complete')).toMatchObject({ settled: false, code: 'lease_lost' })
   })
 
   test('keeps to the slots a lane has in one worker', async () => {

@@ -36,7 +36,7 @@ const endings = {
   'a retry': settle(`array_fill('retry'::text, n), array_fill('failed'::holdfast.outcome, n), '{}'`),
   'a hand-back': settle(`array_fill('hand_back'::text, n), array_fill('handed_back'::holdfast.outcome, n), '{}'`),
   'a rescue': 'select from holdfast.rescue_leases(100, 1000)',
-  'a claim given back unheard': `select holdfast.release_unacknowledged(1, '{}')`,
+  'an unacknowledged claim given back': `select holdfast.release_unacknowledged(1, '{}')`,
 }
 
 describe.each(Object.entries(endings))('a limit set while %s is under way', (_, ending) => {

@@ -87,9 +87,9 @@ async function claim(world, { limit }) {
   }
 }
 
-/** What is given back unheard was never begun, as far as history knows. */
+/** What is given back unacknowledged was never begun, as far as history knows. */
 function giveUp(world, { token: _, ...execution }) {
-  world.books.note({ kind: 'threw', ...execution, unheard: true })
+  world.books.note({ kind: 'threw', ...execution, unacknowledged: true })
 }
 
 const results = {

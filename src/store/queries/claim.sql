@@ -45,7 +45,7 @@ from unnest($1::smallint[]) as l (lane_id), lateral (
 delete from holdfast.idle_workers where worker_id = $1::text::integer
 
 -- name: forgetIdleWorkers
--- Sleepers that have not been seen for minutes are dead: every enqueue would go on calling them. Writes nothing where none is.
+-- Idle workers that have not been seen for minutes are dead: every enqueue would go on notifying them. Writes nothing where none is.
 -- One that was only frozen says again that it is idle.
 delete from holdfast.idle_workers as s
 where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > holdfast.now() - interval '3 minutes')
