@@ -39,7 +39,7 @@ const calls = {
     const job = { type: 'bench', payload: makePayload() }
     const times = []
     const running = autocannon({
-      url: address + (batch ? '/jobs/batch' : '/jobs'),
+      url: address + (batch ? '/jobs/bulk' : '/jobs'),
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(batch ? { jobs: Array(batch).fill(job) } : job),
@@ -71,7 +71,7 @@ const calls = {
     ].map((body) => Buffer.from(body))
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     for (const body of Array(times).fill(bodies).flat()) {
-      const answer = await fetch(`${address}/jobs/batch`, { method: 'POST', headers, body })
+      const answer = await fetch(`${address}/jobs/bulk`, { method: 'POST', headers, body })
       if (answer.status < 400 || answer.status >= 500) throw new Error(`${answer.status}: ${await answer.text()}`)
       await answer.text()
     }

@@ -55,7 +55,7 @@ export const workersAnswer = answer({
     }),
   ),
   lanes: list(lane),
-  depths: list(answer({ type: text, lane: text, waiting: number, scheduled: number, oldest_ms: numberOrNull })),
+  depths: list(answer({ type: text, lane: text, waiting: number, scheduled: number, blocked: number, oldest_ms: numberOrNull })),
 })
 
 export const workerParams = object(

@@ -74,13 +74,13 @@ export const jobRequest = object(
 /** One job to enqueue, as the body of `POST /jobs`. */
 export type JobBody = Of<typeof jobRequest>
 
-export const batchRequest = object({ jobs: { type: 'array', items: jobRequest, minItems: 1, maxItems: 100 } }, ['jobs'])
+export const bulkRequest = object({ jobs: { type: 'array', items: jobRequest, minItems: 1, maxItems: 100 } }, ['jobs'])
 
 export const enqueuedAnswer = answer({
   id: jobId,
   status: { enum: ['created', 'existing', 'replaced', 'debounced', 'queued_behind'] },
 })
-export const batchAnswer = answer({ jobs: list(enqueuedAnswer) })
+export const bulkAnswer = answer({ jobs: list(enqueuedAnswer) })
 
 const summaryFields = {
   id: jobId,

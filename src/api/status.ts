@@ -1,5 +1,5 @@
 /** The statuses that the status page counts. */
-export const shownStatuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled'] as const
+export const shownStatuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled', 'blocked'] as const
 export type ShownStatus = (typeof shownStatuses)[number]
 
 /** `more`: counting stopped there, so it is a least number. */

@@ -90,7 +90,7 @@ export class HoldfastClient {
     if (requests.length === 0) return []
     const made = await Promise.all(requests.map((request) => this.#checkedActor(request)))
     const body = { jobs: made.map((one) => one.body) }
-    const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/batch', body)
+    const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/bulk', body)
     return answer.jobs.map((enqueued, at) => ours(enqueued, made[at] as Addressed, sent))
   }
 

@@ -17,9 +17,20 @@ function reachableFrom(start: JobStatus | null): Set<JobStatus> {
 }
 
 describe('the states of a job', () => {
-  it('are the nine words everyone uses', () => {
+  it('are the ten words everyone uses', () => {
     expect(all.sort()).toEqual(
-      ['awaiting_approval', 'cancelled', 'completed', 'dead', 'discarded', 'failed', 'pending', 'processing', 'scheduled'].sort(),
+      [
+        'awaiting_approval',
+        'blocked',
+        'cancelled',
+        'completed',
+        'dead',
+        'discarded',
+        'failed',
+        'pending',
+        'processing',
+        'scheduled',
+      ].sort(),
     )
   })
 
@@ -53,7 +64,7 @@ describe('the states of a job', () => {
 
   it('are cancelled from every status that waits or runs', () => {
     const cancelled = moves.filter((move) => move.by === 'cancel').map((move) => move.from)
-    expect(cancelled.sort()).toEqual(['awaiting_approval', 'failed', 'pending', 'processing', 'scheduled'])
+    expect(cancelled.sort()).toEqual(['awaiting_approval', 'blocked', 'failed', 'pending', 'processing', 'scheduled'])
   })
 
   it('never name the same move twice, nor one that stays where it is', () => {

@@ -2,6 +2,7 @@
 export const statuses = {
   awaiting_approval: 'Somebody has to approve it before it may run',
   scheduled: 'Waits for a time in the future',
+  blocked: 'Waits for a signal, or for another job to end',
   pending: 'Due, and waits for a free worker',
   processing: 'A worker holds its lease and runs it now',
   failed: 'An attempt failed; the next one is scheduled',
@@ -25,6 +26,8 @@ export type Cause =
   | 'fail'
   | 'exhaust'
   | 'snooze'
+  | 'block'
+  | 'unblock'
   | 'hand_back'
   | 'rescue'
   | 'cancel'
@@ -47,6 +50,8 @@ export const moves: readonly Move[] = [
   { from: null, to: 'awaiting_approval', by: 'enqueue' },
   { from: null, to: 'scheduled', by: 'enqueue' },
   { from: null, to: 'pending', by: 'enqueue' },
+  // Behind another job of its unique key, which runs.
+  { from: null, to: 'blocked', by: 'enqueue' },
 
   { from: 'awaiting_approval', to: 'scheduled', by: 'approve' },
   { from: 'awaiting_approval', to: 'pending', by: 'approve' },
@@ -57,6 +62,12 @@ export const moves: readonly Move[] = [
   { from: 'scheduled', to: 'pending', by: 'reschedule' },
   { from: 'scheduled', to: 'cancelled', by: 'cancel' },
 
+  // What it waited for has come, or its time for that is over.
+  { from: 'blocked', to: 'pending', by: 'unblock' },
+  { from: 'blocked', to: 'scheduled', by: 'unblock' },
+  { from: 'blocked', to: 'awaiting_approval', by: 'unblock' },
+  { from: 'blocked', to: 'cancelled', by: 'cancel' },
+
   { from: 'pending', to: 'processing', by: 'claim' },
   { from: 'pending', to: 'scheduled', by: 'reschedule' },
   { from: 'pending', to: 'cancelled', by: 'cancel' },
@@ -66,6 +77,8 @@ export const moves: readonly Move[] = [
   // No attempts left, an error no retry can help, or a job that crashed its worker too often.
   { from: 'processing', to: 'dead', by: 'exhaust' },
   { from: 'processing', to: 'scheduled', by: 'snooze' },
+  // Its handler waits for a signal.
+  { from: 'processing', to: 'blocked', by: 'block' },
   // A worker that shuts down gives the job back: no attempt is spent.
   { from: 'processing', to: 'pending', by: 'hand_back' },
   // A worker that died did not: the attempt is spent, and the job runs again.
@@ -79,6 +92,8 @@ export const moves: readonly Move[] = [
   { from: 'dead', to: 'pending', by: 'replay' },
   // With another payload than the one somebody had approved.
   { from: 'dead', to: 'awaiting_approval', by: 'replay' },
+  // Another job has its unique key now.
+  { from: 'dead', to: 'blocked', by: 'replay' },
   { from: 'dead', to: 'discarded', by: 'discard' },
 ]
 

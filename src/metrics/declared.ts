@@ -13,6 +13,12 @@ function metric<const Labels extends readonly string[]>(name: string, kind: Metr
 export const metrics = {
   depth: metric('queue_depth', 'gauge', ['type', 'priority'], 'Jobs that are due and wait, as counted last.'),
   scheduled: metric('jobs_scheduled', 'gauge', ['type'], 'Jobs that wait for a time, a retry or an approval, as counted last.'),
+  blocked: metric(
+    'jobs_blocked',
+    'gauge',
+    ['type'],
+    'Jobs that wait for a signal or for another job, as counted last; no depth.',
+  ),
   processing: metric('jobs_processing', 'gauge', ['type'], 'Jobs that run, as counted last.'),
   oldest: metric(
     'oldest_pending_job_age_seconds',

@@ -19,6 +19,7 @@ export function expose(row: MetricsRow): string {
   return [
     block(metrics.depth, types.flatMap(depths)),
     ofTypes(metrics.scheduled, (one) => one.depths.reduce((sum, [, , scheduled]) => sum + scheduled, 0)),
+    ofTypes(metrics.blocked, (one) => one.depths.reduce((sum, [, , , blocked]) => sum + blocked, 0)),
     ofTypes(metrics.processing, (one) => one.running),
     block(
       metrics.oldest,

@@ -26,7 +26,7 @@ export interface JobFilter {
 }
 
 const known = ['type', 'status', 'lane', 'concurrencyKey', 'priority', 'createdBefore', 'tag', 'payload', 'all']
-const live: readonly LiveStatus[] = ['awaiting_approval', 'scheduled', 'pending', 'processing', 'failed']
+const live: readonly LiveStatus[] = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed']
 
 /** Checks a filter whole, and brings it into the form the database takes. */
 export function encodeFilter(filter: JobFilter): EncodedFilter {

@@ -17,8 +17,7 @@ export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, l
   const chores = [depthsChore(store.operate), metricsChore(store.metrics, meter), alerted]
   const upkeep = new Upkeep(chores, loggingMonitor(log))
   app.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
-    if (method === 'POST' && (url === '/jobs' || url === '/jobs/batch') && reply.statusCode >= 400)
-      meter.refused(reply.statusCode)
+    if (method === 'POST' && (url === '/jobs' || url === '/jobs/bulk') && reply.statusCode >= 400) meter.refused(reply.statusCode)
   })
   app.addHook('onReady', async () => upkeep.start())
   app.addHook('onClose', async () => {

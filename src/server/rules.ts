@@ -23,7 +23,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /metrics': 'workers:view',
 
   'POST /jobs': 'jobs:enqueue',
-  'POST /jobs/batch': 'jobs:enqueue',
+  'POST /jobs/bulk': 'jobs:enqueue',
   'GET /jobs': 'jobs:read',
   'GET /jobs/:id': 'jobs:read',
   'GET /jobs/:id/explain': 'jobs:read',

@@ -4,6 +4,7 @@ export interface TypeDepthRow {
   lane: string
   waiting: number
   scheduled: number
+  blocked: number
   oldest: number | null
 }
 

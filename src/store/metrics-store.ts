@@ -29,7 +29,8 @@ export interface TypeMetrics {
   deadLetters: number
   breakerOpen: boolean
   paused: boolean
-  depths: [number, number, number][]
+  /** Priority, waiting, scheduled, blocked. */
+  depths: [number, number, number, number][]
   durations: [number, number, number][]
 }
 

@@ -14,7 +14,7 @@ import { describeWhenInstalled } from '../support/programs.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
 const patient = { timeout: 20_000, interval: 50 }
-const statuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled']
+const statuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled', 'blocked']
 const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
 
 const works = defineType({ type: 'works', async run() {} })

@@ -131,7 +131,7 @@ describe('what happens to the second', () => {
     await isNow(first.id, 'processing')
     const second = await enqueue(3, unique)
     expect(second.status).toBe('queued_behind')
-    expect(await holdfast.job(second.id)).toMatchObject({ status: 'pending', payload: 3 })
+    expect(await holdfast.job(second.id)).toMatchObject({ status: 'blocked', payload: 3 })
     expect(await holdfast.explain(second.id)).toMatchObject({ gates: [{ gate: 'behind', heldBy: [first.id] }] })
     expect(await enqueue(4, unique)).toEqual({ id: second.id, status: 'replaced' })
     expect(started).toEqual([1])

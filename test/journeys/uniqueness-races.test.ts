@@ -265,7 +265,7 @@ describe('one more after the running one', () => {
         await isNow(first.id, 'pending')
         doors[0]?.()
         await stopped
-        expect(await holdfast.job(second.id)).toMatchObject({ status: 'pending' })
+        expect(await holdfast.job(second.id)).toMatchObject({ status: 'blocked' })
         worker = await startWorker(holdfast, [type], { logger: quiet })
       } else doors[0]?.()
       await isNow(second.id, 'completed')

@@ -55,7 +55,7 @@ describe('after the replay of the job in front', () => {
   it('one_more answers at once, and the database does not look at the key again and again', async () => {
     const { worker, dead, running } = await deadAndRunning()
     await holdfast.flow.pauseType('sync', ada)
-    expect(await holdfast.deadLetters.replay(dead.id, ada)).toMatchObject({ done: true, status: 'pending' })
+    expect(await holdfast.deadLetters.replay(dead.id, ada)).toMatchObject({ done: true, status: 'blocked' })
     const client = await queue.connect()
     await client.query(`set statement_timeout = '5s'`)
     const { rows } = await client.query(

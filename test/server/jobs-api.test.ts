@@ -67,7 +67,7 @@ describe('POST /jobs', () => {
     await serving.holdfast.enqueue(other, {})
     await insideOf(serving.holdfast).store.operate.measureDepths()
     for (const refused of [
-      await call('POST', '/jobs/batch', { jobs: [1, 2, 3].map((n) => ({ type: 'other', payload: n })) }, billing),
+      await call('POST', '/jobs/bulk', { jobs: [1, 2, 3].map((n) => ({ type: 'other', payload: n })) }, billing),
       await call('POST', '/jobs', { type: 'other', payload: {}, priority: 9 }, billing),
     ]) {
       expect(refused).toMatchObject({ status: 429, body: { code: 'too_much_waiting' } })
@@ -78,10 +78,10 @@ describe('POST /jobs', () => {
   })
 })
 
-describe('POST /jobs/batch', () => {
+describe('POST /jobs/bulk', () => {
   test('stores up to 100 jobs and answers in their order', async () => {
     const jobs = Array.from({ length: 100 }, (_, n) => ({ type: 'greet', payload: { n }, delay: '1h' }))
-    const { status, body } = await call('POST', '/jobs/batch', { jobs }, billing)
+    const { status, body } = await call('POST', '/jobs/bulk', { jobs }, billing)
     expect(status).toBe(201)
     expect(body.jobs).toHaveLength(100)
     expect((await call('GET', `/jobs/${body.jobs[41].id}`, undefined, billing)).body.payload).toEqual({ n: 41 })
@@ -95,18 +95,18 @@ describe('POST /jobs/batch', () => {
       [{ ...good, prioritty: 1 }, 'invalid_option', 'jobs[1].prioritty'],
       [{ ...good, type: 'unheard_of' }, 'unknown_type', 'jobs[1].type'],
     ] as const) {
-      const { body } = await call('POST', '/jobs/batch', { jobs: [good, bad] }, shipping)
+      const { body } = await call('POST', '/jobs/bulk', { jobs: [good, bad] }, shipping)
       expect(body).toMatchObject({ code, field })
     }
     expect((await call('GET', '/jobs', undefined, shipping)).body.jobs).toHaveLength(before)
     const many = Array.from({ length: 101 }, () => good)
-    expect((await call('POST', '/jobs/batch', { jobs: many })).body).toMatchObject({ field: 'jobs', detail: /101 entries/ })
-    expect((await call('POST', '/jobs/batch', { jobs: [] })).status).toBe(400)
+    expect((await call('POST', '/jobs/bulk', { jobs: many })).body).toMatchObject({ field: 'jobs', detail: /101 entries/ })
+    expect((await call('POST', '/jobs/bulk', { jobs: [] })).status).toBe(400)
   })
 
   test('takes a hundred payloads of the largest size', async () => {
     const jobs = Array.from({ length: 100 }, () => ({ type: 'greet', payload: 'x'.repeat(65_000), delay: '1h' }))
-    expect((await call('POST', '/jobs/batch', { jobs })).status).toBe(201)
+    expect((await call('POST', '/jobs/bulk', { jobs })).status).toBe(201)
   })
 })
 

@@ -123,7 +123,7 @@ test('a unique key that is taken is answered with the job that has it, and the c
 test('two of one batch that exclude each other are named by their places', async () => {
   const job = (key: string) => ({ type: 'greet', payload: {}, unique: { key } })
   const jobs = [job('b1'), job('b2'), job('b3'), job('b2')]
-  const { status, body } = await call('POST', '/jobs/batch', { jobs }, billing)
+  const { status, body } = await call('POST', '/jobs/bulk', { jobs }, billing)
   expect(status).toBe(409)
   expect(body.detail).toContain('jobs[1] and jobs[3]')
   expect(body).not.toHaveProperty('job_id')

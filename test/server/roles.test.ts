@@ -89,7 +89,7 @@ describe('a refusal', () => {
     for (const [path, body] of [
       ['/jobs', { type: 'pay', payload: {} }],
       [
-        '/jobs/batch',
+        '/jobs/bulk',
         {
           jobs: [
             { type: 'greet', payload: {} },
@@ -139,7 +139,7 @@ describe('a key', () => {
   test('pays for each 64 KB of a body, before anybody has read it', async () => {
     const { key } = await serving.holdfast.access.createKey({ service: 'heavy', roles: ['producer'], rateLimit: 5 }, who)
     const post = (body: string) =>
-      fetch(`${serving.address}/jobs/batch`, {
+      fetch(`${serving.address}/jobs/bulk`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body,
@@ -158,7 +158,7 @@ describe('a key', () => {
   test('pays for each job of a batch', async () => {
     const { key } = await serving.holdfast.access.createKey({ service: 'bulk', roles: ['producer'], rateLimit: 5 }, who)
     const jobs = Array.from({ length: 60 }, () => ({ type: 'nobody_knows', payload: {} }))
-    expect((await serving.call('POST', '/jobs/batch', { jobs }, key)).status).toBe(422)
+    expect((await serving.call('POST', '/jobs/bulk', { jobs }, key)).status).toBe(422)
     const next = await serving.call('GET', '/jobs', undefined, key)
     expect(next.status).toBe(429)
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(5)

@@ -42,15 +42,23 @@ test('every status is counted, by type and in all, and the newest jobs come firs
     Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, value.count]))
   await vi.waitFor(
     async () =>
-      expect(of((await status()).counts)).toEqual({ pending: 1, processing: 1, failed: 1, dead: 1, completed: 2, scheduled: 1 }),
+      expect(of((await status()).counts)).toEqual({
+        pending: 1,
+        processing: 1,
+        failed: 1,
+        dead: 1,
+        completed: 2,
+        scheduled: 1,
+        blocked: 0,
+      }),
     { timeout: 20_000 },
   )
   const { types, jobs, worker: seen } = await status()
-  const nothing = { pending: 0, processing: 0, failed: 0, dead: 0, completed: 0, scheduled: 0 }
+  const nothing = { pending: 0, processing: 0, failed: 0, dead: 0, completed: 0, scheduled: 0, blocked: 0 }
   expect(types.map(({ type, ...counts }: { type: string }) => ({ type, ...of(counts as never) }))).toEqual([
     { ...nothing, type: 'idle', pending: 1 },
     { ...nothing, type: 'long', processing: 1 },
-    { ...nothing, type: 'mixed', failed: 1, dead: 1, completed: 2, scheduled: 1 },
+    { ...nothing, type: 'mixed', failed: 1, dead: 1, completed: 2, scheduled: 1, blocked: 0 },
   ])
   expect(jobs[0]).toMatchObject({ id, type: 'long', status: 'processing', attempt: 1, error: null })
   expect(jobs[0].age_ms).toBeGreaterThan(0)

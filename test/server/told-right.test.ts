@@ -36,7 +36,7 @@ describe('the place of what is wrong', () => {
     ['an id from far away', { ...good, id: idAt(0) }, 'jobs[1].id'],
     ['uniqueness', { ...good, unique: { key: 'k', states: [] } }, 'jobs[1].unique.states'],
   ])('in a batch is told with it: %s', async (_what, wrong, field) => {
-    expect(await call('/jobs/batch', { jobs: [good, wrong, good] })).toMatchObject({ field })
+    expect(await call('/jobs/bulk', { jobs: [good, wrong, good] })).toMatchObject({ field })
   })
 
   test.each([
@@ -74,7 +74,7 @@ describe('a message', () => {
   })
 
   test('tells everything that is wrong with a job, by its field', async () => {
-    const problem = await call('/jobs/batch', {
+    const problem = await call('/jobs/bulk', {
       jobs: [good, { ...good, max_attempts: 3, delay: 'soon', unique: { by: ['x'] } }],
     })
     expect(problem).toMatchObject({
@@ -96,7 +96,7 @@ describe('a message', () => {
     } as const
     const strict = defineType({ type: 'strict', payload: schema as StandardSchemaV1 })
     await serving.holdfast.registerTypes([strict], { update: true })
-    const problem = await call('/jobs/batch', { jobs: [good, { type: 'strict', payload: { maxAttempts: 1 } }] })
+    const problem = await call('/jobs/bulk', { jobs: [good, { type: 'strict', payload: { maxAttempts: 1 } }] })
     expect(problem).toMatchObject({
       http: 422,
       field: 'jobs[1].payload.maxAttempts',

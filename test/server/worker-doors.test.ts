@@ -29,12 +29,12 @@ describe('a type of Holdfast itself', () => {
   const own = { type: 'holdfast:alert', payload: { target: 1 } }
   test.each([
     ['enqueued', '/jobs', own],
-    ['enqueued in a batch', '/jobs/batch', { jobs: [{ type: 'mine', payload: 1 }, own] }],
+    ['enqueued in a batch', '/jobs/bulk', { jobs: [{ type: 'mine', payload: 1 }, own] }],
     ['registered for', '/worker/register', { name: 'w', types: ['mine', 'holdfast:alert'] }],
     ['defined', '/worker/register', { name: 'w', types: [{ type: 'holdfast:alert', max_attempts: 1 }] }],
     ['made', '/worker/register', { name: 'w', types: [{ type: 'holdfast:other' }] }],
   ])('is not %s over HTTP, whatever the key', async (_how, path, body) => {
-    const field = path === '/jobs/batch' ? 'jobs[1].type' : 'type'
+    const field = path === '/jobs/bulk' ? 'jobs[1].type' : 'type'
     expect(await call(path, body)).toMatchObject({ status: 403, code: 'forbidden', field })
     expect((await serving.sql.query('select from holdfast.bodies')).rowCount).toBe(0)
   })

@@ -17,7 +17,7 @@ export async function contractOf(serving: Serving, { comesBack = false } = {}) {
   const operationOf = (method: string, path: string) => {
     const [bare = ''] = path.split('?')
     const fits = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(bare)
-    // The one with the fewest parameters is meant: /jobs/batch and not /jobs/{id}.
+    // The one with the fewest parameters is meant: /jobs/bulk and not /jobs/{id}.
     const [template] = Object.keys(description.paths)
       .filter(fits)
       .sort((a, b) => a.split('{').length - b.split('{').length)

@@ -22,7 +22,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /admin/dlq/:id',
     'GET /admin/alerts',
   ],
-  'jobs:enqueue': ['POST /jobs', 'POST /jobs/batch'],
+  'jobs:enqueue': ['POST /jobs', 'POST /jobs/bulk'],
   'jobs:read': ['GET /jobs', 'GET /jobs/:id', 'GET /jobs/:id/explain', 'GET /jobs/:id/wait', 'GET /jobs/:id/stream'],
   'jobs:cancel': ['DELETE /jobs/:id', 'POST /jobs/:id/approve', 'POST /jobs/:id/reject'],
   'jobs:work': [

@@ -31,7 +31,7 @@ const mediaTypes = ['application/json', 'application/json', 'application/json', 
 /** What each path wants at least, so that some of what is sent gets past the door. */
 const wanted: Record<string, (known: Known) => object> = {
   '/jobs': () => ({ type: 'greet', payload: {} }),
-  '/jobs/batch': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
+  '/jobs/bulk': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
   '/session': ({ adminKey }) => ({ key: adminKey }),
   '/admin/depth-limits': () => ({ scope: 'type', name: 'greet', hard: 1_000_000_000 }),
   '/admin/job-types/:type/keys/pause': () => ({ key: 'k' }),
@@ -89,7 +89,7 @@ export class Hostility {
   /** As much as the door lets in, of what takes a parser longest: the server must not begin to parse it. */
   #largest(): HostileRequest {
     const headers = { authorization: `Bearer ${this.#known.adminKey}`, 'content-type': 'application/json' }
-    return { method: 'POST', url: '/jobs/batch', headers, payload: '['.repeat(8_000_000) }
+    return { method: 'POST', url: '/jobs/bulk', headers, payload: '['.repeat(8_000_000) }
   }
 
   #body(path: string): string {

@@ -54,7 +54,7 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'DELETE /session': () => get('/session'),
   'GET /openapi.json': () => get('/openapi.json'),
   'POST /jobs': (its) => enqueues(its, 'one').map((body) => ({ path: '/jobs', body })),
-  'POST /jobs/batch': (its) => enqueues(its, 'many').map((body) => ({ path: '/jobs/batch', body: { jobs: [body] } })),
+  'POST /jobs/bulk': (its) => enqueues(its, 'many').map((body) => ({ path: '/jobs/bulk', body: { jobs: [body] } })),
   'GET /jobs': (its) =>
     [
       ...[`owner=${its.service}`, `type=${its.type}`, `type=${its.shared}&status=dead`, `cursor=${its.job}&status=completed`],

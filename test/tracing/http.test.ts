@@ -44,7 +44,7 @@ describe('a traceparent that comes with a request', () => {
       { type: 'bill', payload: 1 },
       { type: 'bill', payload: 2, traceparent: own },
     ]
-    expect((await post('/jobs/batch', { jobs }, theirs)).status).toBe(201)
+    expect((await post('/jobs/bulk', { jobs }, theirs)).status).toBe(201)
     const claimed = await claim(2)
     expect(claimed.map((job: { traceparent: string }) => job.traceparent)).toEqual([theirs, own])
     await settle(claimed, { result: 'complete' })

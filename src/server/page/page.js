@@ -2,7 +2,7 @@
 
 const everyMs = 1000
 const patienceMs = 10_000
-const statuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled']
+const statuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled', 'blocked']
 const find = (id) => document.getElementById(id)
 
 /** When what is shown stopped being true. */

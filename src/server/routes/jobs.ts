@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/caller.js'
 import {
-  batchAnswer,
-  batchRequest,
+  bulkAnswer,
+  bulkRequest,
   enqueuedAnswer,
   type JobBody,
   jobRequest as jobBody,
@@ -29,7 +29,7 @@ import { summaryAnswer } from './job-answers.js'
 import { jobRequest } from './job-request.js'
 
 /** Room for a hundred payloads of the largest size and their options. */
-const batchBytes = 8 * 1024 * 1024
+const bulkBytes = 8 * 1024 * 1024
 const dayMs = 86_400_000
 /** A client may try again for as long as ended jobs are kept, and its clock may be wrong. */
 const idsFromMs = { past: 7 * dayMs, future: dayMs }
@@ -52,13 +52,13 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
   )
 
   app.post<{ Body: { jobs: JobBody[] } }>(
-    '/jobs/batch',
+    '/jobs/bulk',
     {
-      bodyLimit: batchBytes,
+      bodyLimit: bulkBytes,
       schema: {
         summary: 'Enqueue up to 100 jobs, all or none',
-        body: batchRequest,
-        response: { 200: batchAnswer, 201: batchAnswer },
+        body: bulkRequest,
+        response: { 200: bulkAnswer, 201: bulkAnswer },
       },
     },
     async (request, reply) => {

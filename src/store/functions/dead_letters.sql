@@ -89,6 +89,7 @@ declare
   v_ask uuid[];
   v_job uuid;
   v_lead uuid;
+  v_behind uuid[] := '{}';
 begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
@@ -155,8 +156,13 @@ begin
       insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
       select v_job, v_lead, v_now, h.type_id, h.lane_id, h.priority from held_back as h;
       v_go := array_remove(v_go, v_job);
+      v_behind := v_behind || v_job;
     end if;
   end loop;
+  if v_behind <> '{}' then
+    v_moved := array(select row (m.job_id, m.done, m.was, case when m.job_id = any (v_behind) then 'blocked' else m.status end, m.because)::holdfast.moved
+                     from unnest(v_moved) as m);
+  end if;
   perform holdfast.make_ready(v_go, v_now, true);
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
     || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_actor);

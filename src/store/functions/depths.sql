@@ -1,7 +1,7 @@
 -- How much waits, per type and priority, for backpressure and for people. Counted now and then from the tables themselves, so that
 -- it cannot drift and costs the hot path nothing; a count may take a twentieth of the time, no more.
 
--- Counts what waits, unless that was done a moment ago or is being done. Writes only what changed.
+-- Counts what waits, and what is blocked, which is no depth, unless that was done a moment ago or is being done. Writes only what changed.
 -- Returns how many milliseconds ago the last count was made, null where there was none.
 create or replace function holdfast.measure_depths() returns double precision
 language plpgsql
@@ -19,33 +19,36 @@ begin
   end if;
   with living as materialized (
     select s.type_id, s.priority, count(*) filter (where s.part = 'ready') as waiting,
-           count(*) filter (where s.part = 'later') as scheduled, count(*) filter (where s.part = 'running') as running,
+           count(*) filter (where s.part = 'later') as scheduled, count(*) filter (where s.part = 'blocked') as blocked,
+           count(*) filter (where s.part = 'running') as running,
            min(s.ready_at) filter (where s.part = 'ready') as oldest_at
     from (
       select l.type_id, l.priority, l.due_at as ready_at,
-             case when l.place = 'waiting' then 'later' when l.lease_id is null then 'ready' else 'running' end as part
+             case when l.status = 'blocked' then 'blocked' when l.place = 'waiting' then 'later' when l.lease_id is null then 'ready'
+                  else 'running' end as part
       from holdfast.live as l
     ) as s group by s.type_id, s.priority
   ), ever as (
     insert into holdfast.enqueued as e (type_id, total, running)
     select c.type_id, c.ended + coalesce(l.living, 0), coalesce(l.running, 0) from holdfast.counters as c
     left join (
-      select type_id, sum(waiting + scheduled + running) as living, sum(running) as running from living group by type_id
+      select type_id, sum(waiting + scheduled + blocked + running) as living, sum(running) as running from living group by type_id
     ) as l on l.type_id = c.type_id
     left join holdfast.enqueued as k on k.type_id = c.type_id
     where coalesce(k.total, 0) < c.ended + coalesce(l.living, 0) or coalesce(k.running, 0) <> coalesce(l.running, 0)
     on conflict (type_id) do update set total = greatest(e.total, excluded.total), running = excluded.running
   ), counted as (
-    select * from living where waiting > 0 or scheduled > 0
+    select * from living where waiting > 0 or scheduled > 0 or blocked > 0
   ), gone as (
     delete from holdfast.depths as d
     where not exists (select from counted as c where c.type_id = d.type_id and c.priority = d.priority)
   )
-  insert into holdfast.depths as d (type_id, priority, waiting, scheduled, oldest_at)
-  select c.type_id, c.priority, c.waiting, c.scheduled, c.oldest_at from counted as c
+  insert into holdfast.depths as d (type_id, priority, waiting, scheduled, blocked, oldest_at)
+  select c.type_id, c.priority, c.waiting, c.scheduled, c.blocked, c.oldest_at from counted as c
   on conflict (type_id, priority) do update
-    set waiting = excluded.waiting, scheduled = excluded.scheduled, oldest_at = excluded.oldest_at
-    where (d.waiting, d.scheduled, d.oldest_at) is distinct from (excluded.waiting, excluded.scheduled, excluded.oldest_at);
+    set waiting = excluded.waiting, scheduled = excluded.scheduled, blocked = excluded.blocked, oldest_at = excluded.oldest_at
+    where (d.waiting, d.scheduled, d.blocked, d.oldest_at)
+      is distinct from (excluded.waiting, excluded.scheduled, excluded.blocked, excluded.oldest_at);
   -- An empty queue is counted in no time; that it is still empty need not be written down.
   if found or exists (select from holdfast.depths) then
     update holdfast.depths_measured set measured_at = holdfast.now(), cost = clock_timestamp() - v_begun;

@@ -89,7 +89,7 @@ begin
           v_target, case p_unique.policy when 'debounce' then 'debounce' else 'replace' end, p_payload, p_priority,
           p_max_attempts, p_concurrency_key, p_approval,
           case when p_unique.policy <> 'debounce' then coalesce(p_due, v_now)
-               when v_held.place = 'waiting' and v_held.status in ('scheduled', 'awaiting_approval')
+               when v_held.place = 'waiting' and v_held.status in ('scheduled', 'awaiting_approval', 'blocked')
                  then least(v_now + p_unique.delay,
                             case when p_unique.max_wait is not null then greatest(p_taken.taken_at + p_unique.max_wait, v_now) end) end,
           p_wake_always, p_owner);

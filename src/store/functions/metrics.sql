@@ -78,7 +78,7 @@ begin
         'replayed', c.replayed, 'late', c.late, 'deadLetters', coalesce(d.dead, 0),
         'breakerOpen', coalesce(g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'), false),
         'paused', g.paused_at is not null,
-        'depths', coalesce((select json_agg(json_build_array(p.priority, p.waiting, p.scheduled) order by p.priority)
+        'depths', coalesce((select json_agg(json_build_array(p.priority, p.waiting, p.scheduled, p.blocked) order by p.priority)
                             from holdfast.depths as p where p.type_id = t.id), '[]'),
         'durations', coalesce((select json_agg(json_build_array(u.bucket, u.count, u.seconds) order by u.bucket)
                                from holdfast.durations as u where u.type_id = t.id), '[]')

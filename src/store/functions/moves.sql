@@ -114,7 +114,8 @@ begin
   return query select * from unnest(v_moved);
 end $$;
 
--- Makes jobs that do not run due at another time. A time that has come is the same as run_now.
+-- Makes jobs that do not run due at another time. A time that has come is the same as run_now. One that waits for a signal is not moved:
+-- its time is that of the wait.
 create or replace function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamptz, p_delay_ms double precision, p_actor holdfast.actor)
 returns setof holdfast.moved
 language plpgsql
@@ -139,16 +140,17 @@ begin
     return;
   end if;
   with stood as materialized (
-    select s.*, case when s.status = 'awaiting_approval' then r.run_at else nullif(s.due_at, 'infinity') end as was_due
+    select s.*, case when s.status = 'awaiting_approval' then r.run_at else nullif(s.due_at, 'infinity') end as was_due,
+           s.status <> 'processing' and not (s.status = 'blocked' and s.place = 'waiting') as go
     from holdfast.live as s left join holdfast.approval_requests as r on r.job_id = s.job_id where s.job_id = any (v_live)
   ), told as (
     insert into holdfast.moves (job_id, at, move, actor, why, before, after)
     select s.job_id, v_now, 'reschedule', p_actor.name, p_actor.why, jsonb_build_object('due_at', s.was_due), jsonb_build_object('due_at', v_at)
-    from stood as s where s.status <> 'processing'
+    from stood as s where s.go
   )
-  select array_agg(row (s.job_id, s.status <> 'processing', s.status, case when s.status = 'pending' and s.place <> 'following' then 'scheduled' else s.status end,
-                        case when s.status = 'processing' then 'it runs already' end)::holdfast.moved order by s.job_id),
-         array_agg(distinct s.lane_id), array_agg(s.job_id) filter (where s.status not in ('processing', 'awaiting_approval')),
+  select array_agg(row (s.job_id, s.go, s.status, case when s.status = 'pending' then 'scheduled' else s.status end,
+                        case when s.status = 'processing' then 'it runs already' when not s.go then 'it waits for a signal' end)::holdfast.moved order by s.job_id),
+         array_agg(distinct s.lane_id), array_agg(s.job_id) filter (where s.go and s.status <> 'awaiting_approval'),
          array_agg(s.job_id) filter (where s.status = 'awaiting_approval')
   into v_moved, v_lanes, v_go, v_asks from stood as s;
   -- A job that waits for approval goes on waiting; the time is for afterwards.
@@ -183,7 +185,8 @@ begin
     from stood as s where s.go
   )
   select array_agg(row (s.job_id, s.go, s.status, case when s.go then 'pending' else s.status end, case s.status
-           when 'pending' then case s.place when 'following' then 'it waits for another job of its unique key' else 'it is due already' end
+           when 'pending' then 'it is due already'
+           when 'blocked' then case s.place when 'following' then 'it waits for another job of its unique key' else 'it waits for a signal' end
            when 'processing' then 'it runs already'
            when 'awaiting_approval' then 'it waits for approval' end)::holdfast.moved order by s.job_id),
          array_agg(s.job_id) filter (where s.go)

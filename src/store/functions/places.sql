@@ -13,7 +13,7 @@ create or replace view holdfast.live as
   select w.job_id, 'waiting'::text, w.status, w.type_id, w.lane_id, w.priority, w.attempt, w.due_at, null::bigint, null::uuid
   from holdfast.waiting as w
   union all
-  select f.job_id, 'following'::text, 'pending'::text, f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null::bigint, f.follows
+  select f.job_id, 'following'::text, 'blocked'::text, f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null::bigint, f.follows
   from holdfast.following as f;
 
 -- The places of the view: for statements that look at each with a limit of its own.
@@ -116,7 +116,7 @@ create or replace function holdfast.take_out(p_jobs uuid[]) returns setof holdfa
   union all
   select w.job_id, 'waiting', w.status, w.type_id, w.lane_id, w.priority, w.attempt, w.due_at, null, null from waited as w
   union all
-  select f.job_id, 'following', 'pending', f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null, f.follows from followed as f
+  select f.job_id, 'following', 'blocked', f.type_id, f.lane_id, f.priority, 1::smallint, f.due_at, null, f.follows from followed as f
 $$;
 
 -- Puts jobs that are ready, and stand nowhere, where they belong: into the queue, or before the gate of their type, in the lane
@@ -170,8 +170,8 @@ begin
 end $$;
 
 -- Makes jobs that do not run, and are locked by the caller, wait until p_due. Those in the queue or before a gate are put into
--- waiting as p_status; those that wait already get the new time, and p_status where it is one that people decide about; those
--- that follow another job keep following it.
+-- waiting as p_status; those that wait already get the new time, and p_status where it is one that people decide about or they were
+-- blocked until now; those that follow another job keep following it.
 create or replace function holdfast.put_off(p_jobs uuid[], p_due timestamptz, p_status text) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -179,7 +179,7 @@ as $$
 begin
   update holdfast.following as f set due_at = p_due where f.job_id = any (p_jobs);
   update holdfast.waiting as w
-  set due_at = p_due, status = case when p_status = 'awaiting_approval' then p_status else w.status end where w.job_id = any (p_jobs);
+  set due_at = p_due, status = case when p_status = 'awaiting_approval' or w.status = 'blocked' then p_status else w.status end where w.job_id = any (p_jobs);
   insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
   select o.job_id, p_due, o.type_id, o.lane_id, o.priority, o.attempt, p_status
   from holdfast.take_out(array(

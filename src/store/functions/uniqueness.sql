@@ -8,7 +8,7 @@ language plpgsql as $$
 declare
   v_known constant text[] := '{key,by,period,states,on_conflict,delay,max_wait}';
   v_policies constant text[] := '{reject,existing,replace,debounce,one_more}';
-  v_waits constant text[] := '{awaiting_approval,scheduled,pending,failed}';
+  v_waits constant text[] := '{awaiting_approval,scheduled,pending,failed,blocked}';
   v_statuses constant text[] := v_waits || '{processing,completed,cancelled,dead,discarded}'::text[];
   v_read holdfast.uniqueness;
   v_by jsonb := coalesce(p_given -> 'by', '"payload"');

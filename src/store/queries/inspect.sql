@@ -36,7 +36,7 @@ select id, type, status, lane, priority, attempt, max_attempts, payload, idempot
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
        date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags
 from holdfast.jobs
-where status in ('awaiting_approval', 'scheduled', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
+where status in ('awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
 order by jobs.created_at, id limit $2::text::integer
 
 -- name: openWork
@@ -172,6 +172,7 @@ where w.stopped_at is null and w.seen_at > holdfast.now() - interval '1 day' ord
 -- name: readDepths
 -- How much waits, by type, as it was counted last.
 select t.name as type, l.name as lane, sum(d.waiting)::float8 as waiting, sum(d.scheduled)::float8 as scheduled,
+       sum(d.blocked)::float8 as blocked,
        extract(epoch from holdfast.now() - min(d.oldest_at))::float8 * 1000 as oldest
 from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join holdfast.lanes as l on l.id = t.lane_id
 group by t.name, l.name order by t.name

@@ -162,7 +162,7 @@ create table holdfast.waiting (
   lane_id   smallint not null,
   priority  smallint not null,
   attempt   smallint not null,
-  status    text not null constraint waiting_has_a_reason check (status in ('scheduled', 'failed', 'awaiting_approval'))
+  status    text not null constraint waiting_has_a_reason check (status in ('scheduled', 'failed', 'awaiting_approval', 'blocked'))
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 create index waiting_due_first on holdfast.waiting (due_at);

@@ -6,6 +6,8 @@ create table holdfast.depths (
   priority   smallint not null,
   waiting    bigint not null,
   scheduled  bigint not null,
+  -- Those that wait for a signal or for another job: nobody could run them, so they are no depth and have no age.
+  blocked    bigint not null,
   oldest_at  timestamptz,
   primary key (type_id, priority)
 );
