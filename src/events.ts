@@ -25,7 +25,7 @@ export interface WorkerEvents {
   'drift.repaired': [{ what: string; repaired: number }]
   /**
    * Something this worker does beside running jobs failed, and will be tried again: `duty` is claim, promote, deadlines,
-   * followers, orphans, admit or settle. `of` names the job or type that was set aside for it, so that the others go on.
+   * followers, orphans, groups, admit or settle. `of` names the job, group or type that was set aside for it, so that the others go on.
    */
   'duty.failed': [{ duty: string; of?: string; error: string }]
   /** The database cannot be reached, or does not answer. */

@@ -198,6 +198,11 @@ export interface LostRow {
   ended: number | null
 }
 
+/** Says that a member of a group has ended, beside the attempts that were lost. */
+export interface GroupedRow {
+  id: null
+}
+
 export interface MovedRow {
   id: string
   done: boolean

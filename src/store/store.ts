@@ -1,7 +1,5 @@
-import { type Approval, encodeApproval } from '../job/approval.js'
+import { encodeApproval } from '../job/approval.js'
 import { defaultResultBytes } from '../job/result.js'
-import type { Backoff, BackoffFunction } from '../job/retry.js'
-import type { Uniqueness } from '../job/unique.js'
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
@@ -9,6 +7,7 @@ import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
+import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
 import { LogStore } from './log-store.js'
 import { MetricsStore } from './metrics-store.js'
@@ -18,31 +17,15 @@ import { OperatorStore } from './operator-store.js'
 import { PartitionStore } from './partition-store.js'
 import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
+import type { RegisteredType } from './registered-type.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, GroupedRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 import { WaitStore } from './wait-store.js'
 
 export type { NewJob, Stands } from './new-job.js'
-
-export interface RegisteredType {
-  type: string
-  lane: string
-  priority: number
-  maxAttempts: number
-  timeoutMs: number
-  approval: Approval | undefined
-  unique: Uniqueness | undefined
-  /** A function only its own worker can call; for others the default holds. */
-  backoff?: Backoff | BackoffFunction
-  sensitive?: boolean
-  encrypt?: boolean
-  sharedKeys?: boolean
-  redact?: readonly string[]
-  maxResultBytes?: number
-}
 
 const leastPatienceMs = 1_000
 
@@ -71,6 +54,7 @@ export class Store {
   readonly alerts: AlertStore
   readonly partitions: PartitionStore
   readonly wait: WaitStore
+  readonly groups: GroupStore
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -88,6 +72,7 @@ export class Store {
     this.alerts = new AlertStore(this.database)
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
+    this.groups = new GroupStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */
@@ -250,7 +235,11 @@ export class Store {
     nowMs: number,
     closedLeases: readonly string[],
   ): Promise<LostRow[]> {
-    return this.database.query(statement('settleJobs'), settleValues(worker, ended, nowMs, closedLeases))
+    const values = settleValues(worker, ended, nowMs, closedLeases)
+    const rows = await this.database.query<LostRow | GroupedRow>(statement('settleJobs'), values)
+    const lost = rows.filter((row) => row.id !== null)
+    if (lost.length < rows.length) this.groups.advanceSoon()
+    return lost
   }
 
   /** Whether any lease has run out. Writes nothing. */
@@ -280,6 +269,7 @@ export class Store {
   }
 
   async close(): Promise<void> {
+    await this.groups.close()
     await this.database.close()
   }
 

@@ -117,7 +117,7 @@ language sql volatile as $$
   select g.job_id, holdfast.now(), 'cancelled', g.attempt,
          jsonb_build_object('name', p_name, 'message', p_message, 'by', p_actor.name, 'why', p_actor.why)
   from gone as g;
-  select holdfast.tell_waiters(p_jobs)
+  select holdfast.after_end(p_jobs)
 $$;
 
 -- Applies the policy to jobs whose deadline has come without a decision. Their rows are locked by the caller.

@@ -49,8 +49,7 @@ begin
          array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)
   into v_moved, v_lanes, v_workers from stood as s;
   perform holdfast.take_out(v_live);
-  perform holdfast.start_followers(v_live);
-  perform holdfast.tell_waiters(v_live);
+  perform holdfast.after_end(v_live);
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();
   perform holdfast.wake_lanes(v_lanes, false);
@@ -95,7 +94,7 @@ begin
   )
   select array_agg(e.type_id) into v_types from ended as e;
   perform holdfast.free_slots(p_jobs, v_types);
-  perform holdfast.start_followers(p_jobs);
+  perform holdfast.after_end(p_jobs);
 end $$;
 
 -- Why a settled attempt found nothing to settle, and which result stands instead. written: this very attempt, by its job and its

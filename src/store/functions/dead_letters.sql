@@ -164,6 +164,7 @@ begin
                      from unnest(v_moved) as m);
   end if;
   perform holdfast.make_ready(v_go, v_now, true);
+  perform holdfast.after_revival(v_dead, 'dead');
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
     || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_actor);
   return query select * from unnest(v_moved);
@@ -191,6 +192,7 @@ begin
     from gone as g
   )
   select array_agg(row (g.job_id, true, 'dead', 'discarded', null)::holdfast.moved order by g.job_id) into v_moved from gone as g;
+  perform holdfast.record_changes(v_dead, 'dead', 'discarded');
   perform holdfast.audit_moves('discard', v_moved, null, p_actor);
   return query select * from unnest(v_moved);
 end $$;

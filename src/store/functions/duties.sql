@@ -35,6 +35,7 @@ begin
         when 'deadlines' then perform holdfast.apply_deadlines(v_part::uuid[]);
         when 'followers' then perform holdfast.start_followers(v_part::uuid[]);
         when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);
+        when 'groups' then perform holdfast.advance_groups(v_part::uuid[]);
       end case;
       if v_any_aside then
         delete from holdfast.set_aside as s where s.duty = p_duty and s.of = any (v_part);
@@ -75,8 +76,8 @@ begin
 end $$;
 
 -- Does whatever the time or somebody else's end has made necessary: moves at most p_limit jobs whose time has come from waiting
--- into the queue, applies the deadlines of approvals, frees followers nobody was sure of and slots of cancelled jobs, and looks
--- at every gate, since some open by the clock. Where there is nothing to do it is a few looks at indexes and no write.
+-- into the queue, applies the deadlines of approvals, frees followers nobody was sure of and slots of cancelled jobs, advances
+-- groups whose members ended, and looks at every gate, since some open by the clock. Where there is nothing to do it is a few looks at indexes and no write.
 -- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
 -- p_within_ms: how long the worker waits for the answer; null: no matter. For a lock it waits half as long.
 -- p_types: the types whose gates matter to the worker; null: all.
@@ -133,6 +134,12 @@ begin
   end if;
   if v_of <> '{}' then
     duties := coalesce(duties, '[]') || holdfast.do_duty('orphans', v_of);
+  end if;
+  if exists (select from holdfast.group_changes) or exists (select from holdfast.batches as b where b.unsure) then
+    v_of := array(select g::text from unnest(holdfast.groups_to_advance()) as g where g::text <> all (holdfast.passed_over('groups')));
+    if v_of <> '{}' then
+      duties := coalesce(duties, '[]') || holdfast.do_duty('groups', v_of);
+    end if;
   end if;
   gate_open := false;
   if exists (select from holdfast.gates) then

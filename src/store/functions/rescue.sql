@@ -126,8 +126,7 @@ begin
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   perform holdfast.free_slots(v_lost, null);
-  perform holdfast.start_followers(v_lost);
-  perform holdfast.tell_waiters(v_lost);
+  perform holdfast.after_end(v_lost);
 end $$;
 
 -- Gives every job of an expired lease an expired lease of its own, so that the one that cannot be moved stands alone.

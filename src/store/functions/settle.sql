@@ -147,7 +147,8 @@ $$;
 -- p_closed: leases that have no open attempt left after this call.
 -- Rows are locked in the order of their ids, as a rescue locks them, so that the two wait for each other and do not deadlock. A closed lease
 -- that another transaction has locked is left to run out empty, because this settle would wait for a rescue that waits for its rows.
--- Returns every attempt whose lease was lost, with its outcome: nothing was changed for it.
+-- Returns every attempt whose lease was lost, with its outcome: nothing was changed for it. A row without a job says that a member of a group has
+-- ended, and that the caller should call advance_groups once this is committed.
 create or replace function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
   p_started_ago_ms double precision[], p_ended_ago_ms double precision[], p_delays_ms double precision[],
@@ -166,6 +167,7 @@ declare
   v_judged integer[];
   v_cancelled uuid[];
   v_cancelled_types integer[];
+  v_grouped boolean;
 begin
   perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   if cardinality(p_moves) > 0 then
@@ -199,8 +201,7 @@ begin
     select c.jobs, c.types into v_cancelled, v_cancelled_types from holdfast.end_cancelled(p_jobs, p_leases) as c;
   end if;
   perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled_types);
-  perform holdfast.start_followers(v_ended || v_cancelled);
-  perform holdfast.tell_waiters(v_ended);
+  v_grouped := holdfast.after_end(v_ended || v_cancelled, case when v_cancelled is null and cardinality(p_moves) = 0 then 'completed' end);
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(
@@ -215,5 +216,9 @@ begin
     ) as lost
     join unnest(p_jobs, p_leases, p_outcomes) as asked (job_id, lease_id, outcome)
       on asked.job_id = lost.job_id and asked.lease_id = lost.lease_id;
+  end if;
+  if v_grouped then
+    job_id := null;
+    return next;
   end if;
 end $$;
