@@ -34,7 +34,7 @@ export type { IsolationKind, IsolationOptions } from './job/isolation.js'
 export type { Limits, Rate } from './job/limits.js'
 export type { AttemptOutcome } from './job/outcome.js'
 export type { BackoffOption } from './job/retry.js'
-export { type JobLog, type RunContext, Snooze } from './job/run-context.js'
+export { type ExecutionInHand, type JobLog, type RunContext, Snooze } from './job/run-context.js'
 export type { JobStatus } from './job/state.js'
 export { type AnyJobType, defineType, type JobOptions, type JobRequest, type JobType, type TypeDefinition } from './job/type.js'
 export type { OnConflict, UniqueOption } from './job/unique.js'
@@ -55,3 +55,16 @@ export type { EncryptionOptions } from './privacy/keyring.js'
 export type { PrivacyOptions } from './privacy/privacy.js'
 export type { CallerTransaction } from './store/transaction.js'
 export type { Reencrypted, ReencryptOptions } from './upkeep/reencrypt.js'
+export { defineWorkflow, type WorkflowDefinition } from './workflow/define.js'
+export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
+export type {
+  AnyTask,
+  AnyWorkflow,
+  JobTaskOptions,
+  RunTaskOptions,
+  Task,
+  TaskContext,
+  TaskMaker,
+  TaskOptions,
+  Workflow,
+} from './workflow/typed.js'

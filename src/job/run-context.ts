@@ -51,6 +51,18 @@ export abstract class RunContext {
   abstract get stop(): (duration: Duration, what: 'type' | 'key') => Snooze
 }
 
+/** The execution that a job is a task of. */
+export interface ExecutionInHand<Input = unknown> {
+  readonly id: string
+  readonly workflow: string
+  /** The name of the task that this job is. */
+  readonly task: string
+  /** Which item of a task with `each` it is, from 0; null for every other task. */
+  readonly item: number | null
+  /** What the execution was started with. */
+  readonly input: Input
+}
+
 /** `log(line)` is `log.info(line)`. */
 export interface JobLog {
   (line: string): void
