@@ -3,6 +3,7 @@
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
 import { addKeys } from './commands/keys.js'
+import { addServe } from './commands/serve.js'
 import { addWork } from './commands/work.js'
 import { complain } from './complain.js'
 
@@ -93,6 +94,7 @@ program
   .option('--json', 'answer in JSON')
   .action(async (options) => (await import('./commands/reencrypt.js')).reencrypt(options))
 
+addServe(program)
 addWork(program)
 addKeys(program)
 

@@ -1,19 +1,19 @@
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyServerOptions, fastify } from 'fastify'
 import type { Schema } from '../api/schema.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
-import { Checker } from '../job/checker.js'
 import { Meter } from '../metrics/meter.js'
-import { defaultLogger, type Logger } from '../worker/logger.js'
-import type { Worker } from '../worker/worker.js'
+import { defaultLogger } from '../worker/logger.js'
 import { authorize } from './auth.js'
 import { readBodiesExactly } from './body.js'
-import { Callers, checkAdminKey } from './callers.js'
+import { Callers } from './callers.js'
 import { closeInTime } from './closing.js'
 import { keepCounting } from './counting.js'
 import { describeRoutes } from './openapi.js'
+import { checkServerOptions, type ServerOptions } from './options.js'
+import { withoutPrefix } from './prefix.js'
 import { answerFrameworkError, answerProblems, answerUnparsed, refuseWithoutHost } from './problem.js'
-import { checkReading, Reading, type ReadingOptions } from './reading.js'
+import { Reading } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
@@ -31,33 +31,8 @@ import { sessionRoutes } from './routes/session.js'
 import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
 import { headersOver } from './security-headers.js'
-import { ClientCertificates, httpsOptions, refuseOpenNetwork, type TlsOptions } from './tls.js'
+import { ClientCertificates, httpsOptions, refuseOpenNetwork } from './tls.js'
 import { check } from './validate.js'
-
-/** What a server is made with. */
-export interface ServerOptions {
-  /** This key allows everything. Make the keys of services with it, or with `holdfast keys create`. */
-  adminKey: string
-  /** The worker in this process, if there is one: `GET /healthz` then answers for it too. */
-  worker?: Worker
-  /** With it the server speaks HTTPS. */
-  tls?: TlsOptions
-  /**
-   * True to listen on a network without TLS. Otherwise a server without `tls` listens on loopback only.
-   * @default false
-   */
-  allowInsecure?: boolean
-  /**
-   * Limits of requests that only read, which have connections of their own.
-   * @default { connections: 4, within: '2s', watches: 500 }
-   */
-  reading?: ReadingOptions
-  /**
-   * Where unexpected errors go.
-   * @default JSON lines on standard error, from HOLDFAST_LOG_LEVEL (info) on
-   */
-  logger?: Logger
-}
 
 const bodyLimit = 128 * 1024
 const requestTimeoutMs = 30_000
@@ -73,23 +48,37 @@ const longestParameter = 600
  */
 export function createServer(holdfast: Holdfast, options: ServerOptions): FastifyInstance {
   checkServerOptions(options)
+  const { tls, prefix = '' } = options
+  const app = makeApp(holdfast, options, {
+    ...(tls ? { https: { ...httpsOptions(tls), requireHostHeader: false } } : { http: { requireHostHeader: false } }),
+    ...(prefix === '' ? {} : { rewriteUrl: ({ url = '/' }) => withoutPrefix(url, prefix) }),
+  })
+  if (!tls && !options.allowInsecure) refuseOpenNetwork(app)
+  return app
+}
+
+/** The application, for a server of its own or to be given the requests of another. */
+export function makeApp(
+  holdfast: Holdfast,
+  options: ServerOptions,
+  listening: FastifyServerOptions = {},
+  { cutOff = true } = {},
+): FastifyInstance {
   const log = options.logger ?? defaultLogger()
   const meter = new Meter()
   const callers = new Callers(holdfast.access, options.adminKey)
   const certificates = new ClientCertificates(options.tls)
   const reading = new Reading(holdfast, options.reading)
   const app = fastify({
-    ...(options.tls
-      ? { https: { ...httpsOptions(options.tls), requireHostHeader: false } }
-      : { http: { requireHostHeader: false } }),
+    ...listening,
     bodyLimit,
     requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: longestParameter },
+    ...(options.trustProxy && { trustProxy: [...options.trustProxy] }),
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerUnparsed,
   }) as FastifyInstance
-  if (!options.tls && !options.allowInsecure) refuseOpenNetwork(app)
-  const closing = closeInTime(app)
+  const closing = closeInTime(app, { cutOff, stopping: options.stopping })
   app.addHook('onRequest', async (request) => refuseWithoutHost(request))
   app.addHook('onSend', async (request, reply) => void reply.headers(headersOver(request.protocol)))
   // The line break is for people who use curl: without it their prompt is on the line of the answer.
@@ -103,7 +92,7 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   app.addHook('onClose', () => reading.close())
   pageRoutes(app)
   sessionRoutes(app, callers)
-  healthRoutes(app, holdfast, options.worker)
+  healthRoutes(app, holdfast, options)
   jobRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
   followJobRoutes(app, reading, callers, closing)
@@ -119,15 +108,6 @@ export function createServer(holdfast: Holdfast, options: ServerOptions): Fastif
   adminAlertRoutes(app, holdfast)
   adminAccessRoutes(app, holdfast, callers, reading)
   return app
-}
-
-function checkServerOptions(options: ServerOptions): void {
-  const check = new Checker()
-  check.known(options, ['adminKey', 'worker', 'tls', 'allowInsecure', 'reading', 'logger'])
-  check.read(() => checkAdminKey(options.adminKey), undefined)
-  check.read(() => checkReading(options.reading), undefined)
-  check.read(() => options.tls && httpsOptions(options.tls), undefined)
-  check.done('invalid_configuration', 'the server cannot start')
 }
 
 /** Requests are checked against the schemas of their routes; answers are made by typed code, and checked by the tests. */

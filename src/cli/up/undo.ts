@@ -10,7 +10,7 @@ export type Undo = (wishes: Wishes) => Promise<unknown>
 /** Long enough for short jobs to end, short enough for a person who pressed Ctrl-C. Longer ones are handed back. */
 export const drain = '3s'
 const closeWithinMs = 3_000
-const hurryWithinMs = 2_000
+export const hurryWithinMs = 2_000
 
 /** Undoes the last step first. A failure is printed, and the other steps are undone all the same. Returns false if one failed. */
 export async function undoAll(undo: readonly Undo[], wishes: Wishes): Promise<boolean> {

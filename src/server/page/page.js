@@ -43,7 +43,7 @@ async function refresh() {
   if (asking) return
   const entered = entering
   try {
-    const response = await fetch('/status', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) })
+    const response = await fetch('status', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) })
     // Somebody else may have come in, or gone, while this answer was on its way.
     if (entering !== entered || asking) return
     if (response.status === 401) return ask('')
@@ -63,7 +63,7 @@ async function takeKeyFromAddress() {
   const key = new URLSearchParams(location.hash.slice(1)).get('key')
   if (!key) return
   history.replaceState(null, '', location.pathname)
-  const now = await fetch('/session', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) }).catch(() => undefined)
+  const now = await fetch('session', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) }).catch(() => undefined)
   if (now?.status === 401) return enter(key)
   // Anybody can make a link. Whoever follows it is not to work as somebody else without having been asked.
   setText(find('now'), now?.ok ? (await now.json()).service : 'somebody the server cannot name just now')
@@ -78,7 +78,7 @@ async function takeKeyFromAddress() {
 async function enter(key) {
   find('replace').hidden = true
   try {
-    const response = await fetch('/session', {
+    const response = await fetch('session', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ key: key.trim() }),
@@ -95,7 +95,7 @@ async function enter(key) {
 
 async function leave() {
   try {
-    await fetch('/session', { method: 'DELETE', signal: AbortSignal.timeout(patienceMs) })
+    await fetch('session', { method: 'DELETE', signal: AbortSignal.timeout(patienceMs) })
     ask('')
   } catch {
     showStale('the server does not answer, so the session goes on')
@@ -111,7 +111,7 @@ function ask(problem) {
   find('connection').dataset.state = 'waiting'
   const form = find('ask')
   if (problem) {
-    setText(find('why'), `${problem}The one for this machine is in .holdfast/admin.key, where Holdfast was started.`)
+    setText(find('why'), `${problem}That of holdfast up is in .holdfast/admin.key, where it was started.`)
     find('why').classList.add('refused')
   }
   if (!form.hidden) return

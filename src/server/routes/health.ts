@@ -4,14 +4,14 @@ import { answer } from '../../api/schema.js'
 import { monotonicMs } from '../../clock.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
-import type { Worker } from '../../worker/worker.js'
+import type { ServerOptions } from '../options.js'
 
 const status = answer({ status: text })
 const response = { 200: status, 503: status }
 const freshForMs = 500
 
 /** /healthz is open to everybody and /readyz to every key, so they do not give reasons, which would name hosts and ports. */
-export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: Worker | undefined): void {
+export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, { worker, stopping }: ServerOptions): void {
   const { inspect } = insideOf(holdfast).store
   const alive = remembered(() => inspect.ping())
   const upToDate = remembered(() => inspect.checkSchema())
@@ -19,13 +19,14 @@ export function healthRoutes(app: FastifyInstance, holdfast: Holdfast, worker: W
   app.addHook('preClose', async () => {
     closing = true
   })
+  const isStopping = () => closing || stopping?.aborted === true
 
   app.get('/healthz', { schema: { summary: 'Whether it is alive and truly polling', response } }, async (_request, reply) =>
-    answerWith(reply, worker ? worker.health().status : (await alive()) ? 'ok' : 'unhealthy'),
+    answerWith(reply, isStopping() ? 'stopping' : worker ? worker.health().status : (await alive()) ? 'ok' : 'unhealthy'),
   )
 
   app.get('/readyz', { schema: { summary: 'Whether requests can be sent here now', response } }, async (_request, reply) =>
-    answerWith(reply, closing ? 'stopping' : (await upToDate()) ? 'ok' : 'unavailable'),
+    answerWith(reply, isStopping() ? 'stopping' : (await upToDate()) ? 'ok' : 'unavailable'),
   )
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import { askedPath } from '../prefix.js'
 
 const folder = new URL('../page/', import.meta.url)
 const files = {
@@ -17,6 +18,9 @@ export function pageRoutes(app: FastifyInstance): void {
     const content = Buffer.concat(names.map((name) => readFileSync(new URL(name, folder))))
     const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
     app.get(path, async (request, reply) => {
+      const asked = askedPath(request.raw)
+      // The page names its files from where it is, so under a prefix its address has to end with a slash.
+      if (path === '/' && !asked.endsWith('/')) return reply.redirect(`${asked.slice(asked.lastIndexOf('/') + 1)}/`, 308)
       // Browsers revalidate it every time, so that after an upgrade no old script talks to a new server.
       reply.headers({ etag, 'cache-control': 'no-cache' })
       if (request.headers['if-none-match'] === etag) return reply.status(304).send()

@@ -1,0 +1,57 @@
+import { showValue } from '../job/failure.js'
+import { misconfigured } from '../job/refused.js'
+
+/** One setting, called as it was given. */
+export interface Setting {
+  name: string
+  value: string | undefined
+}
+
+/** Settings of a command: an option of the command line, or else the environment. An empty one counts as none. */
+export class Given {
+  readonly #environment: NodeJS.ProcessEnv
+  readonly #options: Readonly<Record<string, unknown>>
+
+  constructor(environment: NodeJS.ProcessEnv, options: Readonly<Record<string, unknown>> = {}) {
+    this.#environment = environment
+    this.#options = options
+  }
+
+  /** A variable of the environment, and the option that takes its place where there is one. */
+  of(variable: string, option?: string): Setting {
+    const named = option?.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+    const value = named === undefined ? undefined : this.#options[named]
+    if (option !== undefined && value !== undefined) return { name: option, value: String(value) }
+    return { name: variable, value: this.#environment[variable] }
+  }
+}
+
+/** A list with commas, such as HOLDFAST_ALERT_HOSTS=alerts.internal,localhost:9000. */
+export function readList({ value }: Setting): string[] {
+  return (value ?? '').split(',').flatMap((one) => one.trim() || [])
+}
+
+export function readSwitch({ name, value }: Setting, usual: boolean): boolean {
+  switch (value?.toLowerCase()) {
+    case undefined:
+    case '':
+      return usual
+    case 'on':
+    case 'true':
+    case '1':
+      return true
+    case 'off':
+    case 'false':
+    case '0':
+      return false
+  }
+  throw misconfigured([name], `is ${showValue(value)}; it must be on or off`)
+}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+export function readLogLevel({ name, value }: Setting): string {
+  if (!value) return 'info'
+  if (logLevels.includes(value)) return value
+  throw misconfigured([name], `is ${showValue(value)}; it must be one of ${logLevels.join(', ')}`)
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { Checker } from '../../job/checker.js'
+import { type Duration, toMilliseconds } from '../../job/duration.js'
+import { showValue } from '../../job/failure.js'
+import { misconfigured } from '../../job/refused.js'
+import { shortestKey } from '../../server/callers.js'
+import { checkProxies } from '../../server/options.js'
+import { checkPrefix } from '../../server/prefix.js'
+import { checkDatabaseUrl } from '../database-url.js'
+import { Given, readList, readLogLevel } from '../given.js'
+import { type Listening, readListening } from '../listening.js'
+
+/** What `holdfast serve` takes on the command line, beside what the environment says. */
+export interface ServeOptions {
+  databaseUrl?: string
+  migrate?: boolean
+  work?: string
+  upkeep?: boolean
+  concurrency?: number
+  grace: string
+  drain: string
+}
+
+export interface ServeSettings extends Listening {
+  databaseUrl: string
+  adminKey: string | undefined
+  prefix: string
+  trustProxy: readonly string[]
+  alertHosts: string[]
+  graceMs: number
+  drain: Duration
+}
+
+/** Reads the options and the environment, and throws everything that is wrong with them at once. */
+export function readServeSettings(env: NodeJS.ProcessEnv, options: ServeOptions): ServeSettings {
+  const given = new Given(env, { ...options })
+  const check = new Checker()
+  const { databaseUrl = '' } = options
+  if (databaseUrl === '') check.wrong(['DATABASE_URL'], 'is missing; the server needs a database, or --database-url')
+  else check.read(() => checkDatabaseUrl(databaseUrl, 'DATABASE_URL'), undefined)
+  const listening = check.read(() => readListening(given), undefined)
+  const prefix = given.of('HOLDFAST_PREFIX', '--prefix')
+  const proxies = given.of('HOLDFAST_TRUST_PROXY', '--trust-proxy')
+  check.read(() => readLogLevel(given.of('HOLDFAST_LOG_LEVEL')), 'info')
+  const settings = {
+    databaseUrl,
+    adminKey: check.read(() => readAdminKey(given), undefined),
+    prefix: check.read(() => checkPrefix(prefix.value ?? '', prefix.name), ''),
+    trustProxy: check.read(() => checkProxies(readList(proxies), proxies.name), []),
+    alertHosts: readList(given.of('HOLDFAST_ALERT_HOSTS')),
+    graceMs: check.read(() => toMilliseconds(options.grace, '--grace'), 0),
+    drain: options.drain,
+  }
+  check.read(() => toMilliseconds(options.drain, '--drain'), 0)
+  if (options.upkeep && options.work !== undefined)
+    check.wrong(['--upkeep'], 'is not needed with --work, whose worker does upkeep too')
+  if (options.concurrency !== undefined && options.work === undefined) check.wrong(['--concurrency'], 'is for --work')
+  check.done('invalid_configuration', 'the server cannot start')
+  return { ...settings, ...(listening as Listening) }
+}
+
+/** From the environment, or from a file that it names, as containers get their secrets. Never from the command line, which others see. */
+function readAdminKey(given: Given): string | undefined {
+  const [own, file] = [given.of('HOLDFAST_ADMIN_KEY'), given.of('HOLDFAST_ADMIN_KEY_FILE')]
+  if (own.value && file.value) throw misconfigured([own.name], `and ${file.name} exclude each other; give one of them`)
+  const name = own.value ? own.name : file.name
+  const key = own.value || (file.value && contentOf(file.name, file.value))
+  if (!key) return undefined
+  if (/^\S+$/.test(key) && key.length >= shortestKey) return key
+  throw misconfigured([name], `must have at least ${shortestKey} characters, and no spaces`)
+}
+
+function contentOf(name: string, path: string): string {
+  try {
+    const text = readFileSync(path, 'utf8').trim()
+    if (text !== '') return text
+  } catch (error) {
+    throw misconfigured([name], `is ${showValue(path)}, which cannot be read: ${(error as Error).message}`)
+  }
+  throw misconfigured([name], `is ${showValue(path)}, which is empty`)
+}
