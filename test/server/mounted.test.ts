@@ -21,7 +21,7 @@ const auth = { authorization: `Bearer ${adminKey}` }
 async function worksUnder(address: string): Promise<void> {
   const client = new HoldfastClient({ url: address, key: adminKey })
   const { id } = await client.enqueue('send_email', { to: 'ada@example.com' }, { delay: '1h' })
-  expect((await client.job(id)).status).toBe('scheduled')
+  expect((await client.job(id))?.status).toBe('scheduled')
   const page = await fetch(address)
   expect(page.url).toBe(`${address}/`)
   const files = [...(await page.text()).matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, name]) => new URL(name as string, page.url))
