@@ -155,7 +155,7 @@ export class JobEndedError extends HoldfastError {
   override readonly name = 'JobEndedError'
   readonly jobId: string
   /** Why a dead job is dead; null where it was cancelled or discarded. */
-  readonly reason: 'exhausted' | 'fatal' | 'poison' | null
+  readonly reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | null
   /** What its last attempt failed of, or who ended it and why. */
   readonly lastError: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string } | null
 

@@ -58,6 +58,8 @@ export const jobRequest = object(
     max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
     delay: duration,
     run_at: time,
+    start_by: time,
+    expire_in: duration,
     idempotency_key: key,
     concurrency_key: key,
     approval,

@@ -13,6 +13,8 @@ const names: Record<string, string> = {
   maxAttempts: 'max_attempts',
   delay: 'delay',
   runAt: 'run_at',
+  startBy: 'start_by',
+  expireIn: 'expire_in',
   idempotencyKey: 'idempotency_key',
   concurrencyKey: 'concurrency_key',
   approval: 'approval',
@@ -35,9 +37,9 @@ export async function jobBody({ type, payload, ...options }: JobRequest): Promis
 }
 
 function overHttp(name: string, value: unknown): unknown {
-  if (name === 'runAt') {
+  if (name === 'runAt' || name === 'startBy') {
     if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
-    throw refused('runAt', 'must be a valid Date')
+    throw refused(name, 'must be a valid Date')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { onConflict, maxWait, onDeadline, ...rest } = value as UniqueOption & Exclude<ApprovalOption, true>

@@ -2,7 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { encodeApproval, readApproval } from '../job/approval.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { Checker } from '../job/checker.js'
-import { toMilliseconds } from '../job/duration.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
@@ -22,6 +22,8 @@ const known = [
   'maxAttempts',
   'delay',
   'runAt',
+  'startBy',
+  'expireIn',
   'idempotencyKey',
   'concurrencyKey',
   'approval',
@@ -78,6 +80,7 @@ const parts: readonly ((request: JobRequest) => unknown)[] = [
   ({ traceparent }) => trace(traceparent),
   ({ tags }) => readTags(tags),
   (request) => (request.delay === undefined && request.runAt === undefined) || dueTime(request),
+  (request) => (request.startBy === undefined && request.expireIn === undefined) || startTime(request),
 ]
 
 async function prepareBySchema(request: JobRequest): Promise<NewJob> {
@@ -123,8 +126,11 @@ function described(request: JobRequest, payload: string): NewJob {
     tags: readTags(request.tags),
     delayMs: null,
     runAt: null,
+    startBy: null,
+    expireInMs: null,
   }
   if (request.delay !== undefined || request.runAt !== undefined) Object.assign(job, dueTime(request))
+  if (request.startBy !== undefined || request.expireIn !== undefined) Object.assign(job, startTime(request))
   return job
 }
 
@@ -158,13 +164,37 @@ function unique(request: JobRequest, definition: AnyJobType | undefined, payload
 
 function dueTime({ delay, runAt }: JobRequest): { delayMs: number | null; runAt: string | null } {
   if (delay !== undefined && runAt !== undefined) throw refused('delay', says`and ${option('runAt')} exclude each other`)
-  if (runAt !== undefined) {
-    if (!(runAt instanceof Date) || Number.isNaN(runAt.getTime())) throw refused('runAt', 'must be a valid Date')
-    const year = runAt.getUTCFullYear()
-    if (year < 2000 || year > 2199) throw refused('runAt', `lies in the year ${year}; it must lie between 2000 and 2199`)
-    return { delayMs: null, runAt: runAt.toISOString() }
+  if (runAt !== undefined) return { delayMs: null, runAt: timeOf(runAt, 'runAt') }
+  return { delayMs: durationOf(delay, 'delay'), runAt: null }
+}
+
+/** Refuses what could never start. Where one side is a time and the other a duration, only the database's clock could tell. */
+function startTime(request: JobRequest): { startBy: string | null; expireInMs: number | null } {
+  const { startBy, expireIn, runAt, delay } = request
+  if (startBy !== undefined && expireIn !== undefined)
+    throw refused('startBy', says`and ${option('expireIn')} exclude each other`)
+  if (startBy !== undefined) {
+    const time = timeOf(startBy, 'startBy')
+    if (runAt !== undefined && startBy <= runAt) throw refused('startBy', says`must be later than ${option('runAt')}`)
+    return { startBy: time, expireInMs: null }
   }
-  const delayMs = toMilliseconds(delay, 'delay')
-  if (delayMs > longestDelayMs) throw refused('delay', `is ${Math.round(delayMs / msToday)} days; at most five years are allowed`)
-  return { delayMs, runAt: null }
+  const expireInMs = durationOf(expireIn, 'expireIn')
+  if (expireInMs < 1) throw refused('expireIn', 'must be at least 1 ms')
+  if (delay !== undefined && expireInMs <= toMilliseconds(delay, 'delay')) {
+    throw refused('expireIn', says`must be longer than ${option('delay')}`)
+  }
+  return { startBy: null, expireInMs }
+}
+
+function timeOf(time: unknown, field: string): string {
+  if (!(time instanceof Date) || Number.isNaN(time.getTime())) throw refused(field, 'must be a valid Date')
+  const year = time.getUTCFullYear()
+  if (year < 2000 || year > 2199) throw refused(field, `lies in the year ${year}; it must lie between 2000 and 2199`)
+  return time.toISOString()
+}
+
+function durationOf(duration: Duration | undefined, field: string): number {
+  const ms = toMilliseconds(duration, field)
+  if (ms > longestDelayMs) throw refused(field, `is ${Math.round(ms / msToday)} days; at most five years are allowed`)
+  return ms
 }

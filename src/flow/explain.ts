@@ -45,6 +45,10 @@ export interface Explanation {
 export function explain(facts: ExplainFacts): Explanation {
   const gates = [...setAside(facts), ...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
   if (gates.length === 0) gates.push(inLine(facts))
+  const [first] = gates
+  if (first && facts.start_by && facts.place !== null && facts.status !== 'processing') {
+    gates[0] = { ...first, why: `${first.why}; it ends as expired unless it has started by ${facts.start_by}` }
+  }
   return { type: facts.type, status: (facts.status as JobStatus | null) ?? 'unknown', gates }
 }
 
@@ -61,6 +65,7 @@ const verbs: Record<string, string> = {
   deadlines: 'apply the deadline of its approval',
   followers: 'free the job behind it',
   orphans: 'give back its slot',
+  expire: 'end it, although it had to start by a time that is over',
   admit: 'let jobs of its type through their gate',
 }
 

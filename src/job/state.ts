@@ -25,6 +25,7 @@ export type Cause =
   | 'complete'
   | 'fail'
   | 'exhaust'
+  | 'expire'
   | 'snooze'
   | 'block'
   | 'unblock'
@@ -57,20 +58,25 @@ export const moves: readonly Move[] = [
   { from: 'awaiting_approval', to: 'pending', by: 'approve' },
   { from: 'awaiting_approval', to: 'cancelled', by: 'reject' },
   { from: 'awaiting_approval', to: 'cancelled', by: 'cancel' },
+  // It had to start by a time that is over.
+  { from: 'awaiting_approval', to: 'dead', by: 'expire' },
 
   { from: 'scheduled', to: 'pending', by: 'promote' },
   { from: 'scheduled', to: 'pending', by: 'reschedule' },
   { from: 'scheduled', to: 'cancelled', by: 'cancel' },
+  { from: 'scheduled', to: 'dead', by: 'expire' },
 
   // What it waited for has come, or its time for that is over.
   { from: 'blocked', to: 'pending', by: 'unblock' },
   { from: 'blocked', to: 'scheduled', by: 'unblock' },
   { from: 'blocked', to: 'awaiting_approval', by: 'unblock' },
   { from: 'blocked', to: 'cancelled', by: 'cancel' },
+  { from: 'blocked', to: 'dead', by: 'expire' },
 
   { from: 'pending', to: 'processing', by: 'claim' },
   { from: 'pending', to: 'scheduled', by: 'reschedule' },
   { from: 'pending', to: 'cancelled', by: 'cancel' },
+  { from: 'pending', to: 'dead', by: 'expire' },
 
   { from: 'processing', to: 'completed', by: 'complete' },
   { from: 'processing', to: 'failed', by: 'fail' },

@@ -1,15 +1,15 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { Checker } from './checker.js'
-import { type Duration, toMilliseconds } from './duration.js'
+import type { Duration } from './duration.js'
 import { type Isolation, type IsolationOptions, inline, isolationFields, readIsolation } from './isolation.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { readRedactPaths } from './redaction.js'
-import { refused, trueOrFalse, wholeNumber } from './refused.js'
-import { defaultResultBytes, mostResultBytes } from './result.js'
+import { trueOrFalse, wholeNumber } from './refused.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, defaultBackoff, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
+import { checkName, readAliases, readResultBytes, readTimeout } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption } from './unique.js'
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
@@ -36,6 +36,10 @@ export interface JobOptions {
   delay?: Duration
   /** Not before this time. */
   runAt?: Date
+  /** A job that has not started by this time ends dead, with the reason `expired`. */
+  startBy?: Date
+  /** The same, counted from the enqueue. */
+  expireIn?: Duration
   /** A second enqueue of the type with this key answers with the first job, as long as that job is kept. */
   idempotencyKey?: string
   /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
@@ -84,6 +88,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
   readonly sensitive: boolean
+  /** Expired jobs of it raise the alert of dead letters. */
+  readonly alertExpired: boolean
   /** Its unique and idempotency keys are common to all services. */
   readonly sharedKeys: boolean
   readonly isolation: Isolation
@@ -157,6 +163,11 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   sensitive?: boolean
   /**
+   * Jobs of the type that expire (`startBy`, `expireIn`) raise the alert of dead letters.
+   * @default false
+   */
+  alertExpired?: boolean
+  /**
    * Unique and idempotency keys of the type are common to all services that enqueue over HTTP, and to the application itself.
    * @default false
    */
@@ -187,9 +198,8 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
 
 const fields = [
   ...['type', 'aliases', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'unique'],
-  ...['sensitive', 'sharedKeys', 'encrypt', 'redact', 'keepResult', 'maxResultBytes', ...isolationFields, 'run'],
+  ...['sensitive', 'alertExpired', 'sharedKeys', 'encrypt', 'redact', 'keepResult', 'maxResultBytes', ...isolationFields, 'run'],
 ]
-const longestTimeoutMs = 7 * 86_400_000
 
 /** Known by name, because a program may hold two copies of this package. */
 const mark = Symbol.for('holdfast.type')
@@ -246,6 +256,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     approval: check.read(() => readApproval(definition.approval), undefined),
     unique,
     sensitive: check.read(() => trueOrFalse(sensitive, 'sensitive'), false),
+    alertExpired: check.read(() => trueOrFalse(definition.alertExpired ?? false, 'alertExpired'), false),
     sharedKeys: check.read(() => trueOrFalse(sharedKeys, 'sharedKeys'), false),
     isolation: check.read(() => readIsolation(definition, type), inline),
     encrypt,
@@ -265,30 +276,4 @@ export function underEveryName(type: AnyJobType): AnyJobType[] {
 
 function marked<Type extends object>(type: Type): Type {
   return Object.freeze(Object.defineProperty(type, mark, { value: true }))
-}
-
-function checkName(name: unknown, field: string): string {
-  if (typeof name === 'string' && /^[\w.:/-]{1,200}$/.test(name)) return name
-  throw refused(field, `is ${JSON.stringify(name)}; a type name has 1 to 200 letters, digits or _ - . : /`)
-}
-
-function readAliases(aliases: unknown, type: string): readonly string[] {
-  if (aliases === undefined) return []
-  if (!Array.isArray(aliases) || aliases.length > 20) throw refused('aliases', `of ${type} must be a list of at most 20 names`)
-  const names = aliases.map((alias, at) => checkName(alias, `aliases[${at}]`))
-  const twice = names.find((name, at) => name === type || names.indexOf(name) < at)
-  if (twice !== undefined) throw refused('aliases', `of ${type} has ${twice} twice, or is its name of today`)
-  return Object.freeze(names)
-}
-
-function readTimeout(timeout: Duration, type: string): number {
-  const ms = toMilliseconds(timeout, 'timeout')
-  if (ms >= 1 && ms <= longestTimeoutMs) return Math.ceil(ms)
-  throw refused('timeout', `of ${type} must lie between 1 ms and 7 days`)
-}
-
-function readResultBytes({ keepResult, maxResultBytes }: { keepResult?: boolean; maxResultBytes?: number }): number {
-  if (keepResult !== undefined) trueOrFalse(keepResult, 'keepResult')
-  if (keepResult === false && maxResultBytes !== undefined) throw refused('maxResultBytes', 'has no use with keepResult: false')
-  return keepResult === false ? 0 : wholeNumber(maxResultBytes ?? defaultResultBytes, 'maxResultBytes', 1, mostResultBytes)
 }

@@ -34,7 +34,13 @@ export const metrics = {
     ['type'],
     'Attempts that failed, timed out, ran out of memory or crashed, whether or not another one follows.',
   ),
-  dead: metric('jobs_dead_total', 'counter', ['type'], 'Jobs that became dead letters.'),
+  dead: metric('jobs_dead_total', 'counter', ['type'], 'Jobs that became dead letters, apart from those that expired.'),
+  expired: metric(
+    'jobs_expired_total',
+    'counter',
+    ['type'],
+    'Jobs that became dead letters because they had not started by their time.',
+  ),
   replayed: metric('jobs_replayed_total', 'counter', ['type'], 'Dead letters that were replayed.'),
   cancelled: metric('jobs_cancelled_total', 'counter', ['type'], 'Jobs that were cancelled or not approved.'),
   rescued: metric(

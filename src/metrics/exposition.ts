@@ -29,6 +29,7 @@ export function expose(row: MetricsRow): string {
     ofTypes(metrics.completed, (one) => one.completed),
     ofTypes(metrics.failed, (one) => one.failed),
     ofTypes(metrics.dead, (one) => one.dead),
+    ofTypes(metrics.expired, (one) => one.expired),
     ofTypes(metrics.replayed, (one) => one.replayed),
     ofTypes(metrics.cancelled, (one) => one.cancelled),
     ofTypes(metrics.rescued, (one) => one.rescued),

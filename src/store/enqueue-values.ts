@@ -11,8 +11,18 @@ export interface EnqueueOptions {
 }
 
 /** Due at once, and nothing to be met: nobody waits for anybody. */
-export function isPlain({ brought, delayMs, runAt, idempotencyKey, approval, unique, tags }: NewJob): boolean {
-  const due = !brought && delayMs === null && runAt === null
+export function isPlain({
+  brought,
+  delayMs,
+  runAt,
+  startBy,
+  expireInMs,
+  idempotencyKey,
+  approval,
+  unique,
+  tags,
+}: NewJob): boolean {
+  const due = !brought && delayMs === null && runAt === null && startBy === null && expireInMs === null
   return due && idempotencyKey === null && approval === null && unique === null && tags === null
 }
 
@@ -44,6 +54,8 @@ export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptio
     options.owner ?? null,
     has.traceparent ? jobs.map((job) => job.traceparent) : null,
     has.tags ? jobs.map((job) => job.tags && arrayLiteral(job.tags)) : null,
+    has.startBy ? jobs.map((job) => job.startBy) : null,
+    has.expireInMs ? jobs.map((job) => job.expireInMs) : null,
   ]
 }
 
@@ -62,6 +74,8 @@ function optionsIn(jobs: readonly NewJob[]) {
     unique: false,
     traceparent: false,
     tags: false,
+    startBy: false,
+    expireInMs: false,
   }
   for (const job of jobs) {
     if (job.type !== first) has.types = true
@@ -75,6 +89,8 @@ function optionsIn(jobs: readonly NewJob[]) {
     if (job.unique !== null) has.unique = true
     if (job.traceparent !== null) has.traceparent = true
     if (job.tags !== null) has.tags = true
+    if (job.startBy !== null) has.startBy = true
+    if (job.expireInMs !== null) has.expireInMs = true
   }
   return has
 }

@@ -24,6 +24,7 @@ export interface TypeMetrics {
   rescued: number
   dead: number
   cancelled: number
+  expired: number
   replayed: number
   late: number
   deadLetters: number

@@ -11,6 +11,9 @@ export interface NewJob {
   maxAttempts: number | null
   delayMs: number | null
   runAt: string | null
+  /** Until when it has to have started: a time, or so many milliseconds from the enqueue. Null: whenever. */
+  startBy: string | null
+  expireInMs: number | null
   idempotencyKey: string | null
   concurrencyKey: string | null
   /** JSON, or null where the type alone decides whether it has to be approved. */

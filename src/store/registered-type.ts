@@ -1,8 +1,9 @@
-import type { Approval } from '../job/approval.js'
+import { type Approval, encodeApproval } from '../job/approval.js'
+import { defaultResultBytes } from '../job/result.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
 
-/** A type as it is written into the database. */
+/** A type as the database knows it. */
 export interface RegisteredType {
   type: string
   lane: string
@@ -14,8 +15,30 @@ export interface RegisteredType {
   /** A function only its own worker can call; for others the default holds. */
   backoff?: Backoff | BackoffFunction
   sensitive?: boolean
+  alertExpired?: boolean
   encrypt?: boolean
   sharedKeys?: boolean
   redact?: readonly string[]
   maxResultBytes?: number
+}
+
+/** The values of registerTypes: the types side by side. */
+export function registerValues(types: readonly RegisteredType[], update: boolean): unknown[] {
+  return [
+    types.map((t) => t.type),
+    types.map((t) => t.lane),
+    types.map((t) => t.priority),
+    types.map((t) => t.maxAttempts),
+    types.map((t) => t.timeoutMs),
+    update,
+    types.map((t) => encodeApproval(t.approval)),
+    types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
+    types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
+    types.map((t) => t.sensitive ?? false),
+    types.map((t) => t.encrypt ?? false),
+    types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
+    types.map((t) => t.sharedKeys ?? false),
+    types.map((t) => t.maxResultBytes ?? defaultResultBytes),
+    types.map((t) => t.alertExpired ?? false),
+  ]
 }

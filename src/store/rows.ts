@@ -151,6 +151,7 @@ export interface ExplainFacts {
   lane_held_by: string[]
   lane_in_use: number
   place: 'queue' | 'waiting' | 'gated' | 'following' | null
+  start_by: string | null
   /** The job it waits behind. */
   follows: string | null
   /** Which duty could not handle the job or its gate, and why. */
@@ -263,7 +264,7 @@ export interface DeadLetterRow extends DeadPlaceRow {
   type: string
   priority: number
   attempt: number
-  reason: 'exhausted' | 'fatal' | 'poison'
+  reason: 'exhausted' | 'fatal' | 'poison' | 'expired'
   error: Record<string, unknown> | null
   max_attempts: number | null
   created_at: number | null

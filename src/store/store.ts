@@ -1,5 +1,3 @@
-import { encodeApproval } from '../job/approval.js'
-import { defaultResultBytes } from '../job/result.js'
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
@@ -17,7 +15,7 @@ import { OperatorStore } from './operator-store.js'
 import { PartitionStore } from './partition-store.js'
 import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
-import type { RegisteredType } from './registered-type.js'
+import { type RegisteredType, registerValues } from './registered-type.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, GroupedRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SessionStore } from './session-store.js'
@@ -89,22 +87,7 @@ export class Store {
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
   async registerTypes(types: readonly RegisteredType[], { update }: { update: boolean }): Promise<void> {
-    await this.database.query(statement('registerTypes'), [
-      types.map((t) => t.type),
-      types.map((t) => t.lane),
-      types.map((t) => t.priority),
-      types.map((t) => t.maxAttempts),
-      types.map((t) => t.timeoutMs),
-      update,
-      types.map((t) => encodeApproval(t.approval)),
-      types.map((t) => (t.unique ? JSON.stringify(t.unique) : null)),
-      types.map((t) => (typeof t.backoff === 'object' ? JSON.stringify(t.backoff) : null)),
-      types.map((t) => t.sensitive ?? false),
-      types.map((t) => t.encrypt ?? false),
-      types.map((t) => (t.redact?.length ? JSON.stringify(t.redact) : null)),
-      types.map((t) => t.sharedKeys ?? false),
-      types.map((t) => t.maxResultBytes ?? defaultResultBytes),
-    ])
+    await this.database.query(statement('registerTypes'), registerValues(types, update))
   }
 
   /** Applies the limits of definitions that changed since a worker last started with them. */

@@ -66,7 +66,7 @@ test('everything that is exported says what it is: declarations, methods and opt
 const withoutDefault = new Set([
   ...['Expectation.delay', 'Expectation.idempotencyKey', 'Expectation.priority', 'Expectation.runAt'],
   'HoldfastOptions.pool',
-  ...['JobOptions.concurrencyKey', 'JobOptions.idempotencyKey', 'JobOptions.runAt'],
+  ...['JobOptions.concurrencyKey', 'JobOptions.expireIn', 'JobOptions.idempotencyKey', 'JobOptions.runAt', 'JobOptions.startBy'],
   'PostgresOptions.onNotice',
   'RuleFields.kind',
   ...['ServerOptions.stopping', 'ServerOptions.tls', 'ServerOptions.worker'],

@@ -10,7 +10,7 @@ import { allStatements } from '../../src/store/queries.js'
 const tables = ['queue', 'waiting', 'following']
 
 /** What may name three or more of the tables, all of it in places.sql. */
-const allowed = ['change_priority', 'live', 'lock_jobs', 'lock_place', 'take_out']
+const allowed = ['change_priority', 'live', 'lock_place', 'lock_unheld', 'take_out']
 
 let queue: ScratchQueue
 let sql: pg.Client

@@ -4,11 +4,12 @@ import { isTraceparent } from '../../tracing/traceparent.js'
 import { camelCase } from '../spelling.js'
 
 /** A checked body as the library takes it. An invalid header `traceparent` is ignored, as its recommendation asks. */
-export function jobRequest({ run_at, approval, unique, ...body }: JobBody, header?: string | string[]): JobRequest {
+export function jobRequest({ run_at, start_by, approval, unique, ...body }: JobBody, header?: string | string[]): JobRequest {
   return {
     ...(typeof header === 'string' && isTraceparent(header) ? { traceparent: header } : {}),
     ...(theirs(body) as unknown as JobRequest),
     ...(run_at === undefined ? {} : { runAt: new Date(run_at) }),
+    ...(start_by === undefined ? {} : { startBy: new Date(start_by) }),
     ...(approval === undefined ? {} : { approval: theirs(approval) as never }),
     ...(unique === undefined ? {} : { unique: theirs(unique) as never }),
   }

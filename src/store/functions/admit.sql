@@ -57,6 +57,10 @@ begin
       for update skip locked
     ) as f;
   end if;
+  if exists (select from holdfast.start_deadlines) then
+    select array_agg(r.row_at order by r.nth), array_agg(r.job_id order by r.nth), array_agg(r.key order by r.nth) into rows, jobs, v_keys
+    from unnest(rows, jobs, v_keys) with ordinality as r (row_at, job_id, key, nth) where r.row_at = any (holdfast.in_time(rows));
+  end if;
   if rows is null then
     return;
   end if;

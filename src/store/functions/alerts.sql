@@ -87,7 +87,7 @@ begin
   -- In one statement, so that what is counted meanwhile is seen at the next look.
   insert into holdfast.alert_marks as m (what, value, before)
   select c.what, c.value, coalesce(known.value, 0) from (
-    select 'dead ' || t.name as what, k.dead as value from holdfast.counters as k join holdfast.types as t on t.id = k.type_id
+    select 'dead ' || t.name as what, k.dead + case when t.alert_expired then k.expired else 0 end as value from holdfast.counters as k join holdfast.types as t on t.id = k.type_id
     union all
     select 'refused', sum(e.total) from holdfast.enqueue_errors as e where e.status not in (401, 403) having count(*) > 0
     union all

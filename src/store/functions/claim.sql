@@ -39,6 +39,9 @@ declare
   v_slots integer;
   v_gated integer[];
   v_aside integer := 0;
+  -- Some jobs have a time by which they have to have started; those past it are not claimed, and tick ends them.
+  v_timed boolean := exists (select from holdfast.start_deadlines);
+  v_late integer := 0;
   v_ranks timestamptz[];
   v_best integer;
   v_lead interval;
@@ -112,7 +115,7 @@ begin
     -- Where the jobs of another priority are almost as old, the claim takes half of what is left and compares again; otherwise it takes all
     -- from this one. Once it had to move jobs into "gated", it reads many at a time, because the rest of them are in the way of every other
     -- claim too.
-    v_chunk := case when v_aside > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
+    v_chunk := case when v_aside + v_late > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
     v_rated := false;
     if v_best > 9 then
       begin
@@ -167,6 +170,11 @@ begin
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
     end if;
+    if v_timed and v_best < 10 then
+      v_late := v_late + cardinality(v_rows);
+      v_rows := holdfast.in_time(v_rows);
+      v_late := v_late - cardinality(v_rows);
+    end if;
     v_all := v_all || v_rows[1 : v_left];
     -- This list may have jobs that are not claimed in the end: it only says which bodies to read. The smallest and the largest id say in
     -- which daily partitions they are.
@@ -174,7 +182,7 @@ begin
     v_first := least(v_first, v_jobs[1]);
     v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
-    exit when v_left <= 0 or v_aside > 2000;
+    exit when v_left <= 0 or v_aside + v_late > 2000;
     v_ranks[v_best + 1] := case when v_found < v_chunk or v_rated then null
       when v_best < 10 then holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step)
       -- What was just taken stands there still: where others wait as long, they come first now.

@@ -112,7 +112,8 @@ begin
   with risen as (
     delete from holdfast.dead_letters as d where d.job_id = any (v_dead) returning d.*
   ), known as materialized (
-    select r.*, b.payload, t.lane_id, p_payload is not null and exists (
+    -- One that expired before enough people had approved it waits for them again.
+    select r.*, b.payload, t.lane_id, (p_payload is not null or not holdfast.is_approved(r.job_id)) and exists (
       select from holdfast.approval_requests as a where a.job_id = r.job_id) as asks
     from risen as r join holdfast.bodies as b on b.id = r.job_id join holdfast.types as t on t.id = r.type_id
   ), told as (
@@ -142,8 +143,8 @@ begin
     update holdfast.bodies as b set payload = p_payload::json where b.id = any (v_dead);
     delete from holdfast.checkpoints as c where c.job_id = any (v_dead);
     delete from holdfast.approvals as a where a.job_id = any (v_ask);
-    update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   end if;
+  update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
   -- In the order in which enqueues take keys. One by one: the first of two with one key is in front of the second.
   for v_job in
     select b.id from holdfast.bodies as b where b.id = any (v_dead) and b.unique_key is not null order by b.type_id, b.unique_key, b.id

@@ -36,6 +36,7 @@ begin
         when 'followers' then perform holdfast.start_followers(v_part::uuid[]);
         when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);
         when 'groups' then perform holdfast.advance_groups(v_part::uuid[]);
+        when 'expire' then perform holdfast.expire_jobs(v_part::uuid[]);
       end case;
       if v_any_aside then
         delete from holdfast.set_aside as s where s.duty = p_duty and s.of = any (v_part);
@@ -76,8 +77,9 @@ begin
 end $$;
 
 -- Does whatever the time or somebody else's end has made necessary: moves at most p_limit jobs whose time has come from waiting
--- into the queue, applies the deadlines of approvals, frees followers nobody was sure of and slots of cancelled jobs, advances
--- groups whose members ended, and looks at every gate, since some open by the clock. Where there is nothing to do it is a few looks at indexes and no write.
+-- into the queue, ends those that had to start by now, applies the deadlines of approvals, frees followers nobody was sure of and slots of
+-- cancelled jobs, advances groups whose members ended, and looks at every gate, since some open by the clock. Where there is nothing to
+-- do it is a few looks at indexes and no write.
 -- p_after: the due time up to which this worker has promoted before, for the same reason as in claim_jobs.
 -- p_within_ms: how long the worker waits for the answer; null: no matter. For a lock it waits half as long.
 -- p_types: the types whose gates matter to the worker; null: all.
@@ -97,6 +99,7 @@ declare
   v_of text[];
   v_said jsonb;
   v_gate_at timestamptz;
+  v_start_at timestamptz;
 begin
   if p_within_ms is not null then
     perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
@@ -109,6 +112,14 @@ begin
   end if;
   if v_any_aside then
     v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
+  end if;
+  if exists (select from holdfast.start_deadlines) then
+    v_of := holdfast.past_start(p_limit, holdfast.passed_over('expire')::uuid[])::text[];
+    if v_of <> '{}' then
+      duties := coalesce(duties, '[]') || holdfast.do_duty('expire', v_of);
+    end if;
+    v_start_at := (select d.look_at from holdfast.start_deadlines as d where d.job_id::text <> all (holdfast.passed_over('expire'))
+                   order by d.look_at limit 1);
   end if;
   select array_agg(due.job_id::text) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
          array_agg(due.job_id::text) filter (where due.status = 'awaiting_approval')
@@ -153,7 +164,7 @@ begin
   if exists (select from holdfast.set_aside) then
     v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
   end if;
-  select extract(epoch from least(v_gate_at, (
+  select extract(epoch from least(v_gate_at, v_start_at, (
     select w.due_at from holdfast.waiting as w
     where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' and w.job_id <> all (v_aside)
     order by w.due_at limit 1)) - v_now) * 1000

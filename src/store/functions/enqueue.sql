@@ -1,55 +1,5 @@
 -- Stop 1 of a job's way. The SDK, the HTTP server and plain SQL all enqueue through enqueue_jobs.
 
--- Refuses a type that is not registered, naming the registered ones whose names are most like it. Returns whether any of the types has a
--- uniqueness, whether all of them are plain (no gate, no uniqueness, no approval), and whether any wants its payload encrypted.
-create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
-declare
-  v_missing text;
-  v_known text;
-begin
-  select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated), false), coalesce(bool_or(t.encrypted), false)
-  into v_missing, has_unique, all_plain, any_encrypted
-  from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
-  if v_missing is null then
-    return;
-  end if;
-  select string_agg(near.name, ', ') into v_known
-  from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
-  raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
-end $$;
-
--- Refuses a payload that is not encrypted and should be. What an encrypted one looks like is in src/privacy/keyring.ts.
-create or replace function holdfast.refuse_plaintext(p_types text[], p_payloads text[]) returns void language plpgsql as $$
-declare
-  v_type text;
-begin
-  select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
-  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
-  if v_type is not null then
-    raise exception 'payloads of % have to be encrypted, and this one is not', v_type using errcode = 'HF009',
-      hint = 'Enqueue it in a process that has encryption keys, or over HTTP at a server that has them.';
-  end if;
-end $$;
-
--- Refuses an id under which something else is kept than what was asked for: the caller would take another job for theirs. A payload
--- that was replaced since says nothing about what was first asked for, and two encrypted ones are never the same. p_owner: the service
--- that asks; null: the application itself, which may ask for every job.
-create or replace function holdfast.refuse_other_job(p_id uuid, p_type text, p_payload text, p_owner text) returns void
-language plpgsql as $$
-declare
-  v_other text;
-begin
-  select case when p_owner is not null and b.owner is distinct from p_owner then 'it is not yours'
-              when t.name <> p_type then 'its type is ' || t.name
-              when b.payload::text = p_payload or b.payload::text like '{"$enc"%' or p_payload like '{"$enc"%' then null
-              when b.payload::jsonb <> p_payload::jsonb and holdfast.last_writer(b.id) is null then 'its payload is another one' end
-  into v_other from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id where b.id = p_id;
-  if v_other is not null then
-    raise exception 'id % belongs to another job: %', p_id, v_other using errcode = 'HF410';
-  end if;
-end $$;
-
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default. One
 -- type alone is that of all jobs. p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists
 -- answers as existing, or is refused where that is another job; one whose first transaction is still open is waited for.
@@ -58,6 +8,7 @@ end $$;
 -- p_approvals: what each enqueue asks for beyond its type. p_uniques: each job's uniqueness in the form of enqueue's option
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
 -- p_owner: the service whose jobs these are, and whose keys they take; null: the application's own.
+-- p_start_bys, p_expire_ins_ms: until when each has to have started, as a time or as milliseconds from now; null where none has to.
 -- Returns only what was not simply created: the ordinal in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
 -- A caller whose snapshot may be old does not know the lanes of today: its jobs that are due go through waiting, from where a worker
@@ -67,7 +18,8 @@ create or replace function holdfast.enqueue_jobs(
   p_ids uuid[], p_types text[], p_payloads text[], p_priorities smallint[], p_max_attempts smallint[],
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
-  p_traces text[] default null, p_owner text default null, p_tags text[] default null
+  p_traces text[] default null, p_owner text default null, p_tags text[] default null,
+  p_start_bys timestamptz[] default null, p_expire_ins_ms double precision[] default null
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -86,9 +38,11 @@ declare
   v_unique_keys text[];
   v_ready holdfast.ready[];
   v_behind constant boolean := holdfast.may_be_behind();
+  -- The jobs that stand for these ones with what they ask for; null where an earlier one stays as it was.
+  v_standing uuid[] := p_ids;
 begin
   v_plain := p_fresh and not v_behind and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
-    and p_approvals is null and p_uniques is null and p_tags is null;
+    and p_approvals is null and p_uniques is null and p_tags is null and p_start_bys is null and p_expire_ins_ms is null;
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
   from holdfast.check_types(p_types) as c;
   if cardinality(p_types) = 1 and (v_encrypted or not v_plain) then
@@ -106,6 +60,7 @@ begin
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
     for ordinal, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys, p_owner) loop
       v_taken[ordinal] := true;
+      v_standing[ordinal] := null;
       what := 'existing';
       return next;
     end loop;
@@ -118,6 +73,7 @@ begin
     loop
       perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal], p_owner);
       v_taken[ordinal] := true;
+      v_standing[ordinal] := null;
       what := 'existing';
       return next;
     end loop;
@@ -132,6 +88,10 @@ begin
     loop
       v_taken[v_met.ordinal] := v_met.stored;
       v_unique_keys[v_met.ordinal] := v_met.key;
+      v_standing[v_met.ordinal] := case when v_met.what <> 'existing' then v_met.job_id end;
+      if v_met.what in ('replaced', 'debounced') then
+        delete from holdfast.start_deadlines as d where d.job_id = v_met.job_id;
+      end if;
       p_delays_ms[v_met.ordinal] := coalesce(v_met.delay_ms, p_delays_ms[v_met.ordinal]);
       if coalesce(p_traces[v_met.ordinal], p_tags[v_met.ordinal]) is not null and v_met.stored and v_met.what <> 'existing' then
         update holdfast.bodies as b set traceparent = coalesce(p_traces[v_met.ordinal], b.traceparent),
@@ -201,6 +161,7 @@ begin
 
   foreach ordinal in array coalesce(v_known, '{}') loop
     job_id := p_ids[ordinal];
+    v_standing[ordinal] := null;
     what := 'existing';
     perform holdfast.refuse_other_job(job_id, p_types[ordinal], p_payloads[ordinal], p_owner);
     -- This call, or take_keys before it, took the idempotency key for a job that turned out to exist already, without that key.
@@ -209,6 +170,9 @@ begin
     return next;
   end loop;
 
+  if p_start_bys is not null or p_expire_ins_ms is not null then
+    perform holdfast.set_start_deadlines(v_standing, p_start_bys, p_expire_ins_ms);
+  end if;
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end $$;
 

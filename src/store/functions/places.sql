@@ -54,6 +54,17 @@ begin
   return found;
 end $$;
 
+-- Locks the rows of live jobs and says where each stands, except those that somebody else works on: nobody waits here.
+create or replace function holdfast.lock_unheld(p_jobs uuid[]) returns table (job_id uuid, place text)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
+  return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
+  return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
+end $$;
+
 -- Locks the rows of live jobs and says where each stands. Ended and unknown jobs have no row. One job is waited for; of many, those
 -- that somebody else works on are passed over, so that nobody waits here who holds rows.
 create or replace function holdfast.lock_jobs(p_jobs uuid[]) returns table (job_id uuid, place text)
@@ -62,9 +73,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
 begin
   if cardinality(p_jobs) > 1 then
-    return query select q.job_id, 'queue' from holdfast.queue as q where q.job_id = any (p_jobs) order by q.job_id for update skip locked;
-    return query select w.job_id, 'waiting' from holdfast.waiting as w where w.job_id = any (p_jobs) order by w.job_id for update skip locked;
-    return query select f.job_id, 'following' from holdfast.following as f where f.job_id = any (p_jobs) order by f.job_id for update skip locked;
+    return query select * from holdfast.lock_unheld(p_jobs);
     return;
   end if;
   job_id := p_jobs[1];

@@ -39,14 +39,17 @@ begin
     array_remove(array[v_asked.idempotency_key], null), array[v_asked.concurrency_key],
     v_options ->> 'id' is null, false, true, case when v_asked.approval is not null then array[v_asked.approval] end,
     case when v_asked.uniqueness is not null then array[v_asked.uniqueness::text] end,
-    p_tags => case when v_asked.tags is not null then array[v_asked.tags::text] end) as e;
+    p_tags => case when v_asked.tags is not null then array[v_asked.tags::text] end,
+    p_start_bys => case when v_asked.start_by is not null then array[v_asked.start_by] end,
+    p_expire_ins_ms => case when v_asked.expire_in_ms is not null then array[v_asked.expire_in_ms] end) as e;
   return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end $$;
 
 -- Reads the options of enqueue, or says which one is wrong and how. What is left out or null is null; an id is made.
 create or replace function holdfast.read_options(
   p_options jsonb, out id uuid, out priority smallint, out max_attempts smallint, out delay_ms double precision,
-  out run_at timestamptz, out idempotency_key text, out concurrency_key text, out approval jsonb, out uniqueness jsonb, out tags text[]
+  out run_at timestamptz, out idempotency_key text, out concurrency_key text, out approval jsonb, out uniqueness jsonb, out tags text[],
+  out start_by timestamptz, out expire_in_ms double precision
 ) language plpgsql as $$
 declare
   v_option text;
@@ -57,14 +60,17 @@ begin
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
   where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval',
-                      'unique', 'tags')
+                      'unique', 'tags', 'start_by', 'expire_in')
   limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval, unique and tags.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval, unique, tags, start_by and expire_in.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
+  end if;
+  if p_options ->> 'start_by' is not null and p_options ->> 'expire_in' is not null then
+    raise exception 'start_by and expire_in exclude each other' using errcode = 'HF002';
   end if;
 
   begin
@@ -86,6 +92,10 @@ begin
     approval := holdfast.read_approval(p_options -> v_option);
     v_option := 'unique';
     uniqueness := nullif(p_options -> v_option, 'null');
+    v_option := 'start_by';
+    start_by := p_options ->> v_option;
+    v_option := 'expire_in';
+    expire_in_ms := extract(epoch from (p_options ->> v_option)::interval) * 1000;
     v_option := 'tags';
     if jsonb_typeof(p_options -> v_option) = 'array' then
       tags := nullif(array(select t from jsonb_array_elements_text(p_options -> v_option) as t), '{}');
@@ -103,6 +113,11 @@ begin
     ('delay', p_options ->> 'delay' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),
     ('delay', delay_ms not between 0 and 157680000000, 'it must lie between 0 and five years'),
     ('run_at', run_at not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
+    ('start_by', start_by not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
+    ('start_by', start_by <= run_at, 'it must be later than run_at'),
+    ('expire_in', p_options ->> 'expire_in' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),
+    ('expire_in', expire_in_ms not between 1 and 157680000000, 'it must lie between 1 ms and five years'),
+    ('expire_in', expire_in_ms <= delay_ms, 'it must be longer than delay'),
     ('idempotency_key', length(idempotency_key) not between 1 and 500, 'it must have 1 to 500 characters'),
     ('tags', jsonb_typeof(p_options -> 'tags') not in ('array', 'null') or cardinality(tags) > 8
              or exists (select from unnest(tags) as t where coalesce(length(t), 0) not between 1 and 100),

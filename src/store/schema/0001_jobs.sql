@@ -6,7 +6,7 @@
 --   leases        one row per claimed batch; a heartbeat renews it, its end frees the jobs in it
 --   history       one row per ended attempt, one partition a day, dropped and never deleted from
 --   dead_letters  jobs that ended dead, one partition a day
---   following     jobs that wait for another job to end
+--   following     jobs that wait for another job
 -- Lock: none that matters, everything is new. Cost: milliseconds.
 -- Old workers: there are none. Back: drop schema holdfast cascade.
 
@@ -67,6 +67,8 @@ create table holdfast.types (
   shared_keys    boolean not null default false,
   -- A list of paths of the payload that people are not shown. Whoever shows payloads heeds it.
   redact         jsonb,
+  -- Whether expired jobs of it raise the alert of dead letters.
+  alert_expired  boolean not null default false,
   -- Most bytes of a result that are kept; 0: none is.
   max_result_bytes  integer not null default 65536 constraint result_bytes_are_0_to_1_mb check (max_result_bytes between 0 and 1048576),
   constraint type_name_is_short check (length(name) between 1 and 200)
@@ -208,7 +210,7 @@ create table holdfast.dead_letters (
   type_id   integer not null,
   priority  smallint not null,
   attempt   smallint not null,
-  reason    text not null constraint dead_has_a_reason check (reason in ('exhausted', 'fatal', 'poison')),
+  reason    text not null constraint dead_has_a_reason check (reason in ('exhausted', 'fatal', 'poison', 'expired')),
   error     jsonb
 ) partition by range (died_at);
 
@@ -270,13 +272,6 @@ create table holdfast.cancellations (
 create index cancellations_of_lease on holdfast.cancellations (lease_id);
 
 create index cancellations_of_type on holdfast.cancellations (type_id);
-
--- Idle workers that listen. A producer notifies a lane only while it has a row here.
-create table holdfast.idle_workers (
-  lane_id    smallint not null,
-  worker_id  integer not null,
-  primary key (lane_id, worker_id)
-);
 
 create table holdfast.bodies_rest partition of holdfast.bodies default;
 

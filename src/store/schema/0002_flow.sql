@@ -101,9 +101,27 @@ create table holdfast.attempt_counts (
 -- gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
 create table holdfast.event_counts (
   type_id  integer not null,
-  what     text not null constraint event_is_known check (what in ('dead', 'cancelled', 'replayed', 'late')),
+  what     text not null constraint event_is_known check (what in ('dead', 'expired', 'cancelled', 'replayed', 'late')),
   count    integer not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- Until when a job has to have started, for those that were enqueued with such a time. A claim passes over a job whose time is over, and
+-- tick ends it. The row goes when its time has come, whatever became of the job, so that no settle has to look here.
+-- look_at: when tick looks at it; later than start_by where the job was claimed then, since a claim can be handed back.
+create table holdfast.start_deadlines (
+  job_id    uuid not null constraint start_deadlines_by_job primary key,
+  start_by  timestamptz not null,
+  look_at   timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index start_deadlines_due_first on holdfast.start_deadlines (look_at);
+
+-- Idle workers that listen. A producer notifies a lane only while it has a row here.
+create table holdfast.idle_workers (
+  lane_id    smallint not null,
+  worker_id  integer not null,
+  primary key (lane_id, worker_id)
+);
 
 -- One disagreement:
 --   lane_slot_left     a slot of a lane is taken by a job that does not run

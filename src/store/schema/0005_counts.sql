@@ -47,6 +47,7 @@ create table holdfast.totals (
   failed     bigint not null default 0,
   lost       bigint not null default 0,
   dead       bigint not null default 0,
+  expired    bigint not null default 0,
   cancelled  bigint not null default 0,
   replayed   bigint not null default 0,
   late       bigint not null default 0
