@@ -1,11 +1,12 @@
 // Makes node_modules agree with package-lock.json, and does nothing when it does already. Only Node's own modules: this runs
 // before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export function installIfMissing(root) {
   if (isInstalled(root)) return
+  refuseLink(join(root, 'node_modules'))
   console.log('Installing dependencies')
   const command = ['ci', '--no-audit', '--no-fund']
   // The npm that runs us, if one does, rather than whichever is first on the PATH.
@@ -13,6 +14,15 @@ export function installIfMissing(root) {
   const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...command]] : ['npm', command]
   const installed = spawnSync(file, args, { cwd: root, stdio: 'inherit', shell: file === 'npm' && process.platform === 'win32' })
   if (installed.status !== 0) process.exit(installed.status ?? 1)
+}
+
+/** `npm ci` begins by emptying node_modules, which through a link would be the packages of another clone. */
+function refuseLink(path) {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return
+  console.error(
+    `${path} is a symbolic link and does not agree with package-lock.json. Install in the clone it leads to, or remove the link.`,
+  )
+  process.exit(1)
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { JobStatus } from '../job/state.js'
+
 /** The statuses that the status page counts. */
 export const shownStatuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled', 'blocked'] as const
 export type ShownStatus = (typeof shownStatuses)[number]
@@ -18,7 +20,7 @@ export interface StatusAnswer {
   jobs: {
     id: string
     type: string
-    status: string
+    status: JobStatus
     attempt: number
     max_attempts: number
     created_at: Date

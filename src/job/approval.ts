@@ -1,6 +1,6 @@
+import { Checker } from './checker.js'
 import { type Duration, toMilliseconds } from './duration.js'
-import { didYouMean } from './nearest.js'
-import { refused } from './refused.js'
+import { refused, wholeNumber } from './refused.js'
 
 /** What a job needs before it may run. `true` stands for one approval, without a deadline. */
 export type ApprovalOption =
@@ -38,20 +38,18 @@ export function readApproval(option: ApprovalOption | undefined): Approval | und
   if (option === null || typeof option !== 'object') {
     throw refused('approval', `is ${String(option)}; it is true or an object with quorum, deadline and onDeadline`)
   }
-  const unknown = Object.keys(option).find((key) => !known.includes(key))
-  if (unknown) throw refused(`approval.${unknown}`, `is not known${didYouMean(unknown, known)}; known are ${known.join(', ')}`)
-  const { quorum = 1, deadline, onDeadline = 'cancel' } = option
-  if (!Number.isInteger(quorum) || quorum < 1 || quorum > 100) {
-    throw refused('approval.quorum', `is ${String(quorum)}; it must be a whole number from 1 to 100`)
-  }
+  const { deadline, onDeadline = 'cancel' } = option
+  const check = new Checker()
+  check.known(option, known, ['approval'])
+  const quorum = check.read(() => wholeNumber(option.quorum ?? 1, 'approval.quorum', 1, 100), 1)
   if (onDeadline !== 'cancel' && onDeadline !== 'approve') {
-    throw refused('approval.onDeadline', `is ${String(onDeadline)}; it is cancel or approve`)
+    check.wrong('approval.onDeadline', `is ${String(onDeadline)}; it is cancel or approve`)
+  } else if (deadline === undefined && option.onDeadline !== undefined) {
+    check.wrong('approval.onDeadline', 'needs approval.deadline, which says when it happens')
   }
-  const deadlineMs = deadline === undefined ? undefined : toMilliseconds(deadline, 'approval.deadline')
-  if (deadlineMs === 0) throw refused('approval.deadline', 'is 0; give people some time to decide')
-  if (deadlineMs === undefined && option.onDeadline !== undefined) {
-    throw refused('approval.onDeadline', 'needs approval.deadline, which says when it happens')
-  }
+  const deadlineMs = deadline === undefined ? undefined : check.read(() => toMilliseconds(deadline, 'approval.deadline'), 1)
+  if (deadlineMs === 0) check.wrong('approval.deadline', 'is 0; give people some time to decide')
+  check.done('invalid_option', 'the option approval has problems')
   return { quorum, deadlineMs, onDeadline }
 }
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors.js'
+import { Checker } from './checker.js'
 import { type Duration, formatDuration, toMilliseconds } from './duration.js'
 import { describeFailure, type Failure, showValue } from './failure.js'
-import { didYouMean } from './nearest.js'
 import { refused } from './refused.js'
 
 /** Milliseconds, except for the factor. Attempt n is followed by base × factor^(n−1), at most cap, plus 0 to jitter. */
@@ -34,22 +34,22 @@ export function readBackoff(option: BackoffOption | undefined): Backoff | Backof
   if (typeof option !== 'object' || option === null || Array.isArray(option)) {
     throw refused('backoff', `is ${showValue(option)}; give an object with base, factor, cap and jitter, or a function`)
   }
-  const known = Object.keys(defaultBackoff)
-  for (const key of Object.keys(option)) {
-    if (!known.includes(key)) throw refused(`backoff.${key}`, `is not known${didYouMean(key, known)}`)
-  }
+  const check = new Checker()
+  check.known(option, Object.keys(defaultBackoff), ['backoff'])
+  const { base, factor, cap, jitter } = option
   const backoff: Backoff = {
-    base: readDelay(option.base, 'base'),
-    factor: readFactor(option.factor),
-    cap: readDelay(option.cap, 'cap'),
-    jitter: readDelay(option.jitter, 'jitter'),
+    base: check.read(() => readDelay(base, 'base'), 0),
+    factor: check.read(() => readFactor(factor), 1),
+    cap: check.read(() => readDelay(cap, 'cap'), longest),
+    jitter: check.read(() => readDelay(jitter, 'jitter'), 0),
   }
   if (backoff.cap < backoff.base) {
-    const [base, cap] = [formatDuration(backoff.base), formatDuration(backoff.cap)]
-    const byDefault = option.cap === undefined ? ' (the default)' : ''
-    const orBase = option.base === undefined ? ' (the default)' : ''
-    throw refused('backoff.cap', `is ${cap}${byDefault}, less than backoff.base, which is ${base}${orBase}; set both`)
+    const [first, most] = [formatDuration(backoff.base), formatDuration(backoff.cap)]
+    const byDefault = cap === undefined ? ' (the default)' : ''
+    const orBase = base === undefined ? ' (the default)' : ''
+    check.wrong('backoff.cap', `is ${most}${byDefault}, less than backoff.base, which is ${first}${orBase}; set both`)
   }
+  check.done('invalid_option', 'the option backoff has problems')
   return backoff
 }
 

@@ -1,4 +1,4 @@
-import type { HoldfastError } from '../errors.js'
+import { Checker } from './checker.js'
 import { type Duration, toMilliseconds } from './duration.js'
 import { didYouMean } from './nearest.js'
 import { refused } from './refused.js'
@@ -57,27 +57,29 @@ const longestMs = 5 * 365 * 86_400_000
 /** Checks a uniqueness whole. The database checks again what reaches it from elsewhere. */
 export function readUnique(option: UniqueOption | false): Uniqueness | false {
   if (option === false) return false
-  if (option === null || typeof option !== 'object' || Array.isArray(option)) throw wrong('', 'must be false or an object')
-  for (const field of Object.keys(option)) {
-    if (!known.includes(field)) throw wrong(field, `is not known${didYouMean(field, known)}; known are ${known.join(', ')}`)
-  }
+  if (option === null || typeof option !== 'object' || Array.isArray(option))
+    throw refused('unique', 'must be false or an object')
   const { key, by, states, onConflict = 'reject' } = option
+  const check = new Checker()
+  check.known(option, known, ['unique'])
   if (!policies.includes(onConflict)) {
     const asked = String(onConflict)
-    throw wrong('onConflict', `is "${asked}"${didYouMean(asked, policies)}; it can be ${policies.join(', ')}`)
+    check.wrong('unique.onConflict', `is "${asked}"${didYouMean(asked, policies)}; it can be ${policies.join(', ')}`)
   }
-  if (key !== undefined && by !== undefined) throw wrong('key', 'and unique.by exclude each other')
+  if (key !== undefined && by !== undefined) check.wrong('unique.key', 'and unique.by exclude each other')
   if (key !== undefined && (typeof key !== 'string' || key.length < 1 || key.length > 500 || unstorable.test(key))) {
-    throw wrong('key', 'must be a string of 1 to 500 characters without NUL')
+    check.wrong('unique.key', 'must be a string of 1 to 500 characters without NUL')
   }
-  if (by !== undefined && by !== 'payload') checkNames(by)
-  if (states !== undefined) checkStates(states, onConflict)
+  if (by !== undefined && by !== 'payload') check.read(() => checkNames(by), undefined)
+  if (states !== undefined) check.read(() => checkStates(states, onConflict), undefined)
+  const times = readTimes(option, onConflict, check)
+  check.done('invalid_option', 'the option unique has problems')
   return Object.freeze({
     on_conflict: onConflict,
     ...(key === undefined ? {} : { key }),
     ...(by === undefined ? {} : { by: typeof by === 'string' ? by : [...by] }),
     ...(states === undefined ? {} : { states: [...states] }),
-    ...readTimes(option, onConflict),
+    ...times,
   })
 }
 
@@ -88,9 +90,9 @@ export function readUnique(option: UniqueOption | false): Uniqueness | false {
 export function refuseUnderEncryption(unique: Uniqueness | false | null | undefined, type: string): void {
   if (!unique) return
   const why = `cannot be used with ${type}, whose payload is stored encrypted`
-  if (unique.key === undefined) throw wrong('by', `${why}; give unique.key`)
+  if (unique.key === undefined) throw refused('unique.by', `${why}; give unique.key`)
   if (unique.on_conflict === 'reject' || unique.on_conflict === 'existing') return
-  throw wrong('onConflict', `"${unique.on_conflict}" ${why}; use reject or existing`)
+  throw refused('unique.onConflict', `"${unique.on_conflict}" ${why}; use reject or existing`)
 }
 
 /** Refuses a payload without the fields the key is made of: all such jobs would be one. */
@@ -100,7 +102,7 @@ export function checkFields({ by }: Uniqueness, payload: string): void {
   for (const path of by as string[]) {
     if (has(value, path)) continue
     const near = value !== null && typeof value === 'object' ? didYouMean(path, Object.keys(value)) : ''
-    throw wrong('by', `names "${path}", which is not in the payload${near}`)
+    throw refused('unique.by', `names "${path}", which is not in the payload${near}`)
   }
 }
 
@@ -124,36 +126,42 @@ function checkNames(by: unknown): void {
     names.length >= 1 &&
     names.length <= 50 &&
     names.every((name) => typeof name === 'string' && name !== '' && !unstorable.test(name))
-  if (!fine) throw wrong('by', 'must be "payload" or a list of 1 to 50 names of fields, such as ["customer.id"]')
+  if (!fine) throw refused('unique.by', 'must be "payload" or a list of 1 to 50 names of fields, such as ["customer.id"]')
 }
 
 function checkStates(states: unknown, onConflict: OnConflict): void {
-  if (onConflict === 'one_more') throw wrong('states', 'has no meaning for one_more, which depends only on whether the job runs')
-  if (!Array.isArray(states)) throw wrong('states', 'must be a list of statuses')
+  if (onConflict === 'one_more')
+    throw refused('unique.states', 'has no meaning for one_more, which depends only on whether the job runs')
+  if (!Array.isArray(states)) throw refused('unique.states', 'must be a list of statuses')
   const all = Object.keys(statuses)
-  if (states.length === 0) throw wrong('states', `is empty, so no job would ever have the key; name some of ${all.join(', ')}`)
+  if (states.length === 0)
+    throw refused('unique.states', `is empty, so no job would ever have the key; name some of ${all.join(', ')}`)
   const unknown = states.find((status) => !all.includes(status))
   if (unknown === undefined) return
-  throw wrong(
-    'states',
+  throw refused(
+    'unique.states',
     `has "${String(unknown)}", which is no status${didYouMean(String(unknown), all)}; known are ${all.join(', ')}`,
   )
 }
 
-function readTimes(option: UniqueOption, onConflict: OnConflict): Pick<Uniqueness, 'period' | 'delay' | 'max_wait'> {
+function readTimes(
+  option: UniqueOption,
+  onConflict: OnConflict,
+  check: Checker,
+): Pick<Uniqueness, 'period' | 'delay' | 'max_wait'> {
   const read = (field: 'period' | 'delay' | 'maxWait'): number | undefined => {
     if (option[field] === undefined) return undefined
-    const ms = toMilliseconds(option[field], `unique.${field}`)
-    if (ms < 1 || ms > longestMs) throw wrong(field, `is ${String(option[field])}; it must lie between 1 ms and five years`)
-    return ms
+    return check.read(() => readTime(option[field], `unique.${field}`), undefined)
   }
   const [period, delay, maxWait] = [read('period'), read('delay'), read('maxWait')]
   const debounces = onConflict === 'debounce'
-  if (period !== undefined && (debounces || onConflict === 'one_more')) throw wrong('period', `has no meaning for ${onConflict}`)
-  if (debounces && delay === undefined) throw wrong('delay', 'is missing; debounce needs to know how long to wait')
-  if (!debounces && delay !== undefined) throw wrong('delay', `is for debounce; to delay a job use its option delay`)
-  if (!debounces && maxWait !== undefined) throw wrong('maxWait', 'is for debounce')
-  if (maxWait !== undefined && maxWait < (delay as number)) throw wrong('maxWait', 'is shorter than unique.delay')
+  if (period !== undefined && (debounces || onConflict === 'one_more'))
+    check.wrong('unique.period', `has no meaning for ${onConflict}`)
+  if (debounces && option.delay === undefined) check.wrong('unique.delay', 'is missing; debounce needs to know how long to wait')
+  if (!debounces && delay !== undefined) check.wrong('unique.delay', `is for debounce; to delay a job use its option delay`)
+  if (!debounces && maxWait !== undefined) check.wrong('unique.maxWait', 'is for debounce')
+  if (maxWait !== undefined && delay !== undefined && maxWait < delay)
+    check.wrong('unique.maxWait', 'is shorter than unique.delay')
   return {
     ...(period === undefined ? {} : { period: `${period} milliseconds` }),
     ...(delay === undefined ? {} : { delay: `${delay} milliseconds` }),
@@ -161,6 +169,8 @@ function readTimes(option: UniqueOption, onConflict: OnConflict): Pick<Uniquenes
   }
 }
 
-function wrong(field: string, problem: string): HoldfastError {
-  return refused(field === '' ? ['unique'] : ['unique', field], problem)
+function readTime(value: Duration | undefined, field: string): number {
+  const ms = toMilliseconds(value, field)
+  if (ms >= 1 && ms <= longestMs) return ms
+  throw refused(field, `is ${String(value)}; it must lie between 1 ms and five years`)
 }

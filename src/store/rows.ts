@@ -1,4 +1,5 @@
 import type { LogLevel } from '../job/log-entry.js'
+import type { JobStatus } from '../job/state.js'
 import type { Uniqueness } from '../job/unique.js'
 
 /** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
@@ -101,7 +102,7 @@ export interface CappedCount {
 export interface NewestJobRow {
   id: string
   type: string
-  status: string
+  status: JobStatus
   attempt: number
   max_attempts: number
   created_at: Date

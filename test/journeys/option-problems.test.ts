@@ -69,13 +69,15 @@ describe('all that is wrong is told at once', () => {
 
   test('with the definition of a type', async () => {
     const definition = {
-      ...{ type: 'mail', priorty: 1, priority: 10, timeout: '8d', sensitive: 'yes', backoff: { base: 'x' } },
-      ...{ approval: { quorum: 0 }, unique: { key: '', onConflict: 'win' }, redact: ['a..b'], maxAttempts: 0 },
+      ...{ type: 'mail', priorty: 1, priority: 10, timeout: '8d', sensitive: 'yes' },
+      ...{ backoff: { base: 'x', factor: 0, jiter: 1 }, approval: { quorum: 0, quorun: 2, onDeadline: 'wait' } },
+      ...{ unique: { key: '', onConflict: 'win', stats: [], states: [], period: 0 }, redact: ['a..b'], maxAttempts: 0 },
     }
     expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(
       [
-        ...['approval.quorum', 'backoff.base', 'maxAttempts', 'priority', 'priorty'],
-        ...['redact', 'sensitive', 'timeout', 'unique.onConflict'],
+        ...['approval.onDeadline', 'approval.quorum', 'approval.quorun', 'backoff.base', 'backoff.factor', 'backoff.jiter'],
+        ...['maxAttempts', 'priority', 'priorty', 'redact', 'sensitive', 'timeout'],
+        ...['unique.key', 'unique.onConflict', 'unique.period', 'unique.states', 'unique.stats'],
       ].sort(),
     )
   })
