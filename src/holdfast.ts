@@ -1,6 +1,7 @@
 import { Access } from './access/access.js'
 import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { Alerts } from './alerts/alerts.js'
+import { type BatchCreated, Batches, type BatchRequest } from './batch/batches.js'
 import { Backpressure } from './enqueue/backpressure.js'
 import { Batcher } from './enqueue/batcher.js'
 import { PayloadEncryption } from './enqueue/encrypt.js'
@@ -52,6 +53,8 @@ export class Holdfast {
   readonly access: Access
   /** Trouble, the rules that say what that is, and who is called about it. */
   readonly alerts: Alerts
+  /** Jobs that are watched as one. */
+  readonly batches: Batches
   readonly #store: Store
   readonly #types: TypeRegistry
   readonly #privacy: Privacy
@@ -78,6 +81,7 @@ export class Holdfast {
       batcher: new Batcher(this.#store),
       encryption: payloadEncryption,
     }
+    this.batches = new Batches(this.#counter)
     this.#moves = new Moves(this.#store)
     this.#approvals = new Approvals(this.#store.move)
     this.#waiters = new Waiters(this.#store)
@@ -125,6 +129,18 @@ export class Holdfast {
    */
   async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
     return enqueue(this.#counter, requests, options)
+  }
+
+  /**
+   * Stores any number of jobs as one batch, all or none; its end enqueues the callbacks that are due.
+   * @example
+   * const people = ['ada@example.com', 'grace@example.com']
+   * const jobs = people.map((to) => sendEmail.job({ to }))
+   * const { id } = await holdfast.batch({ name: 'newsletter', jobs, onComplete: sendEmail.job({ to: 'editor@example.com' }) })
+   * const { completed, total } = (await holdfast.batches.get(id)) ?? {}
+   */
+  async batch(request: BatchRequest, options: { tx?: CallerTransaction } = {}): Promise<BatchCreated> {
+    return this.batches.create(request, options)
   }
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */

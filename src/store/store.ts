@@ -1,5 +1,6 @@
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
+import { BatchStore } from './batch-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
@@ -53,6 +54,7 @@ export class Store {
   readonly partitions: PartitionStore
   readonly wait: WaitStore
   readonly groups: GroupStore
+  readonly batches: BatchStore
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -71,6 +73,7 @@ export class Store {
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
     this.groups = new GroupStore(this.database)
+    this.batches = new BatchStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

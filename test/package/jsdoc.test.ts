@@ -115,6 +115,7 @@ test('what is used most has an example, and the compiler takes each as it stands
   expect([...examples.keys()].sort()).toEqual([
     'DeadLetters.replayMany',
     'Holdfast',
+    'Holdfast.batch',
     'Holdfast.cancel',
     'Holdfast.enqueue',
     'Holdfast.enqueueMany',
