@@ -5,9 +5,6 @@ export type { AuditLine, AuditQuestion } from './access/audit.js'
 export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, Trouble } from './alerts/alerts.js'
 export type { AlertKind } from './api/alerts.js'
 export { type Permission, permissions } from './api/permissions.js'
-export type { Batch } from './batch/batch.js'
-export type { BatchCancelled, BatchCreated, Batches, BatchRequest } from './batch/batches.js'
-export type { BatchCallbacks } from './batch/callbacks.js'
 export type { Enqueued } from './enqueue/enqueue.js'
 export {
   type ErrorCode,
@@ -59,7 +56,10 @@ export type { PrivacyOptions } from './privacy/privacy.js'
 export type { CallerTransaction } from './store/transaction.js'
 export type { Reencrypted, ReencryptOptions } from './upkeep/reencrypt.js'
 export { defineWorkflow, type WorkflowDefinition } from './workflow/define.js'
+export type { ExecutionFilter, ExecutionPage, Executions, ExecutionWaitOptions } from './workflow/executions.js'
 export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
+export type { Started, StartOptions } from './workflow/start.js'
+export type { Execution, ExecutionStatus, ExecutionSummary, ExecutionTask, TaskStatus } from './workflow/story.js'
 export type {
   AnyTask,
   AnyWorkflow,

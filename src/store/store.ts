@@ -1,11 +1,11 @@
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
-import { BatchStore } from './batch-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
+import { ExecutionStore } from './execution-store.js'
 import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
 import { LogStore } from './log-store.js'
@@ -54,7 +54,7 @@ export class Store {
   readonly partitions: PartitionStore
   readonly wait: WaitStore
   readonly groups: GroupStore
-  readonly batches: BatchStore
+  readonly executions: ExecutionStore
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -73,7 +73,7 @@ export class Store {
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
     this.groups = new GroupStore(this.database)
-    this.batches = new BatchStore(this.database)
+    this.executions = new ExecutionStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

@@ -59,7 +59,7 @@ begin
     select g.id from (
       (select n.id from changed as n where n.id is not null limit 100)
       union
-      (select b.id from holdfast.batches as b where b.look_again limit 100)
+      (select b.id from holdfast.batches as b where b.unsure limit 100)
     ) as g);
 end $$;
 
@@ -86,6 +86,8 @@ as $$
 begin
   if exists (select from holdfast.batches as b where b.id = p_group) then
     return holdfast.advance_batch(p_group);
+  elsif exists (select from holdfast.executions as e where e.id = p_group) then
+    return holdfast.advance_execution(p_group);
   end if;
   delete from holdfast.group_changes as c where c.group_id = p_group;
   return true;
