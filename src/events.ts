@@ -28,6 +28,10 @@ export interface WorkerEvents {
    * followers, orphans, groups, admit or settle. `of` names the job, group or type that was set aside for it, so that the others go on.
    */
   'duty.failed': [{ duty: string; of?: string; error: string }]
+  /** Ticks of a schedule were missed and are not made up for: how many, counted up to a hundred, and the last of them. */
+  'schedule.dropped': [{ schedule: string; ticks: number; last: string }]
+  /** A schedule could not be fired. Its ticks stay due, and it is tried again after a minute. */
+  'schedule.failed': [{ schedule: string; error: string }]
   /** The database cannot be reached, or does not answer. */
   'database.away': [{ error: string }]
   'database.back': [{ awayMs: number }]

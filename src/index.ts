@@ -53,13 +53,20 @@ export type { Moved, MovedMany, NewTime } from './operate/moves.js'
 export type { HoldfastOptions } from './options.js'
 export type { EncryptionOptions } from './privacy/keyring.js'
 export type { PrivacyOptions } from './privacy/privacy.js'
+export type { ScheduleExplanation } from './schedule/explain.js'
+export type { Backfilled, DefinedSchedules, RunSchedule, Schedules } from './schedule/schedules.js'
+export {
+  defineSchedule,
+  type MissedPolicy,
+  type OverlapPolicy,
+  type Schedule,
+  type ScheduleDefinition,
+} from './schedule/spec.js'
+export type { ScheduleState, ScheduleTick } from './schedule/states.js'
 export type { CallerTransaction } from './store/transaction.js'
 export type { Reencrypted, ReencryptOptions } from './upkeep/reencrypt.js'
 export { defineWorkflow, type WorkflowDefinition } from './workflow/define.js'
-export type { ExecutionFilter, ExecutionPage, Executions, ExecutionWaitOptions } from './workflow/executions.js'
 export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
-export type { Started, StartOptions } from './workflow/start.js'
-export type { Execution, ExecutionStatus, ExecutionSummary, ExecutionTask, TaskStatus } from './workflow/story.js'
 export type {
   AnyTask,
   AnyWorkflow,

@@ -135,7 +135,7 @@ test('every error code is thrown somewhere', () => {
   expect(Object.keys(errorTable).filter((code) => !thrown.has(code))).toEqual(untilThereIsAServer)
 })
 
-test('a program that only enqueues needs nothing installed but pg, and over HTTP nothing at all', async () => {
+test('a program that only enqueues needs nothing installed but pg and croner, and over HTTP nothing at all', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-only-pg-'))
   const load = (file: string) =>
     run(process.execPath, ['--input-type=module', '-e', `await import('./dist/${file}')`], { cwd: directory })
@@ -144,8 +144,9 @@ test('a program that only enqueues needs nothing installed but pg, and over HTTP
     await cp(join(repository, 'dist'), join(directory, 'dist'), { recursive: true })
     await mkdir(join(directory, 'node_modules'))
     await load('client/index.js')
-    await expect(load('index.js')).rejects.toThrow("Cannot find package 'pg'")
-    await symlink(join(repository, 'node_modules', 'pg'), join(directory, 'node_modules', 'pg'))
+    await expect(load('index.js')).rejects.toThrow(/Cannot find package '(pg|croner)'/)
+    for (const name of ['pg', 'croner'])
+      await symlink(join(repository, 'node_modules', name), join(directory, 'node_modules', name))
     await load('index.js')
     // A worker needs more: that the way of asking can answer no.
     await expect(load('worker/index.js')).rejects.toThrow("Cannot find package 'pino'")

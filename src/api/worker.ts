@@ -106,7 +106,12 @@ const claimed = {
   payload: anything,
 } as const
 export const claimAnswer = answer({
-  jobs: list(object({ ...claimed, checkpoint: anything, traceparent: text }, Object.keys(claimed) as (keyof typeof claimed)[])),
+  jobs: list(
+    object(
+      { ...claimed, checkpoint: anything, traceparent: text, scheduled_for: time },
+      Object.keys(claimed) as (keyof typeof claimed)[],
+    ),
+  ),
   ...orders,
 })
 

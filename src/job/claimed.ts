@@ -19,6 +19,8 @@ export interface ClaimedJob {
   readonly secrets?: Secrets
   /** The span its attempts belong under, as a W3C traceparent; none where nobody traces. */
   readonly traceparent?: string | null
+  /** The tick it was made for; none where no schedule made it. */
+  readonly scheduledForMs?: number | null
   /** Its type has a gate: when it ends, another may start. */
   readonly gated?: boolean
   /** Its start is counted against a rate, and has to come soon. */

@@ -19,6 +19,8 @@ export interface JobInHand {
 export abstract class RunContext {
   /** The job that runs: its id, type, priority and attempt. */
   abstract readonly job: JobInHand
+  /** The tick that the job was made for, where a schedule made it; undefined otherwise. The same on every attempt, however late. */
+  abstract get scheduledFor(): Date | undefined
   /** Fires when the attempt should stop: timeout, cancelled job, lost lease or shutdown. The reason says which. */
   abstract get signal(): AbortSignal
   /**
@@ -49,10 +51,6 @@ export abstract class RunContext {
    * key, or of its whole type, wait that long. No attempt is spent.
    */
   abstract get stop(): (duration: Duration, what: 'type' | 'key') => Snooze
-  /** In a workflow: what the parents of this task returned, by their names. Read once. Of any other job: nothing. */
-  abstract get parents(): () => Promise<Record<string, unknown>>
-  /** In a workflow: which execution and task this job belongs to. Rejects with `not_found` for any other job. */
-  abstract get execution(): () => Promise<ExecutionInHand>
 }
 
 /** The execution that a job is a task of. */

@@ -33,13 +33,7 @@ function slotsWith(strands: Strands): Slots {
   open.clear()
   return new Slots(
     { concurrency: 10 },
-    {
-      extendLease: async () => true,
-      log: () => {},
-      saveCheckpoint: async () => true,
-      readCheckpoint: async () => null,
-      readTask: async () => null,
-    },
+    { extendLease: async () => true, log: () => {}, saveCheckpoint: async () => true, readCheckpoint: async () => null },
     {
       ended: (job, { kind }) => void ended.push({ job: job.id, outcome: kind }),
       overran: () => {},

@@ -166,9 +166,9 @@ function readSpec(given: ScheduleDefinition, check: Checker): ScheduleSpec {
   }
 }
 
-export function readName(name: unknown): string {
+export function readName(name: unknown, field = 'name'): string {
   if (typeof name === 'string' && /^[\w.:/-]{1,200}$/.test(name)) return name
-  throw refused('name', `is ${showValue(name)}; the name of a schedule has 1 to 200 letters, digits or _ - . : /`)
+  throw refused(field, `is ${showValue(name)}; the name of a schedule has 1 to 200 letters, digits or _ - . : /`)
 }
 
 function readType(type: unknown): string {

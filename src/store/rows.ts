@@ -2,6 +2,8 @@ import type { LogLevel } from '../job/log-entry.js'
 import type { JobStatus } from '../job/state.js'
 import type { Uniqueness } from '../job/unique.js'
 
+export type { ClaimedRow } from './claimed-row.js'
+
 /** What statements answer on our own connections. Bigints are text: a number would round them. Times are milliseconds since 1970. */
 export interface TypeRow {
   name: string
@@ -12,25 +14,6 @@ export interface TypeRow {
   encrypted: boolean
   uniqueness: Uniqueness | null
   redact: string[] | null
-}
-
-export interface ClaimedRow {
-  lease: string
-  id: string
-  seq: string
-  type: number
-  priority: number
-  attempt: number
-  max: number | null
-  created: number | null
-  payload: string | null
-  trace: string | null
-  /** Its type has a gate: when it ends, another may start. */
-  gated: boolean
-  /** Its start is counted against a rate. */
-  rated: boolean
-  /** The key it shares with jobs of which no more than so many may run at once; null where there is no such limit. */
-  strand: { key: string; most: number } | null
 }
 
 export interface RescuedRow {

@@ -5,7 +5,6 @@ import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
-import { ExecutionStore } from './execution-store.js'
 import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
 import { LogStore } from './log-store.js'
@@ -19,6 +18,7 @@ import { type Statement, statement } from './queries.js'
 import { type RegisteredType, registerValues } from './registered-type.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, GroupedRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import { ScheduleStore } from './schedule-store.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
@@ -54,7 +54,7 @@ export class Store {
   readonly partitions: PartitionStore
   readonly wait: WaitStore
   readonly groups: GroupStore
-  readonly executions: ExecutionStore
+  readonly schedules: ScheduleStore
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -73,7 +73,7 @@ export class Store {
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
     this.groups = new GroupStore(this.database)
-    this.executions = new ExecutionStore(this.database)
+    this.schedules = new ScheduleStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

@@ -1,6 +1,7 @@
 import { alertsChore } from '../alerts/chore.js'
 import { metricsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
+import { ticksChore } from '../schedule/ticks-chore.js'
 import type { Store } from '../store/store.js'
 import { depthsChore } from '../upkeep/depths.js'
 import { driftChore } from '../upkeep/drift.js'
@@ -33,6 +34,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     metricsChore(store.metrics, meter),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
+    ticksChore(store.schedules),
     driftChore(store.operate, (repaired) => report.tell('drift.repaired', repaired)),
     partitionsChore(store.partitions),
     retentionChore(store.partitions, settings, (partition) => report.partitionDropped(partition)),

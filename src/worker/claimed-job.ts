@@ -16,6 +16,7 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     createdAtMs: row.created ?? 0,
     payload: row.payload,
     traceparent: row.trace,
+    scheduledForMs: row.scheduled,
     gated: row.gated,
     rated: row.rated,
     strand: row.strand,

@@ -3,6 +3,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
+import type { Schedule } from '../schedule/spec.js'
 import type { Logger } from './logger.js'
 
 /** What a worker is started with. */
@@ -73,6 +74,17 @@ export interface WorkerOptions {
    */
   upkeepOnly?: boolean
   /**
+   * The schedules that stand in code: all of this program, or of the set it names. Those that stood there before and do not any more are
+   * reported, and go on until they are pruned.
+   * @default the schedules are left as they are
+   */
+  schedules?: readonly Schedule[]
+  /**
+   * What the code of this program is called beside that of others which define schedules in the same database.
+   * @default 'default'
+   */
+  scheduleSet?: string
+  /**
    * Also calls the targets of alerts, whose address is at `holdfast.alerts`.
    * @default false
    */
@@ -116,6 +128,8 @@ const known = [
   'logger',
   'handleSignals',
   'upkeepOnly',
+  'schedules',
+  'scheduleSet',
   'alerts',
   'unsafe',
 ]

@@ -30,6 +30,8 @@ const logged: Partial<Record<WorkerEvent, 'debug' | 'info' | 'warn'>> = {
   'lease.rescued': 'warn',
   'drift.repaired': 'warn',
   'duty.failed': 'warn',
+  'schedule.dropped': 'warn',
+  'schedule.failed': 'warn',
   'database.away': 'warn',
   'database.back': 'info',
 }

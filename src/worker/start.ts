@@ -6,6 +6,7 @@ import { insideOf } from '../inside.js'
 import { formatDuration } from '../job/duration.js'
 import { misconfigured } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
+import type { Schedule } from '../schedule/spec.js'
 import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
 import { threadsFile } from '../threads.js'
@@ -53,12 +54,20 @@ export async function startWorker(
       types: known.map((row) => row.id),
     })
     const ahead = await store.inspect.schemaAhead()
-    const warnings = [...durabilityWarnings(await readDurability(store.database)), ...(ahead ? [ahead] : [])]
+    const gone = options.schedules ? await defineSchedules(holdfast, options.schedules, options.scheduleSet) : []
+    const warnings = [...durabilityWarnings(await readDurability(store.database)), ...(ahead ? [ahead] : []), ...gone]
     const log = options.logger ?? defaultLogger()
     return await Worker.start({ store, privacy, id, name, handlers, known, settings, log, warnings })
   } catch (error) {
     throw explained(error)
   }
+}
+
+/** What there is to say of schedules that do not stand in code any more. */
+async function defineSchedules(holdfast: Holdfast, schedules: readonly Schedule[], set: string | undefined): Promise<string[]> {
+  const { gone } = await holdfast.schedules.define(schedules, set === undefined ? {} : { set })
+  if (gone.length === 0) return []
+  return [`${gone.join(', ')}: schedules that are gone from the code and go on; \`holdfast schedules prune\` removes them`]
 }
 
 /** A statement that may run longer than a lease could give out, or end, jobs that others have by then. */

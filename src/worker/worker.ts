@@ -8,6 +8,7 @@ import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
 import type { Privacy } from '../privacy/privacy.js'
 import { SlotPools } from '../run/slot-pools.js'
+import { Scheduler } from '../schedule/scheduler.js'
 import { LogWriter } from '../settle/log-writer.js'
 import { Settler } from '../settle/settler.js'
 import { Listener, swallowedCalls } from '../store/listener.js'
@@ -143,6 +144,7 @@ export class Worker {
         })
       : undefined
     const upkeep = new Upkeep(choresOf(store, settings, meter, report, news), report)
+    const scheduler = new Scheduler(store.schedules, privacy, id, report, report)
     const guard = new ProcessGuard(settings.handleSignals ? () => this.stop() : undefined)
     const drain = new Drain(pools, settings.drainMs)
     // Each stage works for those after it, and so stops after them: results need the heartbeat that keeps their leases.
@@ -156,6 +158,7 @@ export class Worker {
         [
           { part: loop, stopWithinMs: lastClaimWithinMs },
           { part: upkeep, stopWithinMs: writeWithinMs },
+          { part: scheduler, stopWithinMs: writeWithinMs },
         ],
       ],
       report,

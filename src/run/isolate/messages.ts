@@ -15,6 +15,7 @@ export interface JobAcross {
   payload: string | null
   unreadable?: string
   traceparent?: string | null
+  scheduledForMs?: number | null
 }
 
 export type GiveUp = 'timed_out' | 'handed_back' | 'cancelled' | 'lease_lost'

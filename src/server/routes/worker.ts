@@ -181,6 +181,7 @@ function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | unde
     created_at: new Date(row.created ?? 0),
     payload: decodePayload(row.payload ?? 'null'),
     ...(row.trace === null ? {} : { traceparent: row.trace }),
+    ...(row.scheduled === null ? {} : { scheduled_for: new Date(row.scheduled).toISOString() }),
     ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
   }
 }

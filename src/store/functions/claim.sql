@@ -16,7 +16,7 @@
 -- Returns one row for all jobs, a list in each column, in the order in which they are to run: a row for each job would be stored, sent
 -- and read one by one, at twice the cost. lease is null where nothing was claimed. Payloads are joined by U+001F, which JSON never
 -- contains; a job whose body is gone has an empty text. traces names only the jobs that
--- are traced. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
+-- are traced, scheduled those that a schedule made, with the tick in milliseconds. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
 -- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these.
 -- The settings pin the plans, whatever the statistics say: the queue is read by the index queue_claim, and the bodies of all claimed jobs
 -- in one walk through their index, where a nested loop would descend it once for each job.
@@ -25,7 +25,7 @@ create or replace function holdfast.claim_jobs(
   p_chunk integer default 1, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
   out maxes smallint[], out created double precision[], out payloads text, out traces jsonb, out gated integer[], out rated integer[], out key_limits jsonb,
-  out keys text[]
+  out keys text[], out scheduled jsonb
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
@@ -213,10 +213,11 @@ begin
          array_agg(j.max_attempts), array_agg(date_part('epoch', j.created_at) * 1000),
          string_agg(coalesce(j.payload::text, ''), U&'\001F'),
          jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null),
-         array_agg(j.concurrency_key) filter (where key_limits is not null)
-  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys
+         array_agg(j.concurrency_key) filter (where key_limits is not null),
+         jsonb_object_agg(j.job_id, date_part('epoch', j.scheduled_for) * 1000) filter (where j.scheduled_for is not null)
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys, scheduled
   from (
-    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent
+    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent, b.scheduled_for
     from claimed as c left join holdfast.bodies as b
       on b.id = c.job_id and b.id = any (v_all_jobs) and b.id >= v_first and b.id <= v_latest
     order by c.priority desc, c.seq, c.job_id

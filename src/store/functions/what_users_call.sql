@@ -4,8 +4,7 @@
 comment on view holdfast.jobs is 'Every job that is kept, with its status, times, payload and last error.';
 comment on view holdfast.attempts is 'Every ended attempt that is kept, with its outcome, worker and error.';
 comment on view holdfast.live is 'Every job that has not ended, with the place where it stands: queue, waiting or following.';
-comment on view holdfast.execution_tasks is 'Every task of every execution that is kept, with its status, job, times, error and result.';
-comment on table holdfast.executions is 'Every execution of a workflow that is kept, with its status, times and input.';
+comment on view holdfast.schedule_overview is 'Every schedule: what it makes, when it ticks next, whether it is paused, and what operators changed of it.';
 comment on view holdfast.counters is 'How many attempts and jobs of each type have ended, and how, since the installation.';
 
 comment on function holdfast.enqueue is 'Enqueues one job in the transaction of the caller. Returns its id and what happened: created, existing, replaced, debounced or queued_behind.';
@@ -33,3 +32,7 @@ comment on function holdfast.decide_approval is 'Approves or rejects a job that 
 comment on function holdfast.replay_dead is 'Makes dead jobs due again.';
 comment on function holdfast.discard_dead is 'Ends dead jobs for good.';
 comment on function holdfast.forget_job is 'Removes everything that is kept of a job that has ended.';
+comment on function holdfast.pause_schedule is 'Pauses a schedule: no tick makes a job.';
+comment on function holdfast.resume_schedule is 'Lets a schedule tick again, from now on.';
+comment on function holdfast.remove_schedule is 'Removes a schedule that does not stand in code.';
+comment on function holdfast.prune_schedules is 'Removes the schedules that are gone from code, and returns their names.';

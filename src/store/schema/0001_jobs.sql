@@ -115,6 +115,8 @@ create table holdfast.bodies (
   traceparent      text constraint traceparent_is_short check (length(traceparent) <= 100),
   -- Words to find it by; null for most.
   tags             text[] constraint tags_are_1_to_8 check (cardinality(tags) between 1 and 8),
+  -- The tick it was made for; null where no schedule made it.
+  scheduled_for    timestamptz,
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
