@@ -22,7 +22,7 @@ export interface HoldfastOptions extends PrivacyOptions {
    */
   schema?: string
   /**
-   * Most connections this process holds at once, heartbeat and listener aside.
+   * Most connections this process holds at once, beside the one that each worker of it keeps; an idle worker needs no other.
    * @default 4
    */
   connections?: number

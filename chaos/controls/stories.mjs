@@ -66,7 +66,7 @@ export async function poison(stage) {
   const keeper = stage.producer()
   for (let round = 0; round < 3; round++) {
     await loseAll(stage)
-    await insideOf(keeper).store.rescue({ leases: 10, jobs: 10 })
+    await insideOf(keeper).store.leases.rescue({ leases: 10, jobs: 10 })
   }
 }
 

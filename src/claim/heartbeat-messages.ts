@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { HeldLease, RenewedRow } from '../store/lease-store.js'
 
 export interface HeartbeatSettings {
   worker: number
@@ -16,16 +17,30 @@ export type ToHeartbeat =
   | { kind: 'hold'; lease: string; leaseMs: number }
   | { kind: 'release'; leases: readonly string[] }
   | { kind: 'alive'; lookedMsAgo: number | null }
-  | { kind: 'beat_now' }
+  | { kind: 'renewed'; ok: boolean }
   | { kind: 'stop' }
 
 /** From the heartbeat thread to its worker. */
 export type FromHeartbeat =
+  /** A heartbeat is due: the worker is asked first, which has a connection already. */
+  | { kind: 'due' }
   | { kind: 'beat' }
   | { kind: 'lost'; leases: readonly string[] }
   | { kind: 'cancelled'; jobs: readonly string[] }
   | { kind: 'trouble'; message: string }
   | { kind: 'stopped' }
+
+/** What a heartbeat has to say to the worker: leases that are lost, and jobs that were cancelled. A lease released meanwhile is not lost. */
+export function readBeat(asked: readonly HeldLease[], rows: readonly RenewedRow[], held: ReadonlyMap<string, unknown>) {
+  const renewed = new Set(rows.map(({ lease }) => lease))
+  const lost = asked.map(([lease]) => lease).filter((lease) => !renewed.has(lease) && held.has(lease))
+  return { lost, cancelled: rows.flatMap(({ cancelled }) => cancelled) }
+}
+
+/** How long the worker may take to renew its leases itself, before the thread does. */
+export function answerOfWorkerMs(intervalMs: number): number {
+  return Math.min(2_000, intervalMs / 3)
+}
 
 const leastMs = 5_000
 

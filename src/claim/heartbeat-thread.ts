@@ -1,18 +1,26 @@
 /**
- * Renews the worker's leases from a thread of its own, with a connection of its own, so that a handler that blocks the event loop for
- * minutes does not lose its job. A worker whose event loop is blocked for longer than the longest timeout of its types gets no more
+ * Sees to it that the worker's leases are renewed, from a thread of its own, so that a handler that blocks the event loop for minutes does
+ * not lose its job. Each time it asks the worker first, which has a connection already; where the worker does not answer in time or its
+ * database does not, the thread opens a connection of its own, and keeps it until the worker answers again. A worker whose event loop is blocked for longer than the longest timeout of its types gets no more
  * renewals: its timeouts cannot fire, and its jobs would be kept from all other workers for ever.
- * The price is one connection and about 10 MB of memory per worker.
+ * The price is about 10 MB of memory per worker, and one connection while its event loop is blocked.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
 import { monotonicMs, sleep } from '../clock.js'
-import { cutOff } from '../store/database.js'
+import { cutOff } from '../store/connections.js'
 import { statement } from '../store/queries.js'
 import { ReadCommitted } from '../store/read-committed.js'
 import { inSchema } from '../store/schema-name.js'
 import { asText } from '../store/transaction.js'
-import { type FromHeartbeat, type HeartbeatSettings, heartbeatPatience, type ToHeartbeat } from './heartbeat-messages.js'
+import {
+  answerOfWorkerMs,
+  type FromHeartbeat,
+  type HeartbeatSettings,
+  heartbeatPatience,
+  readBeat,
+  type ToHeartbeat,
+} from './heartbeat-messages.js'
 
 const { worker, intervalMs, leaseMs, patienceMs, connection, schema } = workerData as HeartbeatSettings
 // Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing.
@@ -26,6 +34,8 @@ let timer: NodeJS.Timeout | undefined
 let stopping = false
 let beating: Promise<void> = Promise.resolve()
 let workerSpokeAt = monotonicMs()
+/** Told whether the worker has renewed its leases itself. */
+let workerRenewed: (ok: boolean) => void = () => {}
 /** When the database last answered a claim of the worker. */
 let lookedAt: number | undefined
 
@@ -45,15 +55,12 @@ parentPort?.on('message', (message: ToHeartbeat) => {
     case 'alive':
       lookedAt = message.lookedMsAgo === null ? undefined : monotonicMs() - message.lookedMsAgo
       return
-    case 'beat_now':
-      beating = beating.then(() => {
-        clearTimeout(timer)
-        return stopping ? undefined : beat()
-      })
-      return
+    case 'renewed':
+      return workerRenewed(message.ok)
     case 'stop':
       stopping = true
       clearTimeout(timer)
+      workerRenewed(true)
       void beating.then(disconnect).then(() => {
         tell({ kind: 'stopped' })
         parentPort?.close()
@@ -63,6 +70,12 @@ parentPort?.on('message', (message: ToHeartbeat) => {
 
 async function beat(): Promise<void> {
   if (monotonicMs() - workerSpokeAt > patienceMs) return schedule(intervalMs)
+  if (await renewedByWorker()) {
+    await disconnect()
+    return schedule(intervalMs)
+  }
+  // Without leases there is nothing to lose, and the worker says itself what is wrong.
+  if (held.size === 0) return schedule(afterTroubleMs)
   const asked = [...held]
   try {
     client ??= await connect()
@@ -70,12 +83,9 @@ async function beat(): Promise<void> {
     const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms), lookedMsAgo])
     const { rows } = await readCommitted.run(client, { text, values, query_timeout: patience().answerMs } as pg.QueryConfig)
     tell({ kind: 'beat' })
-    const renewed = new Set(rows.map((row: { lease: string }) => row.lease))
-    // A lease released while the statement ran is gone for a good reason.
-    const lost = asked.map(([lease]) => lease).filter((lease) => !renewed.has(lease) && held.has(lease))
+    const { lost, cancelled } = readBeat(asked, rows, held)
     for (const lease of lost) held.delete(lease)
     if (lost.length > 0) tell({ kind: 'lost', leases: lost })
-    const cancelled = rows.flatMap((row: { cancelled: string[] }) => row.cancelled)
     if (cancelled.length > 0) tell({ kind: 'cancelled', jobs: cancelled })
     schedule(intervalMs)
   } catch (error) {
@@ -83,6 +93,17 @@ async function beat(): Promise<void> {
     await disconnect()
     schedule(afterTroubleMs)
   }
+}
+
+function renewedByWorker(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve(false), answerOfWorkerMs(intervalMs))
+    workerRenewed = (ok) => {
+      clearTimeout(late)
+      resolve(ok)
+    }
+    tell({ kind: 'due' })
+  })
 }
 
 function schedule(ms: number): void {

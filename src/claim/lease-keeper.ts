@@ -2,10 +2,13 @@ import { Worker as Thread } from 'node:worker_threads'
 import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
+import type { HeldLease, RenewedRow } from '../store/lease-store.js'
 import { type ThreadProgram, threadsFile } from '../threads.js'
-import type { FromHeartbeat, HeartbeatSettings, ToHeartbeat } from './heartbeat-messages.js'
+import { type FromHeartbeat, type HeartbeatSettings, readBeat, type ToHeartbeat } from './heartbeat-messages.js'
 
 export interface LeaseKeeperEvents {
+  /** Renews these leases over the worker's own connection. */
+  renew(leases: readonly HeldLease[], lookedMsAgo: number | null): Promise<RenewedRow[]>
   /** These leases are gone; other workers may have their jobs. */
   lost(leases: readonly string[]): void
   /** These jobs were cancelled; told with every heartbeat until their end has been written. */
@@ -15,7 +18,10 @@ export interface LeaseKeeperEvents {
 /** A heartbeat thread that dies is replaced after this: one that cannot run must not be started as fast as it dies. */
 const replaceAfterMs = 1_000
 
-/** Keeps the leases of a worker: tells the heartbeat thread which ones to renew, and the worker which ones were lost. */
+/**
+ * Keeps the leases of a worker: renews them when the heartbeat thread says that it is time, tells the thread which ones to renew in its
+ * place if it cannot, and the worker which ones were lost.
+ */
 export class LeaseKeeper implements Background {
   readonly name = 'heartbeat'
   readonly #settings: HeartbeatSettings
@@ -28,6 +34,7 @@ export class LeaseKeeper implements Background {
   #alive: NodeJS.Timeout | undefined
   #stopping = false
   #lookedAt: number | undefined
+  #renewing: Promise<boolean> | undefined
 
   constructor(settings: HeartbeatSettings, monitor: Monitor, events: LeaseKeeperEvents) {
     this.#settings = settings
@@ -89,7 +96,8 @@ export class LeaseKeeper implements Background {
 
   /** A notification for this worker alone: one of its jobs was cancelled, which the next heartbeat says. */
   beatNow(): void {
-    this.#tell({ kind: 'beat_now' })
+    // One that is under way may have looked before the job was cancelled.
+    void (this.#renewing ?? Promise.resolve()).then(() => this.#stopping || this.#renew())
   }
 
   /** Resolves when the thread has gone; one that does not go by itself in half of the time is ended. */
@@ -108,25 +116,58 @@ export class LeaseKeeper implements Background {
 
   #hear(message: FromHeartbeat): void {
     switch (message.kind) {
+      case 'due':
+        return void this.#renew().then((ok) => this.#tell({ kind: 'renewed', ok }))
       case 'beat':
-        this.#monitor.answered('heartbeats')
-        return this.#monitor.asking('heartbeats')
+        return this.#answered()
       case 'trouble':
         return this.#monitor.failed('heartbeats', message.message)
-      case 'lost': {
-        const lost = message.leases.filter((lease) => this.#open.has(lease))
-        for (const lease of message.leases) {
-          this.#leaseMs.delete(lease)
-          this.#open.delete(lease)
-        }
-        if (lost.length > 0) this.#events.lost(lost)
-        return
-      }
+      case 'lost':
+        return this.#lose(message.leases)
       case 'cancelled':
         return this.#events.cancelled(message.jobs)
       case 'stopped':
         return
     }
+  }
+
+  #renew(): Promise<boolean> {
+    this.#renewing ??= this.#renewOnce().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renewOnce(): Promise<boolean> {
+    const asked = [...this.#leaseMs]
+    try {
+      const rows = await this.#events.renew(asked, this.#lookedMsAgo())
+      this.#answered()
+      const { lost, cancelled } = readBeat(asked, rows, this.#leaseMs)
+      if (lost.length > 0) {
+        this.#tell({ kind: 'release', leases: lost })
+        this.#lose(lost)
+      }
+      if (cancelled.length > 0) this.#events.cancelled(cancelled)
+      return true
+    } catch (error) {
+      if (!this.#stopping) this.#monitor.failed('heartbeats', error)
+      return false
+    }
+  }
+
+  #answered(): void {
+    this.#monitor.answered('heartbeats')
+    this.#monitor.asking('heartbeats')
+  }
+
+  #lose(leases: readonly string[]): void {
+    const lost = leases.filter((lease) => this.#open.has(lease))
+    for (const lease of leases) {
+      this.#leaseMs.delete(lease)
+      this.#open.delete(lease)
+    }
+    if (lost.length > 0) this.#events.lost(lost)
   }
 
   #replace(thread: Thread): void {
@@ -136,7 +177,11 @@ export class LeaseKeeper implements Background {
   }
 
   #sayAlive(): void {
-    this.#tell({ kind: 'alive', lookedMsAgo: this.#lookedAt === undefined ? null : monotonicMs() - this.#lookedAt })
+    this.#tell({ kind: 'alive', lookedMsAgo: this.#lookedMsAgo() })
+  }
+
+  #lookedMsAgo(): number | null {
+    return this.#lookedAt === undefined ? null : monotonicMs() - this.#lookedAt
   }
 
   #tell(message: ToHeartbeat): void {

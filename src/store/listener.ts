@@ -1,10 +1,12 @@
 import pg from 'pg'
 import type { Background } from '../background/background.js'
 import { sleep } from '../clock.js'
-import { cutOff, type Database } from './database.js'
+import { cutOff } from './connections.js'
+import type { Database } from './database.js'
+import { Line } from './line.js'
 import { channelName, endedChannel, quotedChannel } from './schema-name.js'
 
-const checkEveryMs = 10_000
+const silentForMs = 10_000
 const answerWithinMs = 5_000
 const reconnectMs = { first: 200, most: 5_000 }
 const goodbyeMs = 500
@@ -38,11 +40,13 @@ export interface ListenerOptions {
 }
 
 /**
- * Receives the notifications of some lanes, on a connection of its own that it opens again whenever it breaks. Every ten seconds it sends a
- * statement, because a half-open connection is silent like an idle one. A lost connection costs latency, never a job: workers poll too.
+ * Receives the notifications of some lanes, on a connection that it opens again whenever it breaks, and lends to others in between. Where
+ * nobody used it for ten seconds it sends a statement, because a half-open connection is silent like an idle one. While somebody has it,
+ * notifications wait until their statement has ended. A lost connection costs latency, never a job: workers poll too.
  */
 export class Listener implements Background {
   readonly name = 'listener'
+  readonly line = new Line()
   readonly #config: pg.ClientConfig
   readonly #schema: string
   #lanes: readonly string[] = []
@@ -52,7 +56,6 @@ export class Listener implements Background {
   #listening = false
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
-  #client: pg.Client | undefined
   readonly #unreadForMs: number
   #swallowed = false
 
@@ -83,7 +86,7 @@ export class Listener implements Background {
   /** Listens to these lanes from now on, and at every new connection. A lane that is left out stays subscribed until then. */
   listenTo(lanes: readonly number[]): void {
     this.#lanes = lanes.map((lane) => channelName(this.#schema, 'lane', lane))
-    for (const channel of this.#lanes) this.#client?.query(`listen ${quotedChannel(channel)}`).catch(() => this.#broken?.())
+    for (const channel of this.#lanes) void this.line.say(`listen ${quotedChannel(channel)}`)
   }
 
   start(): void {
@@ -127,21 +130,24 @@ export class Listener implements Background {
       // stop() resolves `broken`, so that it does not wait for a server that does not answer.
       const ready = await Promise.race([this.#reach(client), broken.then(() => false)])
       if (!ready) return
-      this.#client = client
+      this.line.open(client, () => this.#broken?.())
       this.#listening = true
       onReady()
       // Notifications that were sent while the connection was down are lost, so both are told to look.
       this.#events.notified()
       this.#events.ordered('')
-      check = setInterval(() => client.query('select 1').catch(() => this.#broken?.()), checkEveryMs)
+      const checkLater = (ms: number) => {
+        check = setTimeout(() => checkLater(this.line.check(silentForMs)), ms)
+      }
+      checkLater(silentForMs)
       await broken
     } finally {
-      clearInterval(check)
-      this.#client = undefined
+      clearTimeout(check)
       if (this.#listening) {
         this.#listening = false
         this.#events.disconnected()
       }
+      await this.line.close()
       await this.#sayGoodbye(client)
     }
   }

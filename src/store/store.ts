@@ -7,6 +7,8 @@ import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
+import { LeaseStore } from './lease-store.js'
+import type { Line } from './line.js'
 import { LogStore } from './log-store.js'
 import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
@@ -17,7 +19,7 @@ import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { type RegisteredType, registerValues } from './registered-type.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, GroupedRow, LostRow, RescuedRow, TypeRow, WorkerLaneRow } from './rows.js'
+import type { ClaimedRow, CrashRow, GroupedRow, LostRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { ScheduleStore } from './schedule-store.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
@@ -27,6 +29,8 @@ import { WaitStore } from './wait-store.js'
 export type { NewJob, Stands } from './new-job.js'
 
 const leastPatienceMs = 1_000
+/** Whoever claims so many jobs at once ends as many, and claims again meanwhile: one connection is too few for that. */
+const many = 250
 
 /** What the database is told of how long its answer is waited for: less than that, so that it gives up first. */
 function inTime(ms: number): number {
@@ -55,10 +59,11 @@ export class Store {
   readonly wait: WaitStore
   readonly groups: GroupStore
   readonly schedules: ScheduleStore
+  readonly leases: LeaseStore
 
-  constructor(options: DatabaseOptions) {
+  constructor(options: DatabaseOptions, database = new Database(options)) {
     this.#options = options
-    this.database = new Database(options)
+    this.database = database
     this.inspect = new InspectStore(this.database)
     this.operate = new OperatorStore(this.database)
     this.move = new MoveStore(this.database)
@@ -74,6 +79,7 @@ export class Store {
     this.wait = new WaitStore(this.database)
     this.groups = new GroupStore(this.database)
     this.schedules = new ScheduleStore(this.database)
+    this.leases = new LeaseStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */
@@ -86,6 +92,11 @@ export class Store {
       preparedStatements,
       readWithinMs,
     })
+  }
+
+  /** The same store for a worker, whose statements use this line before they take a connection of the pool. */
+  over(line: Line): Store {
+    return new Store(this.#options, this.database.over(line))
   }
 
   /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
@@ -161,7 +172,9 @@ export class Store {
     const withinMs = Math.min(this.database.shortMs, Math.max(leastPatienceMs, ask.leaseMs / 2))
     const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.chunk, inTime(withinMs)]
     const [claimed] = await this.database.query<ClaimedColumns>(statement('claimJobs'), values, withinMs)
-    return claimed ? claimedRows(claimed) : []
+    const rows = claimed ? claimedRows(claimed) : []
+    if (rows.length >= many) this.database.hurry()
+    return rows
   }
 
   /** Every time a host died under one of these jobs, first to last. */
@@ -206,11 +219,6 @@ export class Store {
     await this.database.query(statement('forgetIdleWorkers'), [])
   }
 
-  /** Holds one lease for at least that long from now. False: it is lost. */
-  async extendLease(worker: number, lease: string, ms: number): Promise<boolean> {
-    return (await this.database.query(statement('extendLease'), [lease, worker, ms])).length > 0
-  }
-
   /**
    * Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed.
    * `nowMs` is now on the clock the attempts were timed with.
@@ -226,20 +234,6 @@ export class Store {
     const lost = rows.filter((row) => row.id !== null)
     if (lost.length < rows.length) this.groups.advanceSoon()
     return lost
-  }
-
-  /** Whether any lease has run out. Writes nothing. */
-  async anyLeaseExpired(): Promise<boolean> {
-    const rows = await this.database.queryShort<{ expired: boolean }>(statement('anyLeaseExpired'), [])
-    return rows[0]?.expired === true
-  }
-
-  /**
-   * Ends the attempts of at most so many leases that nobody renewed, fewer where they hold many jobs. A job that dies of it
-   * after `crashes` crashes is poison.
-   */
-  async rescue(most: { leases: number; jobs: number }, crashes = 2): Promise<RescuedRow[]> {
-    return this.database.query(statement('rescueLeases'), [most.leases, most.jobs, crashes])
   }
 
   async workerStopped(worker: number): Promise<void> {

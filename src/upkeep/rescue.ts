@@ -50,12 +50,12 @@ export function rescueChore(
     everyMs: settings.everyMs / 3,
     async runOnce() {
       try {
-        const expired = news.within(settings.everyMs * 0.75) ?? news.heard(await store.anyLeaseExpired())
+        const expired = news.within(settings.everyMs * 0.75) ?? news.heard(await store.leases.anyExpired())
         if (sawOutage) notBefore = monotonicMs() + Math.min(longestGraceMs, settings.leaseMs)
         sawOutage = false
         if (!expired || monotonicMs() < notBefore) return { more: false }
         news.forget()
-        const rows = await store.rescue(atOnce, settings.crashes)
+        const rows = await store.leases.rescue(atOnce, settings.crashes)
         if (rows.length > 0) onRescued(rows)
         return { more: rows.length > 0 }
       } catch (error) {

@@ -8,7 +8,7 @@ import { Checkpoints } from './checkpoints.js'
 export function attemptServices(store: Store, worker: number, privacy: Privacy, logWriter: LogWriter): AttemptServices {
   const checkpoints = new Checkpoints(store.log, privacy)
   return {
-    extendLease: ({ lease }, ms) => store.extendLease(worker, lease, ms),
+    extendLease: ({ lease }, ms) => store.leases.extend(worker, lease, ms),
     log: (job, entry) => logWriter.note(job, job.secrets ? logEntryWithoutSecrets(entry, job.secrets) : entry),
     saveCheckpoint: (job, json) => checkpoints.save(job, json),
     readCheckpoint: (job) => checkpoints.read(job),

@@ -83,8 +83,17 @@ export class Worker {
   }
 
   private constructor(setup: WorkerSetup) {
-    const { store, privacy, id, name, handlers, known, settings, log } = setup
+    const { privacy, id, name, handlers, known, settings, log } = setup
     const { leaseMs, heartbeatMs, pollMs } = settings
+    const listener = settings.listen
+      ? new Listener(setup.store.database, id, {
+          notified: () => loop.notified(),
+          ordered: () => leases.beatNow(),
+          disconnected: () => loop.wake.signal(),
+          swallowed: () => log.warn({ worker: id }, swallowedCalls),
+        })
+      : undefined
+    const store = listener ? setup.store.over(listener.line) : setup.store
     const types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     const longestTimeoutMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs))
     const news = new LeaseNews()
@@ -103,6 +112,7 @@ export class Worker {
       },
       report,
       {
+        renew: (leases, lookedMsAgo) => store.leases.renew(id, leases, lookedMsAgo),
         lost: (lost) => report.tell('lease.lost', { leases: lost.length, jobs: pools.loseLeases(new Set(lost)) }),
         cancelled: (jobs) => pools.cancel(new Set(jobs)),
       },
@@ -135,14 +145,6 @@ export class Worker {
       looked: () => leases.looked(),
       dutiesDone: (duties) => report.dutiesDone(duties),
     })
-    const listener = settings.listen
-      ? new Listener(store.database, id, {
-          notified: () => loop.notified(),
-          ordered: () => leases.beatNow(),
-          disconnected: () => loop.wake.signal(),
-          swallowed: () => log.warn({ worker: id }, swallowedCalls),
-        })
-      : undefined
     const upkeep = new Upkeep(choresOf(store, settings, meter, report, news), report)
     const scheduler = new Scheduler(store.schedules, privacy, id, report, report)
     const guard = new ProcessGuard(settings.handleSignals ? () => this.stop() : undefined)

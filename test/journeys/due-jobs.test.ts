@@ -16,11 +16,8 @@ async function idleWorker(queue: Queue): Promise<Set<number>> {
   return ran
 }
 
-/** It has asked producers to call, and would hear them. */
+/** It has asked producers to call, which it does only where it would hear them. */
 async function becomesIdle(queue: Queue): Promise<void> {
-  const listeners =
-    "application_name = 'holdfast listener' and state = 'idle' and query like 'listen%' and datname = current_database()"
-  await eventually(async () => (await queue.sql(`select from pg_stat_activity where ${listeners}`)).length === 1)
   await eventually(async () => (await queue.sql('select from holdfast.idle_workers')).length === 1)
   // And has come to rest: it has looked for nothing for a while.
   const busy =

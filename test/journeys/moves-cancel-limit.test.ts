@@ -130,8 +130,8 @@ describe('the signal of a cancelled handler', () => {
   it('fires at once where the worker can be called', async () => {
     await startWorkers(1, { lease: '60s' })
     // Its first heartbeats are over and the next one comes in fifteen seconds.
-    const settled = `select from pg_stat_activity where datname = current_database() and state = 'idle'
-      and application_name like 'holdfast heartbeat%' and state_change < clock_timestamp() - interval '2 seconds'`
+    const settled = `select from holdfast.workers join holdfast.idle_workers on worker_id = id
+      where seen_at < clock_timestamp() - interval '2 seconds'`
     await vi.waitFor(async () => expect((await sql.query(settled)).rowCount).toBe(1), { timeout: 20_000 })
     const id = await enqueue({ ms: 60_000 })
     await until('begin', id)

@@ -212,7 +212,7 @@ describe('the database and job/state.ts agree', () => {
     await sql.query(`select * from holdfast.claim_jobs(1, (select lane_id from holdfast.types), null, 1, 0, $1)`, [
       Array(10).fill(0),
     ])
-    expect(await insideOf(holdfast).store.rescue({ leases: 1, jobs: 1_000 })).toHaveLength(1)
+    expect(await insideOf(holdfast).store.leases.rescue({ leases: 1, jobs: 1_000 })).toHaveLength(1)
     const { to } = moves.find(({ by }) => by === 'rescue') as { to: JobStatus }
     expect(await rowOf(id)).toMatchObject({ status: to, attempt: 2 })
   })

@@ -200,7 +200,7 @@ describe('draining a queue', () => {
         runs += 1
         await queue.clock.advance('14d')
         // What any other worker would do within seconds.
-        expect(await insideOf(queue.holdfast).store.rescue({ leases: 10, jobs: 1_000 })).toEqual([])
+        expect(await insideOf(queue.holdfast).store.leases.rescue({ leases: 10, jobs: 1_000 })).toEqual([])
       },
     })
     const { id } = await queue.holdfast.enqueue(traveller, null)

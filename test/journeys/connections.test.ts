@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Holdfast } from 'holdfast'
+import { expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { startFleet } from '../support/fleet.js'
+import { makeObservedDatabase, type ObservedDatabase } from '../support/observed-database.js'
+import { makeQueue } from '../support/queue.js'
+
+const workers = 4
+
+/** Each worker in a process of its own, as fleets are run. */
+async function startWorkers(database: ObservedDatabase) {
+  const settings = { holdfast: { connectionString: database.url }, worker: { concurrency: 10 } }
+  return Promise.all(Array.from({ length: workers }, () => startFleet(settings)))
+}
+
+const connectionsOf = async ({ sql }: Pick<ObservedDatabase, 'sql'>, name = 'holdfast%'): Promise<number> =>
+  (await sql('select from pg_stat_activity where datname = current_database() and application_name like $1', [name])).length
+
+test('an idle worker has one connection, which also hears of new jobs, claims and beats', async () => {
+  const database = await makeObservedDatabase()
+  const fleet = await startWorkers(database)
+  await eventually(async () => (await connectionsOf(database)) === workers, { within: 60_000 })
+  // It stays so while they poll and beat. What meets by chance may open another for ten seconds.
+  const seen: number[] = []
+  for (let look = 0; look < 40; look++) {
+    seen.push(await connectionsOf(database))
+    await pause(100)
+  }
+  expect(seen.reduce((sum, count) => sum + count, 0) / seen.length).toBeLessThanOrEqual(1.1 * workers)
+  const producer = new Holdfast({ connectionString: database.url })
+  await producer.enqueue('work', {})
+  await producer.close()
+  await eventually(async () => (await database.counts()).completed === 1)
+  expect(await connectionsOf(database)).toBeLessThanOrEqual(workers + 1)
+  for (const worker of fleet) expect(await worker.stop()).toBe(0)
+  expect(await connectionsOf(database)).toBe(0)
+}, 120_000)
+
+test('a busy worker has two', async () => {
+  const database = await makeObservedDatabase()
+  const producer = new Holdfast({ connectionString: database.url })
+  const fleet = await startWorkers(database)
+  await producer.enqueueMany(Array.from({ length: 2_000 }, () => ({ type: 'work', payload: { ms: 5 } })))
+  await producer.close()
+  const seen: number[] = []
+  await eventually(
+    async () => {
+      seen.push(await connectionsOf(database))
+      return (await database.counts()).completed === 2_000
+    },
+    { within: 60_000 },
+  )
+  expect(Math.max(...seen)).toBeLessThanOrEqual(2 * workers)
+  for (const worker of fleet) expect(await worker.stop()).toBe(0)
+}, 120_000)
+
+test('the heartbeat thread has a connection only while the event loop is blocked', async () => {
+  const queue = await makeQueue()
+  await queue.worker({ lease: '3s', concurrency: 1 })
+  const heartbeats = () => connectionsOf(queue, 'holdfast heartbeat%')
+  const { id } = await queue.holdfast.enqueue('work', { hold: queue.ledger.beside('go') })
+  await eventually(() => queue.ledger.starts(id).length === 1)
+  const [lease] = await queue.sql('select expires_at::text as at from holdfast.leases')
+  await eventually(async () => (await queue.sql('select from holdfast.leases where expires_at > $1', [lease?.at])).length === 1)
+  queue.ledger.open('go')
+  const { id: blocking } = await queue.holdfast.enqueue('work', { busyMs: 6_000 })
+  await eventually(async () => (await heartbeats()) === 1)
+  await eventually(async () => (await queue.holdfast.job(blocking))?.status === 'completed')
+  await eventually(async () => (await heartbeats()) === 0)
+  expect((await queue.holdfast.job(blocking))?.attempts).toMatchObject([{ attempt: 1, outcome: 'completed' }])
+}, 60_000)
