@@ -30,6 +30,8 @@ export const errorTable = {
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled' },
   job_dead: { status: 409, retryable: false, title: 'The job ended dead' },
   job_discarded: { status: 409, retryable: false, title: 'The job ended dead and was discarded' },
+  execution_failed: { status: 409, retryable: false, title: 'The execution ended because a task of it failed' },
+  execution_cancelled: { status: 409, retryable: false, title: 'The execution was cancelled' },
   wait_timeout: { status: 504, retryable: true, title: 'The job had not ended when the time to wait for it was over' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction comes from no client that Holdfast knows' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },

@@ -29,6 +29,10 @@ import { explained } from './store/sqlstate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
+import { Executions } from './workflow/executions.js'
+import { WorkflowRegistry } from './workflow/register.js'
+import { type Started, type Starter, type StartOptions, start } from './workflow/start.js'
+import type { Workflow } from './workflow/typed.js'
 
 /** One that only reads is made on connections that are there already. */
 const itsStore = Symbol('its store')
@@ -53,6 +57,9 @@ export class Holdfast {
   readonly access: Access
   /** Trouble, the rules that say what that is, and who is called about it. */
   readonly alerts: Alerts
+  /** Executions of workflows: look, wait, cancel, resume, run again. */
+  readonly executions: Executions
+  readonly #starter: Starter
   /** What makes jobs by the clock: define, create, pause, preview, backfill. */
   readonly schedules: Schedules
   readonly #store: Store
@@ -85,6 +92,9 @@ export class Holdfast {
     this.#moves = new Moves(this.#store)
     this.#approvals = new Approvals(this.#store.move)
     this.#waiters = new Waiters(this.#store)
+    const registry = new WorkflowRegistry(this.#store, this.#types)
+    this.#starter = { store: this.#store, registry, backpressure, privacy: this.#privacy }
+    this.executions = new Executions(this.#starter, this.#waiters)
     keepInside<Holdfast>(this, {
       store: this.#store,
       types: this.#types,
@@ -129,6 +139,19 @@ export class Holdfast {
    */
   async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
     return enqueue(this.#counter, requests, options)
+  }
+
+  /**
+   * Starts an execution of a workflow. Resolved means durable, or with `tx`: part of the caller's transaction.
+   * @example
+   * const { id } = await holdfast.start(order, { cart: 'a7', total: 30 })
+   */
+  async start<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options: StartOptions = {},
+  ): Promise<Started<Output>> {
+    return (await start(this.#starter, workflow, input, options)) as Started<Output>
   }
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */

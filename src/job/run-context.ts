@@ -51,6 +51,10 @@ export abstract class RunContext {
    * key, or of its whole type, wait that long. No attempt is spent.
    */
   abstract get stop(): (duration: Duration, what: 'type' | 'key') => Snooze
+  /** In a workflow: what the parents of this task returned, by their names. Read once. Of any other job: nothing. */
+  abstract get parents(): () => Promise<Record<string, unknown>>
+  /** In a workflow: which execution and task this job belongs to. Rejects with `not_found` for any other job. */
+  abstract get execution(): () => Promise<ExecutionInHand>
 }
 
 /** The execution that a job is a task of. */

@@ -26,6 +26,7 @@ function contextOf(over: Partial<AttemptServices> = {}): RunContext {
     log: () => {},
     saveCheckpoint: async () => true,
     readCheckpoint: async () => null,
+    readTask: async () => null,
     ...over,
   }
   return new AttemptContext(new Attempt(job, services, { ended: () => {}, overran: () => {}, escaped: () => {} }))

@@ -1,9 +1,10 @@
+import { HoldfastError } from '../errors.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { type LogEntry, type LogLevel, logLine, progress } from '../job/log-entry.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
-import type { AttemptServices } from './services.js'
+import type { AttemptServices, TaskInHand } from './services.js'
 
 /** What the context uses of the attempt. */
 export interface Reachable {
@@ -23,6 +24,7 @@ export interface Reachable {
 export class AttemptContext implements RunContext {
   readonly job: JobInHand
   readonly #attempt: Reachable
+  #read: Promise<TaskInHand | null> | undefined
 
   constructor(attempt: Reachable) {
     const { id, type, priority, attempt: number, maxAttempts, createdAtMs } = attempt.job
@@ -84,6 +86,31 @@ export class AttemptContext implements RunContext {
 
   get stop(): RunContext['stop'] {
     return (duration, what) => new Snooze(toMilliseconds(duration, 'the duration given to stop'), what)
+  }
+
+  get parents(): RunContext['parents'] {
+    return async () => {
+      const { parents = {} } = (await this.#task()) ?? {}
+      return Object.fromEntries(
+        Object.entries(parents).map(([name, json]) => [name, json === null ? undefined : decodePayload(json)]),
+      )
+    }
+  }
+
+  get execution(): RunContext['execution'] {
+    return async () => {
+      const task = await this.#task()
+      if (task === null) throw new HoldfastError('not_found', `job ${this.job.id} belongs to no execution`)
+      const { execution, workflow, name, item, input } = task
+      return { id: execution, workflow, task: name, item, input: decodePayload(input) }
+    }
+  }
+
+  /** Read once: what the parents returned does not change any more. */
+  #task(): Promise<TaskInHand | null> {
+    const { services, job } = this.#attempt
+    this.#read ??= services.readTask(job)
+    return this.#read
   }
 
   #log(entry: LogEntry): void {

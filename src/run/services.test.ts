@@ -11,6 +11,10 @@ test('every service of the worker reaches an isolated handler by its name, and a
     log: (...call) => void called.push(['log', ...call]),
     saveCheckpoint: async (...call) => called.push(['saveCheckpoint', ...call]) < 0,
     readCheckpoint: async (...call) => `{"call": ${called.push(['readCheckpoint', ...call])}}`,
+    readTask: async (...call) => {
+      called.push(['readTask', ...call])
+      return null
+    },
   }
   const sent: unknown[] = []
   const across = (service: ServiceName, argument: unknown) => {
@@ -27,11 +31,13 @@ test('every service of the worker reaches an isolated handler by its name, and a
   expect(inHost.log(elsewhere, { kind: 'line', line: 'so far', level: 'info' })).toBeUndefined()
   expect(await inHost.saveCheckpoint(elsewhere, '1')).toBe(false)
   expect(await inHost.readCheckpoint(elsewhere)).toBe('{"call": 4}')
+  expect(await inHost.readTask(elsewhere)).toBe(null)
   expect(sent).toEqual([undefined])
   expect(called).toEqual([
     ['extendLease', job, 5],
     ['log', job, { kind: 'line', line: 'so far', level: 'info' }],
     ['saveCheckpoint', job, '1'],
     ['readCheckpoint', job, undefined],
+    ['readTask', job, undefined],
   ])
 })

@@ -13,6 +13,18 @@ export interface AttemptServices {
   /** False: the attempt no longer holds its lease. */
   saveCheckpoint(job: ClaimedJob, json: string): Promise<boolean>
   readCheckpoint(job: ClaimedJob): Promise<string | null>
+  /** Null: the job is no task of a workflow. */
+  readTask(job: ClaimedJob): Promise<TaskInHand | null>
+}
+
+/** The task that a job is, with JSON texts as they are stored; of a parent that did not run, null. */
+export interface TaskInHand {
+  execution: string
+  workflow: string
+  name: string
+  item: number | null
+  input: string
+  parents: Record<string, string | null>
 }
 
 export type ServiceName = keyof AttemptServices
@@ -23,6 +35,7 @@ const waitsForAnswer: Record<ServiceName, boolean> = {
   log: false,
   saveCheckpoint: true,
   readCheckpoint: true,
+  readTask: true,
 }
 
 /** The services inside of a thread or process: each call is sent to the worker. */

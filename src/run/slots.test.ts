@@ -23,7 +23,13 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
   const ended: { job: string; outcome: Outcome }[] = []
   const slots = new Slots(
     { concurrency },
-    { extendLease: async () => true, log: () => {}, saveCheckpoint: async () => true, readCheckpoint: async () => null },
+    {
+      extendLease: async () => true,
+      log: () => {},
+      saveCheckpoint: async () => true,
+      readCheckpoint: async () => null,
+      readTask: async () => null,
+    },
     {
       ended: (job, outcome) => ended.push({ job: job.id, outcome }),
       overran: () => {},

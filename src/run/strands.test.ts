@@ -33,7 +33,13 @@ function slotsWith(strands: Strands): Slots {
   open.clear()
   return new Slots(
     { concurrency: 10 },
-    { extendLease: async () => true, log: () => {}, saveCheckpoint: async () => true, readCheckpoint: async () => null },
+    {
+      extendLease: async () => true,
+      log: () => {},
+      saveCheckpoint: async () => true,
+      readCheckpoint: async () => null,
+      readTask: async () => null,
+    },
     {
       ended: (job, { kind }) => void ended.push({ job: job.id, outcome: kind }),
       overran: () => {},

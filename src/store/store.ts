@@ -5,6 +5,7 @@ import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
+import { ExecutionStore } from './execution-store.js'
 import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
 import { LeaseStore } from './lease-store.js'
@@ -58,6 +59,7 @@ export class Store {
   readonly partitions: PartitionStore
   readonly wait: WaitStore
   readonly groups: GroupStore
+  readonly executions: ExecutionStore
   readonly schedules: ScheduleStore
   readonly leases: LeaseStore
 
@@ -78,6 +80,7 @@ export class Store {
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
     this.groups = new GroupStore(this.database)
+    this.executions = new ExecutionStore(this.database)
     this.schedules = new ScheduleStore(this.database)
     this.leases = new LeaseStore(this.database)
   }

@@ -2,6 +2,7 @@ import { logEntryWithoutSecrets, type Privacy } from '../privacy/privacy.js'
 import type { AttemptServices } from '../run/services.js'
 import type { LogWriter } from '../settle/log-writer.js'
 import type { Store } from '../store/store.js'
+import { readTask } from '../workflow/read.js'
 import { Checkpoints } from './checkpoints.js'
 
 /** What this worker does for its handlers, wherever they run. Redaction happens here, because a host is not told what is secret. */
@@ -12,5 +13,6 @@ export function attemptServices(store: Store, worker: number, privacy: Privacy, 
     log: (job, entry) => logWriter.note(job, job.secrets ? logEntryWithoutSecrets(entry, job.secrets) : entry),
     saveCheckpoint: (job, json) => checkpoints.save(job, json),
     readCheckpoint: (job) => checkpoints.read(job),
+    readTask: (job) => readTask(store.executions, privacy, job),
   }
 }

@@ -15,6 +15,7 @@ export interface Task<Name extends string = string, Result = unknown, Skippable 
   readonly [mayBeSkipped]?: Skippable
 }
 
+/** A task whatever it results in. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for tasks of every result
 export type AnyTask = Task<string, any, boolean>
 
@@ -219,5 +220,6 @@ export interface Workflow<Input = unknown, Output = unknown> {
   readonly [outputOf]?: Output
 }
 
+/** A workflow whatever its input and output are, for lists that hold many. */
 // biome-ignore lint/suspicious/noExplicitAny: input and output stand on both sides, so nothing narrower fits all
 export type AnyWorkflow = Workflow<any, any>

@@ -64,12 +64,16 @@ test('everything that is exported says what it is: declarations, methods and opt
 
 /** What is simply not there, or not done, where it is left out. */
 const withoutDefault = new Set([
+  'ExecutionWaitOptions.signal',
   ...['Expectation.delay', 'Expectation.idempotencyKey', 'Expectation.priority', 'Expectation.runAt'],
   'HoldfastOptions.pool',
   ...['JobOptions.concurrencyKey', 'JobOptions.expireIn', 'JobOptions.idempotencyKey', 'JobOptions.runAt', 'JobOptions.startBy'],
+  'JobTaskOptions.delay',
   'PostgresOptions.onNotice',
   'RuleFields.kind',
   ...['ServerOptions.stopping', 'ServerOptions.tls', 'ServerOptions.worker'],
+  ...['StartOptions.concurrencyKey', 'StartOptions.owner', 'StartOptions.tx'],
+  'TaskOptions.if',
   'TlsOptions.ca',
   ...['TypeDefinition.approval', 'TypeDefinition.limits', 'TypeDefinition.payload', 'TypeDefinition.unique'],
   ...['UniqueOption.delay', 'UniqueOption.key', 'UniqueOption.maxWait', 'UniqueOption.period'],
@@ -104,21 +108,24 @@ const examples = new Map(
 )
 
 /** What the examples take to be there already; one that makes its own hides these. */
-const around = `import type { Holdfast, JobType } from 'holdfast'
+const around = `import type { Holdfast, JobType, Workflow } from 'holdfast'
 declare global {
   const holdfast: Holdfast
   const sendEmail: JobType<{ to: string }, { to: string }, { message: string }>
+  const order: Workflow<{ cart: string; total: number }, { parcel: string }>
 }
 `
 
 test('what is used most has an example, and the compiler takes each as it stands', async () => {
   expect([...examples.keys()].sort()).toEqual([
     'DeadLetters.replayMany',
+    'Executions.wait',
     'Holdfast',
     'Holdfast.cancel',
     'Holdfast.enqueue',
     'Holdfast.enqueueMany',
     'Holdfast.explain',
+    'Holdfast.start',
     'Holdfast.wait',
     'HoldfastClient',
     'Schedules.create',
@@ -127,6 +134,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'createServer',
     'defineSchedule',
     'defineType',
+    'defineWorkflow',
     'scratchQueue',
     'startWorker',
   ])

@@ -86,6 +86,8 @@ as $$
 begin
   if exists (select from holdfast.batches as b where b.id = p_group) then
     return holdfast.advance_batch(p_group);
+  elsif exists (select from holdfast.executions as e where e.id = p_group) then
+    return holdfast.advance_execution(p_group);
   end if;
   delete from holdfast.group_changes as c where c.group_id = p_group;
   return true;

@@ -168,6 +168,7 @@ begin
     limit p_limit for update skip locked));
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
+  v_total := v_total + holdfast.sweep_executions(p_completed, p_dead, p_limit);
   -- Whoever ends a job starts what waits behind it; this is for one who forgot.
   perform holdfast.start_followers(array(
     select f.follows from holdfast.following as f

@@ -15,7 +15,7 @@ begin
   ) as part where holdfast.may_notify();
 end $$;
 
--- Of these jobs, those that do not live: how they ended, why, and what they returned. Without a status: nothing is kept of it.
+-- Of these jobs and executions, those that do not live: how they ended, why, and what they returned. Without a status: nothing is kept of it.
 -- One statement, one snapshot: a job that is just moving is found in one place, never in none.
 create or replace function holdfast.ends_of(p_jobs uuid[])
 returns table (id uuid, type text, encrypted boolean, status text, reason text, attempt smallint, error jsonb, result json)
@@ -25,6 +25,7 @@ as $$
   with gone as materialized (
     select j.id from unnest(p_jobs) as j (id)
     where not exists (select from holdfast.live as l where l.job_id = j.id)
+      and not exists (select from holdfast.executions as e where e.id = j.id and e.status = 'running')
   )
   select g.id, t.name, t.encrypted, e.status, e.reason, e.attempt, e.error,
          case when e.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = g.id limit 1) end
@@ -34,6 +35,8 @@ as $$
     union all
     select h.outcome::text, null, h.attempt, h.error, null from holdfast.history as h
     where h.job_id = g.id and h.outcome in ('completed', 'cancelled', 'discarded')
+    union all
+    select case x.status when 'failed' then 'dead' else x.status end, null, null, null, null from holdfast.executions as x where x.id = g.id
     limit 1
   ) as e on true
   left join holdfast.bodies as b on b.id = g.id

@@ -1,0 +1,86 @@
+-- Why: workflows, their executions, and the tasks of these.
+--   workflows    every graph that was ever started, one row a version
+--   executions   one run of a workflow: its input, its status, where it comes from
+--   tasks        one row a task of an execution, and one an item of a task that runs once for each item
+-- Whoever changes a task holds the row of its execution; whoever ends a job touches neither (group_changes).
+-- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
+
+create table holdfast.workflows (
+  name        text not null constraint workflow_name_is_short check (length(name) between 1 and 100),
+  version     integer not null,
+  hash        text not null,
+  -- As src/workflow/graph.ts has it.
+  graph       jsonb not null,
+  defined_at  timestamptz not null,
+  primary key (name, version),
+  constraint workflows_once unique (name, hash)
+);
+
+create table holdfast.executions (
+  id               uuid primary key,
+  workflow         text not null,
+  version          integer not null,
+  status           text not null default 'running' constraint status_is_known check (status in ('running', 'completed', 'failed', 'cancelled')),
+  -- How many of its tasks have a job or a sub-workflow that has not ended. At none it is over: a blocked task always waits for one of these.
+  started          integer not null default 0,
+  -- True: one task that fails is enough for no other to start.
+  stops            boolean not null,
+  -- The service whose execution it is; null: the application's own.
+  owner            text,
+  created_at       timestamptz not null,
+  ended_at         timestamptz,
+  -- The task of another execution that this one is, and the execution that this one repeats from a task on.
+  parent_id        uuid,
+  rerun_of         uuid,
+  rerun_from       text,
+  -- What its jobs are enqueued with where a task does not say.
+  priority         smallint constraint priority_is_0_to_9 check (priority between 0 and 9),
+  concurrency_key  text constraint concurrency_key_is_short check (length(concurrency_key) between 1 and 500),
+  tags             text[] constraint tags_are_1_to_8 check (cardinality(tags) between 1 and 8),
+  traceparent      text constraint traceparent_is_short check (length(traceparent) <= 100),
+  input            json not null constraint input_is_at_most_64_kb check (octet_length(input::text) <= 65536)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index executions_of_workflow on holdfast.executions (workflow, id);
+
+create index executions_by_owner on holdfast.executions (owner, id) where owner is not null;
+
+create index executions_of_parent on holdfast.executions (parent_id) where parent_id is not null;
+
+create index executions_ended on holdfast.executions (ended_at) where ended_at is not null;
+
+-- A task is found by its execution, name and item, and by the id of its job through members. No status stands in an index, so that a change of it
+-- stays on its page.
+create table holdfast.tasks (
+  execution_id  uuid not null,
+  name          text not null,
+  -- -1: the task itself; from 0 on: an item of it.
+  item          integer not null default -1,
+  status        text not null default 'blocked' constraint status_is_known
+                check (status in ('blocked', 'started', 'completed', 'dead', 'cancelled', 'discarded', 'skipped')),
+  -- Why it was skipped: a condition, a failure before it, a failure anywhere (stopped), or somebody cancelled the execution.
+  because       text constraint because_is_known check (because in ('condition', 'failed', 'stopped', 'cancelled')),
+  -- How many of its parents have not ended; how many of its items.
+  waits         integer not null default 0,
+  items_left    integer,
+  -- Its job, or the execution that it is: known before either exists. What an earlier execution did keeps the job of that one.
+  job_id        uuid,
+  reused        boolean not null default false,
+  started_at    timestamptz,
+  ended_at      timestamptz,
+  parents       text[] not null default '{}',
+  children      text[] not null default '{}',
+  starts_when   text not null default 'succeeded' constraint starts_when_is_known check (starts_when in ('succeeded', 'failed', 'always')),
+  condition     text,
+  each_of       text,
+  type          text,
+  sub_workflow  text,
+  sub_hash      text,
+  options       jsonb,
+  -- Null: the input of the execution.
+  payload       json,
+  -- Of a task that never had a job.
+  error         jsonb,
+  result        json,
+  primary key (execution_id, name, item)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);

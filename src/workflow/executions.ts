@@ -1,0 +1,142 @@
+import { HoldfastError } from '../errors.js'
+import type { Waiters } from '../history/waiters.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
+import { isJobId } from '../job/id.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
+import { storableText } from '../job/text.js'
+import { type Privacy, UnreadableError } from '../privacy/privacy.js'
+import type { ExecutionRow } from '../store/execution-store.js'
+import { told } from '../store/sqlstate.js'
+import type { Store } from '../store/store.js'
+import type { Graph } from './graph.js'
+import { resultOf, resultsByTask } from './read.js'
+import type { Started, Starter } from './start.js'
+import {
+  type Execution,
+  type ExecutionStatus,
+  type ExecutionSummary,
+  outputOf,
+  outputTasks,
+  storyOf,
+  summaryOf,
+} from './story.js'
+
+/** Which executions are listed: those that fit every field that is given. */
+export interface ExecutionFilter {
+  workflow?: string
+  status?: ExecutionStatus
+  /** The service that started it over HTTP. */
+  owner?: string
+}
+
+/** One page of a list of executions. */
+export interface ExecutionPage {
+  /** Newest first. */
+  executions: ExecutionSummary[]
+  /** The cursor of the next page; null: this was the last. */
+  next: string | null
+}
+
+/** How long `executions.wait` waits. */
+export interface ExecutionWaitOptions {
+  /**
+   * How long to wait, at most 24 days.
+   * @default '1m'
+   */
+  timeout?: Duration
+  /** Gives up when it fires, with its reason. */
+  signal?: AbortSignal
+}
+
+const statuses = ['running', 'completed', 'failed', 'cancelled']
+const longestMs = 24 * 86_400_000
+
+/** Executions of workflows: look, wait, cancel, resume, run again. */
+export class Executions {
+  readonly #store: Store
+  readonly #privacy: Privacy
+  readonly #waiters: Waiters
+
+  constructor(starter: Starter, waiters: Waiters) {
+    this.#store = starter.store
+    this.#privacy = starter.privacy
+    this.#waiters = waiters
+  }
+
+  /** One execution with its tasks, their times and results; undefined where none of that id is kept. */
+  async get(id: string): Promise<Execution | undefined> {
+    checkId(id)
+    const row = await told(this.#store.executions.execution(id))
+    return row && storyOf(row, await told(this.#store.executions.tasks(id)), this.#privacy)
+  }
+
+  /** One page of executions, newest first: `limit` of them (20), after `cursor`. */
+  async list(filter: ExecutionFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<ExecutionPage> {
+    refuseUnknown(filter, ['workflow', 'status', 'owner'])
+    const { workflow, status, owner } = filter
+    if (status !== undefined && !statuses.includes(status)) {
+      throw refused('status', `is ${String(status)}; there are ${statuses.join(', ')}`)
+    }
+    if (options.cursor !== undefined) checkId(options.cursor)
+    const limit = wholeNumber(options.limit ?? 20, 'limit', 1, 100)
+    const asked = {
+      workflow: workflow === undefined ? null : storableText(workflow, 'workflow'),
+      status: status ?? null,
+      owner: owner === undefined ? null : storableText(owner, 'owner'),
+    }
+    const rows = await told(this.#store.executions.list(asked, options.cursor ?? null, limit))
+    return { executions: rows.map(summaryOf), next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) }
+  }
+
+  /**
+   * Waits until an execution has ended. Resolves with its output, typed where it is what `start` answered; throws `execution_failed`, with
+   * what the tasks failed of, `execution_cancelled`, or `wait_timeout` when the time is over.
+   * @example
+   * const started = await holdfast.start(order, { cart: 'a7', total: 30 })
+   * const output = await holdfast.executions.wait(started, { timeout: '30s' })
+   */
+  async wait<Output = unknown>(execution: Started<Output> | string, options: ExecutionWaitOptions = {}): Promise<Output> {
+    const id = typeof execution === 'string' ? execution : execution?.id
+    checkId(id)
+    const ms = toMilliseconds(options.timeout ?? '1m', 'timeout')
+    if (ms > longestMs) throw refused('timeout', 'is too long; at most 24 days')
+    const { status } = await this.#waiters.ended(id.toLowerCase(), ms, options.signal)
+    const row = await told(this.#store.executions.execution(id))
+    if (!row)
+      throw new HoldfastError('not_found', `there is no execution ${id}; it may never have been, or its time of keeping is over`)
+    if (status !== 'completed') throw await this.#endOf(row)
+    return (await this.#output(row)) as Output
+  }
+
+  async #output({ id, graph }: ExecutionRow): Promise<unknown> {
+    const tasks = outputTasks(graph as Graph)
+    const rows = tasks.length === 0 ? [] : await told(this.#store.executions.results(id, tasks))
+    try {
+      return outputOf(
+        graph as Graph,
+        resultsByTask(rows, (row, text) => resultOf(this.#privacy, row, text)),
+      )
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      throw new HoldfastError('encryption_keys_missing', error.message, { field: 'encryption', cause: error })
+    }
+  }
+
+  async #endOf({ id, workflow, status }: ExecutionRow): Promise<HoldfastError> {
+    const name = `execution ${id} of ${workflow}`
+    if (status === 'cancelled') return new HoldfastError('execution_cancelled', `${name} was cancelled`)
+    const failed = (await told(this.#store.executions.tasks(id))).filter((task) =>
+      ['dead', 'cancelled', 'discarded'].includes(task.status),
+    )
+    const said = failed.slice(0, 5).map(({ name: task, item, status: is, error }) => {
+      const which = item === -1 ? task : `${task}[${item}]`
+      return `${which} is ${is}${error ? `: ${error.name}: ${error.message}` : ''}`
+    })
+    const more = failed.length > 5 ? `, and ${failed.length - 5} more` : ''
+    return new HoldfastError('execution_failed', `${name} failed: ${said.join('; ')}${more}`)
+  }
+}
+
+export function checkId(id: unknown): void {
+  if (!isJobId(id as string)) throw refused('id', `is ${JSON.stringify(id)}; the id of an execution is a UUIDv7`)
+}
