@@ -6,6 +6,7 @@ import { eventually } from '../support/facts.js'
 import { startPgBouncer } from '../support/pgbouncer.js'
 import { whenInstalled } from '../support/programs.js'
 import { makeQueue, type Queue } from '../support/queue.js'
+import { sized } from '../support/sized.js'
 import { repository } from '../support/source.js'
 import { startHere } from '../support/worker-here.js'
 
@@ -86,19 +87,21 @@ test('a wait that is over says so with a code of its own and leaves nothing behi
   expect(await queue.sql('select from holdfast.queue')).toHaveLength(1)
 })
 
-test('ten thousand waits in one process share one listening connection and one more', async () => {
+const many = sized({ sample: 2_000, whole: 10_000 })
+
+test(`${many} waits in one process share one listening connection and one more`, async () => {
   const queue = await makeQueue()
   const holdfast = new Holdfast({ connectionString: queue.url })
   onTestFinished(() => holdfast.close())
-  const jobs = await holdfast.enqueueMany(Array.from({ length: 10_000 }, (_, n) => answer.job({ value: { n } })))
+  const jobs = await holdfast.enqueueMany(Array.from({ length: many }, (_, n) => answer.job({ value: { n } })))
   const waits = Promise.all(jobs.map((job) => holdfast.wait(job, { timeout: '5m' })))
-  await eventually(async () => (await registered(queue)).length === 10_000)
+  await eventually(async () => (await registered(queue)).length === many)
   expect(await listeners(queue)).toHaveLength(1)
   const others = await queue.sql(`select from pg_stat_activity
     where datname = current_database() and application_name like 'holdfast%' and application_name <> 'holdfast listener'`)
   expect(others.length).toBeLessThanOrEqual(2)
   await startHere(queue, [answer], { concurrency: 100 })
-  expect((await waits)[9_999]).toEqual({ n: 9_999 })
+  expect((await waits)[many - 1]).toEqual({ n: many - 1 })
   await eventually(async () => (await registered(queue)).length === 0)
 }, 120_000)
 

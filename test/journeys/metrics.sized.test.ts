@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { countersOf, readMeasured, scrape } from '../support/measured.js'
 import { makeQueue, type Queue } from '../support/queue.js'
+import { sized } from '../support/sized.js'
 
 const types = [{ type: 'work', maxAttempts: 2, backoff: { base: '10ms', jitter: 0 } }, { type: 'deadly' }]
 
@@ -107,19 +108,21 @@ test('what several workers ran, failed, lost and were told to drop is counted ex
   expect(await counters(queue, 'deadly')).toMatchObject(deadly)
 }, 180_000)
 
+const rounds = sized({ sample: 9, whole: 30 })
+
 test('no counter ever goes back, whatever is being added up and whoever is killed meanwhile', async () => {
   const queue = await makeQueue()
   const { metrics } = insideOf(queue.holdfast).store
   let worker = await queue.worker({ concurrency: 10 }, { types })
   let before: Record<string, number> = {}
   const fallen: string[] = []
-  for (let round = 0; round < 30; round++) {
+  for (let round = 0; round < rounds; round++) {
     await queue.holdfast.enqueueMany(Array.from({ length: 40 }, (_, n) => work({ failUntil: n % 5 === 0 ? 1 : 0, ms: 5 })))
     const [now] = await Promise.all([counters(queue), metrics.keepTotals(), makeOld(queue).catch(() => {})])
     for (const [name, value] of Object.entries(before))
       if ((now[name] ?? 0) < value) fallen.push(`${name}: ${value} → ${now[name]}`)
     before = now
-    if (round % 10 === 9) {
+    if (round % (rounds / 3) === 1) {
       await worker.kill()
       worker = await queue.worker({ concurrency: 10 }, { types })
     }
@@ -127,7 +130,7 @@ test('no counter ever goes back, whatever is being added up and whoever is kille
   await eventually(async () => (await queue.sql(anyAlive)).length === 0, { within: 90_000 })
   expect(fallen).toEqual([])
   const expected = await fromHistory(queue)
-  expect(expected).toMatchObject({ enqueued: 1_200 })
+  expect(expected).toMatchObject({ enqueued: rounds * 40 })
   await eventually(async () => expect(await counters(queue)).toMatchObject(expected) ?? true)
 }, 180_000)
 

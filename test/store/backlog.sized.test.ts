@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
 import { costOf, type PlanNode, plansOf } from '../support/plans.js'
+import { sized } from '../support/sized.js'
 
 /** What a job costs the database, in things that can be counted: the same on every machine, however busy it is. */
 let queue: BareQueue
@@ -15,6 +16,8 @@ beforeEach(async () => {
 afterEach(() => queue.close())
 
 const claimed = 100
+const many = sized({ sample: 50_000, whole: 200_000 })
+const dead = sized({ sample: 30_000, whole: 100_000 })
 const settleAll = (each: number) =>
   `select s from holdfast.leases as l, holdfast.settle_jobs(l.jobs, array_fill(l.id, array[${each}]), '{}', '{}', '{}',
      array_fill(1::float8, array[${each}]), array_fill(0::float8, array[${each}]), '{}', 1, array[l.id]) as s`
@@ -30,12 +33,12 @@ async function holdSnapshot(): Promise<pg.Client> {
 }
 
 describe('the pages a claim looks at', () => {
-  test('are as many with 200,000 jobs in the queue as with 10,000', async () => {
+  test(`are as many with ${many} jobs in the queue as with 10,000`, async () => {
     await queue.fill(10_000)
     await costOfClaim()
     const small = await costOfClaim()
     expect(small.rows).toBe(claimed)
-    await queue.fill(190_000)
+    await queue.fill(many - 10_000)
     await costOfClaim()
     const large = await costOfClaim()
     expect(large.rows).toBe(claimed)
@@ -43,14 +46,14 @@ describe('the pages a claim looks at', () => {
     expect(large.pages).toBeLessThanOrEqual(small.pages + 2 * claimed)
   }, 240_000)
 
-  test('are as many behind 100,000 dead entries under a held snapshot, for a worker that remembers how far it has read', async () => {
+  test(`are as many behind ${dead} dead entries under a held snapshot, for a worker that remembers how far it has read`, async () => {
     await queue.fill(1_000)
     await costOfClaim()
     const fresh = await costOfClaim()
     await queue.drain(1_000 - 2 * claimed)
     await holdSnapshot()
-    await queue.fill(100_000)
-    await queue.drain(100_000)
+    await queue.fill(dead)
+    await queue.drain(dead)
     const { rows } = await queue.client.query('select last_value from holdfast.queue_seq')
     await queue.fill(1_000)
     const cursor = [...fromTheHead]

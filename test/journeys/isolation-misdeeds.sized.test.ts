@@ -3,7 +3,9 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { sized } from '../support/sized.js'
 
+const many = sized({ sample: 100, whole: 1_000 })
 const quiet = { info() {}, warn() {}, error() {} }
 const handlers = new URL('../support/isolation/handlers.mjs', import.meta.url)
 
@@ -28,30 +30,30 @@ afterAll(async () => {
 })
 
 /**
- * The bad job among a thousand others: inline ones, isolated ones, and some of its own type that behave. Where the type has
+ * The bad job among a thousand others, in the long run: inline ones, isolated ones, and some of its own type that behave. Where the type has
  * a timeout of 300 ms those are of a patient one: on a busy machine even doing nothing may take longer than that.
  */
 async function runAmongOthers(how: string, type: string): Promise<string> {
-  const same = Array.from({ length: 20 }, () => ({ type: type.replace('_short', ''), payload: { how: 'nothing' } }))
+  const same = Array.from({ length: many / 50 }, () => ({ type: type.replace('_short', ''), payload: { how: 'nothing' } }))
   const isolated = ['fine_thread', 'fine_process'].flatMap((name) =>
-    Array.from({ length: 40 }, () => ({ type: name, payload: 0 })),
+    Array.from({ length: many / 25 }, () => ({ type: name, payload: 0 })),
   )
-  const inline = Array.from({ length: 900 }, () => ({ type: 'fine', payload: 0 }))
+  const inline = Array.from({ length: many * 0.9 }, () => ({ type: 'fine', payload: 0 }))
   const others = [...same, ...isolated, ...inline]
   const [bad, ...rest] = await holdfast.enqueueMany([{ type, payload: { how } }, ...others])
   const ids = rest.map((enqueued) => enqueued.id)
-  expect(ids).toHaveLength(1_000)
+  expect(ids).toHaveLength(many)
 
   const count = async () => {
     const { rows } = await sql.query('select status, count(*)::int as n from holdfast.jobs where id = any ($1) group by 1', [ids])
     return Object.fromEntries(rows.map((row) => [row.status, row.n]))
   }
-  await vi.waitFor(async () => expect(await count()).toEqual({ completed: 1_000 }), { timeout: 60_000, interval: 100 })
+  await vi.waitFor(async () => expect(await count()).toEqual({ completed: many }), { timeout: 60_000, interval: 100 })
   const { rows } = await sql.query(
     `select outcome, attempt, count(*)::int as n from holdfast.history where job_id = any ($1) and outcome <> 'handed_back' group by 1, 2`,
     [ids],
   )
-  expect(rows).toEqual([{ outcome: 'completed', attempt: 1, n: 1_000 }])
+  expect(rows).toEqual([{ outcome: 'completed', attempt: 1, n: many }])
   return (bad as { id: string }).id
 }
 

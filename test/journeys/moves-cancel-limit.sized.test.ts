@@ -4,6 +4,7 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Oracle, type Said, startOracle } from '../support/oracle.js'
+import { sized } from '../support/sized.js'
 
 const by = { by: 'ada', why: 'a test' }
 let scratch: ScratchDatabase
@@ -100,7 +101,9 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
   })
 })
 
-it('two hundred handlers under a limit of one, cancelled at random in three workers, never overlap, and none is forgotten', {
+const handlers = sized({ sample: 60, whole: 200 })
+
+it(`${handlers} handlers under a limit of one, cancelled at random in three workers, never overlap, and none is forgotten`, {
   timeout: 180_000,
 }, async () => {
   await holdfast.flow.limit('watched', { maxRunning: 1, maxRunningPerKey: 1 }, { by: 'ada' })
@@ -111,7 +114,7 @@ it('two hundred handlers under a limit of one, cancelled at random in three work
     await sleep(Math.random() * 20)
     answers.set(job, (await holdfast.cancel(job, by)).done)
   }
-  const jobs = Array.from({ length: 200 }, () => ({
+  const jobs = Array.from({ length: handlers }, () => ({
     type: 'watched',
     payload: { ms: Math.random() * 20, stubborn: Math.random() * 30 },
     concurrencyKey: `tenant ${Math.floor(Math.random() * 3)}`,
@@ -121,7 +124,7 @@ it('two hundred handlers under a limit of one, cancelled at random in three work
   await vi.waitFor(async () => expect((await sql.query(open)).rowCount).toBe(0), { timeout: 150_000, interval: 100 })
   const { rows } = await sql.query(`select status, count(*)::int as count from holdfast.jobs group by status order by status`)
   expect(rows.map((row) => row.status)).toEqual(['cancelled', 'completed'])
-  expect(rows[0].count + rows[1].count).toBe(200)
+  expect(rows[0].count + rows[1].count).toBe(handlers)
   expect(rows[0].count).toBe([...answers.values()].filter(Boolean).length)
   expect(oracle.most).toBe(1)
 })

@@ -5,11 +5,13 @@ import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
 import { makeCountingPool, type Sent } from '../support/counting-pool.js'
 import { eventually } from '../support/facts.js'
 import { costOf, plansOf } from '../support/plans.js'
+import { sized } from '../support/sized.js'
 
 /**
  * What a job costs, in statements, commits, bytes and pages: counted and never timed, so that a change that makes jobs dearer
- * goes red on every machine. What a claim and a settle cost stands in backlog.test.ts, their plans in plans.sized.test.ts.
+ * goes red on every machine. What a claim and a settle cost stands in backlog.sized.test.ts, their plans in plans.sized.test.ts.
  */
+const stored = sized({ sample: 50_000, whole: 200_000 })
 let queue: BareQueue
 let holdfast: Holdfast
 let sent: Sent[]
@@ -68,10 +70,10 @@ describe('an enqueue', () => {
     expect(Math.min(...costs)).toBeGreaterThan(400)
   }, 120_000)
 
-  test('looks at no more pages with 200,000 jobs stored than with none', async () => {
+  test(`looks at no more pages with ${stored} jobs stored than with none`, async () => {
     const empty = await statementOf(100)
     const before = await costOf(queue.client, empty.text, empty.values)
-    await queue.fill(200_000)
+    await queue.fill(stored)
     // The least of several: what fills a table leaves pages behind that whoever comes first has to look at once.
     const after = { pages: Number.POSITIVE_INFINITY }
     for (let n = 0; n < 5; n++) {

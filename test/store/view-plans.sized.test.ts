@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { statement } from '../../src/store/queries.js'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
 import { plansOf } from '../support/plans.js'
+import { sized } from '../support/sized.js'
 
-const many = 100_000
+const many = sized({ sample: 40_000, whole: 100_000 })
 let queue: BareQueue
 let fresh: pg.Client
 

@@ -3,6 +3,7 @@ import { eventually } from '../support/facts.js'
 import { violations } from '../support/invariants.js'
 import { type Program, runProgram } from '../support/processes.js'
 import { makeQueue, type Queue } from '../support/queue.js'
+import { sized } from '../support/sized.js'
 
 /** Four workers and a producer, all processes of their own. Time and again `disturb` is called, in the middle of work. */
 async function underLoad(times: number, disturb: (fleet: Fleet, turn: number) => Promise<void>): Promise<Queue> {
@@ -39,8 +40,10 @@ async function outcomes(queue: Queue): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]))
 }
 
-test('kill -9 of workers under load 20 times: every acknowledged job ends in exactly one final state', async () => {
-  const queue = await underLoad(20, async ({ queue, workers, spawn }, turn) => {
+const kills = sized({ sample: 5, whole: 20 })
+
+test(`kill -9 of workers under load ${kills} times: every acknowledged job ends in exactly one final state`, async () => {
+  const queue = await underLoad(kills, async ({ queue, workers, spawn }, turn) => {
     const place = turn % workers.length
     const victim = workers[place] as Program
     await victim.kill()
