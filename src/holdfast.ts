@@ -15,8 +15,9 @@ import { Waiters } from './history/waiters.js'
 import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
 import { toMilliseconds } from './job/duration.js'
-import { refused, wholeNumber } from './job/refused.js'
-import type { AnyJobType, JobOptions, JobRequest, JobType } from './job/type.js'
+import type { JobOptions } from './job/job-options.js'
+import { refused, refuseUnknown, wholeNumber } from './job/refused.js'
+import type { AnyJobType, JobRequest, JobType } from './job/type.js'
 import { Approvals, type Decided } from './operate/approval.js'
 import { DeadLetters } from './operate/dead-letters.js'
 import type { JobFilter } from './operate/job-filter.js'
@@ -112,6 +113,7 @@ export class Holdfast {
    * keeps its values; with `update` it takes those of its definition, as it does when a worker starts.
    */
   async registerTypes(types: readonly AnyJobType[], options: { update?: boolean } = {}): Promise<void> {
+    refuseUnknown(options, ['update'])
     await (options.update === true ? this.#types.update(types) : this.#types.ensure(types))
   }
 
@@ -185,6 +187,7 @@ export class Holdfast {
   /** What a job's handler logged, first to last: at most `limit` lines (1,000) after the one with the id `after`. */
   async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
     checkJobId(id)
+    refuseUnknown(options, ['after', 'limit'])
     const { after = '0', limit = 1_000 } = options
     if (!/^\d{1,18}$/.test(after)) throw refused('after', 'must be the id of a log line')
     return readLog(this.#store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))

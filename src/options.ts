@@ -23,6 +23,7 @@ export interface HoldfastOptions extends PrivacyOptions {
   schema?: string
   /**
    * Most connections this process holds at once, beside the one that each worker of it keeps; an idle worker needs no other.
+   * @range 1 to 10,000
    * @default 4
    */
   connections?: number
@@ -34,6 +35,7 @@ export interface HoldfastOptions extends PrivacyOptions {
   /**
    * How long one statement may take before its connection is given up; connecting may take another 5 s. An enqueue that
    * cannot reach the database is tried again, and fails after at most twice the two together.
+   * @range 100 ms and more
    * @default '20s'
    */
   statementTimeout?: Duration

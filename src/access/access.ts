@@ -28,6 +28,7 @@ export interface KeyFields {
   types?: readonly string[]
   /**
    * Requests a second.
+   * @range 1 to 1,000,000
    * @default 1_000
    */
   rateLimit?: number
@@ -96,6 +97,7 @@ export class Access {
 
   /** Makes a second key with the same rights. The old one stays valid for `grace` (a day), so that clients can be changed one by one. */
   async rotateKey(id: number, who: Actor, options: { grace?: Duration } = {}): Promise<KeyState & { key: string }> {
+    refuseUnknown(options, ['grace'])
     const { key, ...fresh } = freshKey()
     const graceMs = toMilliseconds(options.grace ?? '1d', 'grace')
     const made = await told(this.#store.rotateKey(keyId(id), fresh, graceMs, checkedActor(who)))

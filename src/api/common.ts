@@ -32,7 +32,7 @@ export const typeParams = object({ type: jobType }, ['type'])
 export const whyBody = object({ why })
 
 /** What became of a job that somebody wanted to move. */
-export const movedAnswer = object({ id: jobId, done: yesOrNo, was: text, status: text, because: text }, [
+export const movedAnswer = object({ id: jobId, done: yesOrNo, was: text, status: text, because: text, waits: text }, [
   'id',
   'done',
   'was',

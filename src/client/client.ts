@@ -3,9 +3,10 @@ import { sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { Checker } from '../job/checker.js'
 import { newJobId } from '../job/id.js'
+import type { JobOptions } from '../job/job-options.js'
 import { wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
-import type { JobOptions, JobRequest, JobType } from '../job/type.js'
+import type { JobRequest, JobType } from '../job/type.js'
 import { jobBody } from './job-body.js'
 
 /** Where the server is, and how patient the client is. */
@@ -16,11 +17,13 @@ export interface ClientOptions {
   key: string
   /**
    * How often one call is sent at most, when the server cannot be reached or asks to try again.
+   * @range 1 to 1,000
    * @default 5
    */
   tries?: number
   /**
    * How long one try may take.
+   * @range 1 to 86,400,000
    * @default 30_000
    */
   timeoutMs?: number

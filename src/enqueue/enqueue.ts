@@ -1,6 +1,6 @@
 import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import { refused } from '../job/refused.js'
+import { refused, refuseUnknown } from '../job/refused.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
 import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
@@ -13,6 +13,9 @@ import { paced } from './pace.js'
 import { prepareAll } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
 
+const known = ['tx', 'pace', 'owner']
+
+/** What a batch of jobs is enqueued with. */
 export interface EnqueueOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
@@ -62,6 +65,7 @@ export async function enqueue(
   requests: readonly JobRequest[],
   options: EnqueueOptions = {},
 ): Promise<Enqueued[]> {
+  refuseUnknown(options, known)
   const { tx } = options
   const prepared = prepareAll(options.pace === undefined ? requests : paced(requests, options.pace))
   const jobs = Array.isArray(prepared) ? prepared : await prepared

@@ -75,6 +75,7 @@ export function encodeListFilter(filter: JobListFilter): ListFilter {
 }
 
 export function encodePageOptions(options: { cursor?: string; limit?: number }): { cursor: string | null; limit: number } {
+  refuseUnknown(options, ['cursor', 'limit'])
   const { cursor, limit = 20 } = options
   if (cursor !== undefined && !isUuid(cursor)) throw refused('cursor', 'is not what a page of jobs gave as its next')
   return { cursor: cursor ?? null, limit: wholeNumber(limit, 'limit', 1, 100) }

@@ -2,6 +2,7 @@ import { HoldfastError, JobEndedError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
 import { decodePayload } from '../job/payload.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { JobType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { EndedRow } from '../store/wait-store.js'
@@ -11,6 +12,7 @@ import type { Waiters } from './waiters.js'
 export interface WaitOptions<Result = unknown> {
   /**
    * How long to wait, at most 24 days.
+   * @range 0 to 24 days
    * @default '1m'
    */
   timeout?: Duration
@@ -28,8 +30,10 @@ export async function resultOf(
   waiters: Waiters,
   privacy: Privacy,
   job: string | { id: string },
-  { timeout = '1m', signal, type }: WaitOptions,
+  options: WaitOptions,
 ): Promise<unknown> {
+  refuseUnknown(options, ['timeout', 'signal', 'type'])
+  const { timeout = '1m', signal, type } = options
   const id = typeof job === 'string' ? job : job?.id
   if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
   const ms = toMilliseconds(timeout, 'timeout')

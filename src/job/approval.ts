@@ -8,16 +8,19 @@ export type ApprovalOption =
   | {
       /**
        * How many different people have to approve.
+       * @range 1 to 100
        * @default 1
        */
       quorum?: number
       /**
        * How long after the enqueue a decision is waited for.
+       * @range more than 0
        * @default for ever
        */
       deadline?: Duration
       /**
        * What happens when nobody has decided by then.
+       * @range cancel or approve
        * @default 'cancel'
        */
       onDeadline?: 'cancel' | 'approve'

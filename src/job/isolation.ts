@@ -1,6 +1,6 @@
 import { type Duration, toMilliseconds } from './duration.js'
 import { showValue } from './failure.js'
-import { refused } from './refused.js'
+import { refused, refuseUnknown } from './refused.js'
 
 /** Where a handler runs: in the worker itself, in a thread outside of it, or in a process of its own. */
 export type IsolationKind = 'inline' | 'thread' | 'process'
@@ -9,21 +9,25 @@ export type IsolationKind = 'inline' | 'thread' | 'process'
 export interface IsolationOptions {
   /**
    * `inline` costs nothing and protects from nothing; see docs/isolation.md for what the others do.
+   * @range inline, thread or process
    * @default 'inline'
    */
   isolation?: IsolationKind
   /**
    * Megabytes the handler and what it loads may use; an isolated attempt that takes more is ended.
+   * @range 16 to 1,048,576
    * @default 256
    */
   memory?: number
   /**
    * How many run at once in one worker. A type that says so has slots of its own beside the worker's `concurrency`.
+   * @range 1 to 1,000
    * @default isolated: as many as there are cores; inline: the `concurrency` of the worker, shared with other types
    */
   atOnce?: number
   /**
    * How long an isolated handler may go on after its signal fired before its thread or process is ended.
+   * @range 0 to 10 minutes
    * @default '2s'
    */
   grace?: Duration
@@ -75,6 +79,7 @@ export function readIsolation(options: IsolationOptions, type: string): Isolatio
   const memory = whole(options.memory ?? standard.memoryMb, 'memory', type, memoryMb.least, memoryMb.most)
   const graceMs = toMilliseconds(options.grace ?? standard.grace, 'grace')
   if (graceMs > longestGraceMs) throw refused('grace', `of ${type} is more than 10 minutes`)
+  refuseUnknown(options.recycle ?? {}, ['jobs', 'memory'], ['recycle'])
   const { jobs = standard.jobs, memory: level = Math.ceil(memory * standard.recycleShare) } = options.recycle ?? {}
   return {
     kind,

@@ -11,21 +11,25 @@ export interface Rate {
 export interface Limits {
   /**
    * Most jobs of the type running at once, in the whole fleet.
+   * @range 1 to 1,000,000
    * @default null
    */
   maxRunning?: number | null
   /**
    * Most jobs of one concurrency key running at once, in the whole fleet.
+   * @range 1 to 1,000,000
    * @default null
    */
   maxRunningPerKey?: number | null
   /**
    * How many jobs of the type may start within a time, in the whole fleet.
+   * @range 1 to 1,000,000 per 1 ms to 1 day
    * @default null
    */
   rate?: Rate | null
   /**
    * The same for each concurrency key.
+   * @range 1 to 1,000,000 per 1 ms to 1 day
    * @default null
    */
   ratePerKey?: Rate | null
@@ -37,6 +41,7 @@ export interface Limits {
   /**
    * When the breaker opens: above this share of failed attempts within a window, if there were at least so many; and how often
    * it is probed. False: it never opens by itself.
+   * @range share between 0 and 1; minimum 1 to 1,000,000; window and probe 1 ms to 1 day
    * @default { share: 0.8, minimum: 10, window: '5m', probe: '1m' }
    */
   breaker?: { share?: number; minimum?: number; window?: Duration; probe?: Duration } | false
@@ -59,6 +64,7 @@ export function encodeLimits(limits: Limits): string {
   }
   const rate = (value: Rate | null | undefined, field: string, column: string): void => {
     if (value === undefined) return
+    if (value !== null) refuseUnknown(value, ['count', 'per'], [field])
     fields[`${column}_count`] = value === null ? null : count(value.count, `${field}.count`)
     fields[`${column}_per_ms`] = value === null ? null : span(value.per, `${field}.per`)
   }

@@ -27,6 +27,12 @@ describe('readBackoff', () => {
     expect(readBackoff({ base: '1s', cap: '10m', jitter: 0 })).toEqual({ base: 1000, factor: 2, cap: 600_000, jitter: 0 })
   })
 
+  it('adds a jitter of half the base where only that is given, and never more than 15 s', () => {
+    expect(readBackoff({ base: '1s' })).toMatchObject({ base: 1000, jitter: 500 })
+    expect(readBackoff({ base: '10m' })).toMatchObject({ base: 600_000, jitter: 15_000 })
+    expect(readBackoff({ base: 0 })).toMatchObject({ base: 0, jitter: 0 })
+  })
+
   it('takes a function as it is', () => {
     const custom = () => '5m'
     expect(readBackoff(custom)).toBe(custom)

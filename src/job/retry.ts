@@ -12,15 +12,15 @@ export interface Backoff {
   jitter: number
 }
 
-/** The jitter pulls apart jobs that failed in one moment, so that they do not come back as one wave. */
+/** The jitter pulls apart jobs that failed in one moment, so that they do not come back as one wave. Left out, it is half of the base, at most this. */
 export const defaultBackoff: Backoff = { base: 30_000, factor: 2, cap: 3_600_000, jitter: 15_000 }
 
 export type BackoffFunction = (attempt: number, error: Failure) => Duration
 
 /**
  * How long a job waits after a failed attempt: base × factor^(n−1) after attempt n, at most cap, plus 0 to jitter. Or a function of
- * the attempt, from 1, and its error.
- * @default { base: '30s', factor: 2, cap: '1h', jitter: '15s' }
+ * the attempt, from 1, and its error. Each time is at most 30 days.
+ * @default { base: '30s', factor: 2, cap: '1h', jitter: half of base, at most '15s' }
  */
 export type BackoffOption = Partial<{ base: Duration; factor: number; cap: Duration; jitter: Duration }> | BackoffFunction
 
@@ -37,17 +37,19 @@ export function readBackoff(option: BackoffOption | undefined): Backoff | Backof
   const check = new Checker()
   check.known(option, Object.keys(defaultBackoff), ['backoff'])
   const { base, factor, cap, jitter } = option
+  const first = check.read(() => readDelay(base, 'base'), 0)
   const backoff: Backoff = {
-    base: check.read(() => readDelay(base, 'base'), 0),
+    base: first,
     factor: check.read(() => readFactor(factor), 1),
     cap: check.read(() => readDelay(cap, 'cap'), longest),
-    jitter: check.read(() => readDelay(jitter, 'jitter'), 0),
+    // Half of the base, so that somebody who asks for one second does not wait for sixteen.
+    jitter: check.read(() => readDelay(jitter, 'jitter', Math.min(first / 2, defaultBackoff.jitter)), 0),
   }
   if (backoff.cap < backoff.base) {
-    const [first, most] = [formatDuration(backoff.base), formatDuration(backoff.cap)]
+    const [least, most] = [formatDuration(first), formatDuration(backoff.cap)]
     const byDefault = cap === undefined ? ' (the default)' : ''
     const orBase = base === undefined ? ' (the default)' : ''
-    check.wrong('backoff.cap', `is ${most}${byDefault}, less than backoff.base, which is ${first}${orBase}; set both`)
+    check.wrong('backoff.cap', `is ${most}${byDefault}, less than backoff.base, which is ${least}${orBase}; set both`)
   }
   check.done('invalid_option', 'the option backoff has problems')
   return backoff
@@ -89,8 +91,8 @@ function silence(answer: unknown): void {
   if (answer instanceof Promise) Promise.prototype.then.call(answer, undefined, () => {})
 }
 
-function readDelay(value: Duration | undefined, key: 'base' | 'cap' | 'jitter'): number {
-  if (value === undefined) return defaultBackoff[key]
+function readDelay(value: Duration | undefined, key: 'base' | 'cap' | 'jitter', standard = defaultBackoff[key]): number {
+  if (value === undefined) return standard
   const ms = toMilliseconds(value, `backoff.${key}`)
   if (ms > longest) throw refused(`backoff.${key}`, `is ${formatDuration(ms)}; more than 30 days is refused`)
   return ms

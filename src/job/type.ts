@@ -3,6 +3,7 @@ import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { Checker } from './checker.js'
 import type { Duration } from './duration.js'
 import { type Isolation, type IsolationOptions, inline, isolationFields, readIsolation } from './isolation.js'
+import type { JobOptions } from './job-options.js'
 import { encodeLimits, type Limits } from './limits.js'
 import { readRedactPaths } from './redaction.js'
 import { trueOrFalse, wholeNumber } from './refused.js'
@@ -11,60 +12,6 @@ import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
 import { checkName, readAliases, readResultBytes, readTimeout } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption } from './unique.js'
-
-/** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
-export interface JobOptions {
-  /**
-   * A UUIDv7 of the producer's own. A second enqueue with it answers with the first job.
-   * @default a new UUIDv7
-   */
-  id?: string
-  /**
-   * 0 (low) to 9 (high).
-   * @default that of the type
-   */
-  priority?: number
-  /**
-   * How often the job may be tried in all, 1 to 20.
-   * @default that of the type
-   */
-  maxAttempts?: number
-  /**
-   * Not before this much later.
-   * @default 0
-   */
-  delay?: Duration
-  /** Not before this time. */
-  runAt?: Date
-  /** A job that has not started by this time ends dead, with the reason `expired`. */
-  startBy?: Date
-  /** The same, counted from the enqueue. */
-  expireIn?: Duration
-  /** A second enqueue of the type with this key answers with the first job, as long as that job is kept. */
-  idempotencyKey?: string
-  /** Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it. */
-  concurrencyKey?: string
-  /**
-   * Somebody has to approve the job before it runs. Can be stricter than the type asks for, never laxer.
-   * @default that of the type
-   */
-  approval?: ApprovalOption
-  /**
-   * Which jobs of the type are one and the same, and what happens to the second. False: none, whatever the type says.
-   * @default that of the type
-   */
-  unique?: UniqueOption | false
-  /**
-   * The W3C traceparent of the span that asks for the job.
-   * @default that of the active span, if there is one
-   */
-  traceparent?: string
-  /**
-   * Words to find the job by, at most 8 of up to 100 characters: lists and filters take one.
-   * @default []
-   */
-  tags?: readonly string[]
-}
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
 export interface JobRequest extends JobOptions {
@@ -117,10 +64,14 @@ export type AnyJobType = JobType<any, any, any>
 /** What `defineType` takes: the handler of a type, and the defaults of its jobs. */
 export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
   extends IsolationOptions {
-  /** The name jobs of this type carry everywhere, such as `send_email`. */
+  /**
+   * The name jobs of this type carry everywhere, such as `send_email`.
+   * @range 1 to 200 letters, digits or _ - . : /
+   */
   type: string
   /**
    * Names the type had before it was renamed: a worker of it runs the jobs that were enqueued under them, too.
+   * @range at most 20
    * @default []
    */
   aliases?: readonly string[]
@@ -133,21 +84,24 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   lane?: string
   /**
    * The priority of its jobs, 0 (low) to 9 (high).
+   * @range 0 to 9
    * @default 5
    */
   priority?: number
   /**
    * How often a job may be tried in all, 1 to 20.
+   * @range 1 to 20
    * @default 5
    */
   maxAttempts?: number
   /**
-   * How long a job waits after a failed attempt.
-   * @default { base: '30s', factor: 2, cap: '1h', jitter: '15s' }
+   * How long a job waits after a failed attempt: base × factor^(n−1) after attempt n, at most cap, plus 0 to jitter.
+   * @default { base: '30s', factor: 2, cap: '1h', jitter: half of base, at most '15s' }
    */
   backoff?: BackoffOption
   /**
    * After this the attempt has failed and its slot is free.
+   * @range 1 ms to 7 days
    * @default '5m'
    */
   timeout?: Duration
@@ -189,6 +143,7 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   keepResult?: Keep
   /**
    * Most bytes of JSON that `run` may return, up to 1,048,576. A job that returns more ends dead.
+   * @range 1 to 1,048,576
    * @default 65_536
    */
   maxResultBytes?: number

@@ -14,14 +14,21 @@ export type OnConflict = 'reject' | 'existing' | 'replace' | 'debounce' | 'one_m
 
 /** Which jobs of a type are one and the same, and what happens to the second. */
 export interface UniqueOption {
-  /** A key of your own. */
+  /**
+   * A key of your own.
+   * @range 1 to 500 characters
+   */
   key?: string
   /**
    * Or made from the payload: all of it, or these fields (`customer.id` is a field inside a field).
+   * @range 1 to 50 names
    * @default 'payload'
    */
   by?: 'payload' | readonly string[]
-  /** The key stays taken this long after its job was enqueued, also when that has ended. For reject, existing and replace. */
+  /**
+   * The key stays taken this long after its job was enqueued, also when that has ended. For reject, existing and replace.
+   * @range 1 ms to five years
+   */
   period?: Duration
   /**
    * The key is taken while its job has one of these.
@@ -30,12 +37,19 @@ export interface UniqueOption {
   states?: readonly JobStatus[]
   /**
    * What happens to the second job.
+   * @range reject, existing, replace, debounce or one_more
    * @default 'reject'
    */
   onConflict?: OnConflict
-  /** For debounce: the job is due when nobody has asked again for this long … */
+  /**
+   * For debounce: the job is due when nobody has asked again for this long …
+   * @range 1 ms to five years
+   */
   delay?: Duration
-  /** … or this long after the first one asked. */
+  /**
+   * … or this long after the first one asked.
+   * @range 1 ms to five years
+   */
   maxWait?: Duration
 }
 

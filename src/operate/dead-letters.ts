@@ -4,7 +4,7 @@ import { type JobStory, readStory } from '../history/story.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
-import { refused, wholeNumber } from '../job/refused.js'
+import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
@@ -68,6 +68,8 @@ export interface MovedDeadLetters extends MovedMany {
    * one that failed stopped, without replaying again what was replayed and died once more.
    */
   diedBefore: Date
+  /** Why replayed jobs do not run yet, where the breaker of their type is open; without a type in the filter, that of any. */
+  waits?: string
 }
 
 /**
@@ -97,6 +99,7 @@ export class DeadLetters {
    * One page of `limit` letters (100), newest first. A page is what `after` its predecessor's `next` comes, however many die meanwhile.
    */
   async list(filter: DeadLetterFilter = {}, options: { after?: string; limit?: number } = {}): Promise<DeadLetterPage> {
+    refuseUnknown(options, ['after', 'limit'])
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: true })
     const limit = wholeNumber(options.limit ?? 100, 'limit', 1, 1_000)
     const after = options.after === undefined ? null : decodeCursor(options.after)
@@ -131,10 +134,14 @@ export class DeadLetters {
    */
   async replay(id: string, who: Actor, options: { payload?: unknown; confirm?: Confirm } = {}): Promise<Moved> {
     checkJobId(id)
+    refuseUnknown(options, ['payload', 'confirm'])
     const by = checkedActor(who)
     const confirmed = readConfirm(options.confirm)
     const payload = Object.hasOwn(options, 'payload') ? await this.#checked(id, options.payload) : null
-    return moveOne(id, (ids) => this.#store.deadLetters.replay(ids, payload, confirmed, by))
+    const moved = await moveOne(id, (ids) => this.#store.deadLetters.replay(ids, payload, confirmed, by))
+    if (!moved.done) return moved
+    const job = await this.#store.inspect.job(id).catch((error) => Promise.reject(explained(error)))
+    return { ...moved, ...(await this.#waits(job?.type)) }
   }
 
   /**
@@ -149,11 +156,13 @@ export class DeadLetters {
     who: Actor,
     options: ManyOptions & { confirm?: Confirm } = {},
   ): Promise<MovedDeadLetters> {
+    refuseUnknown(options, ['dryRun', 'atMost', 'confirm'])
     const by = checkedActor(who)
     const confirmed = readConfirm(options.confirm)
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
     if (options.dryRun !== true) await this.#refuseUnconfirmed(encoded, confirmed)
-    return this.#many(filter, options, (ids) => this.#store.deadLetters.replay(ids, null, confirmed, by))
+    const moved = await this.#many(filter, options, (ids) => this.#store.deadLetters.replay(ids, null, confirmed, by))
+    return { ...moved, ...(await this.#waits(filter.type)) }
   }
 
   /** Ends a dead job for good as discarded. It stays in history with who decided it, as long as a completed job does. */
@@ -164,6 +173,7 @@ export class DeadLetters {
 
   /** Discards what fits, a thousand at a time, each thousand in a transaction of its own. */
   async discardMany(filter: DeadLetterFilter, who: Actor, options: ManyOptions = {}): Promise<MovedDeadLetters> {
+    refuseUnknown(options, ['dryRun', 'atMost'])
     const by = checkedActor(who)
     return this.#many(filter, options, (ids) => this.#store.deadLetters.discard(ids, by))
   }
@@ -175,6 +185,18 @@ export class DeadLetters {
     } catch (error) {
       throw explained(error)
     }
+  }
+
+  /**
+   * Jobs that died have often opened the breaker of their type, and whoever replays them then sees nothing happen. Asked after the replay, so
+   * that a breaker that opens meanwhile is seen.
+   */
+  async #waits(type: string | undefined): Promise<{ waits?: string }> {
+    const gates = await this.#store.operate.gateStates<{ type: string; breaker: { open: boolean } }>(type ?? null)
+    const open = gates.filter(({ breaker }) => breaker.open).map((gate) => gate.type)
+    if (open.length === 0) return {}
+    const one = open.length === 1 ? `the breaker of ${open[0]} is open` : `the breakers of ${open.join(', ')} are open`
+    return { waits: `${one}: these jobs wait until a probe succeeds, or until somebody closes it` }
   }
 
   async #checked(id: string, payload: unknown): Promise<string> {
@@ -195,9 +217,7 @@ export class DeadLetters {
 
   async #many(filter: DeadLetterFilter, options: ManyOptions, move: Move): Promise<MovedDeadLetters> {
     const encoded = encodeDeadFilter(filter, { mayBeEmpty: false })
-    if (options.dryRun !== undefined && typeof options.dryRun !== 'boolean') {
-      throw refused('dryRun', 'must be true or false')
-    }
+    if (options.dryRun !== undefined) trueOrFalse(options.dryRun, 'dryRun')
     let left = options.atMost === undefined ? Number.POSITIVE_INFINITY : wholeNumber(options.atMost, 'atMost', 1, 1e9)
     try {
       // Without an end, jobs that die again at once would be replayed without end.

@@ -3,7 +3,7 @@ import type { RecordedActor } from '../job/actor.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
-import { refused, wholeNumber } from '../job/refused.js'
+import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { isStatus, type JobStatus } from '../job/state.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
@@ -17,6 +17,8 @@ export interface Moved {
   was: JobStatus
   status: JobStatus
   because?: string
+  /** Of a replayed job: why it does not run yet, where the breaker of its type is open. */
+  waits?: string
 }
 
 /** What a change by filter did. */
@@ -110,6 +112,8 @@ export class Moves {
   }
 
   async #many(filter: JobFilter, options: { dryRun?: boolean }, move: Move): Promise<MovedMany> {
+    refuseUnknown(options, ['dryRun'])
+    if (options.dryRun !== undefined) trueOrFalse(options.dryRun, 'dryRun')
     const encoded = encodeFilter(filter)
     const answer: MovedMany = { matched: 0, done: 0, refused: {} }
     try {

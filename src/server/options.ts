@@ -14,17 +14,20 @@ export interface ServerOptions {
   /**
    * This key allows everything. Make the keys of services with it, or with `holdfast keys create`. At least 20 characters; the same on
    * every server of one address.
+   * @range 20 characters and more
    * @default none: only keys in the database are accepted
    */
   adminKey?: string
   /**
    * The path that the server is under, such as `/holdfast`. Requests without it are answered too, because some proxies remove it.
+   * @range a path without a slash at its end
    * @default ''
    */
   prefix?: string
   /**
    * Addresses or networks of proxies, such as `10.0.0.0/8`, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Without it all
    * who come through a proxy have its address, also where wrong keys are counted.
+   * @range addresses, or networks as 10.0.0.0/8
    * @default []
    */
   trustProxy?: readonly string[]

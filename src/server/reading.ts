@@ -12,16 +12,19 @@ import { callerOf } from './auth.js'
 export interface ReadingOptions {
   /**
    * The maximum of connections for reading.
+   * @range 1 to 1,000
    * @default 4
    */
   connections?: number
   /**
    * How long the database may take for one query.
+   * @range 0 and more
    * @default '2s'
    */
   within?: Duration
   /**
    * How many streams and waits of one service may be open at once.
+   * @range 1 to 1,000,000
    * @default 500
    */
   watches?: number

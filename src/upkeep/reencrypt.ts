@@ -1,6 +1,6 @@
 import { sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import { wholeNumber } from '../job/refused.js'
+import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import { isEncrypted, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { Exchanged, StoredKind, StoredText } from '../store/privacy-store.js'
@@ -11,6 +11,7 @@ import type { Store } from '../store/store.js'
 export interface ReencryptOptions {
   /**
    * How many payloads are read and written at once, 1 to 1,000.
+   * @range 1 to 1,000
    * @default 100
    */
   batch?: number
@@ -38,6 +39,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
     const problem = 'there are no encryption keys: give the option encryption, or set HOLDFAST_ENCRYPTION_KEYS'
     throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
   }
+  refuseUnknown(options, ['batch', 'onBatch'])
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {

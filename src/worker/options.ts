@@ -10,6 +10,7 @@ import type { Logger } from './logger.js'
 export interface WorkerOptions {
   /**
    * How many handlers run at once.
+   * @range 1 to 10,000
    * @default 10
    */
   concurrency?: number
@@ -20,16 +21,19 @@ export interface WorkerOptions {
   name?: string
   /**
    * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`.
+   * @range 60 s to 1 h; with `unsafe` 100 ms to 24 days
    * @default '60s'
    */
   lease?: Duration
   /**
    * How long running handlers may go on after stop() before their jobs are handed back.
+   * @range 0 to 1 day
    * @default '30s'
    */
   drain?: Duration
   /**
    * The longest time between two polls of the queue while notifications can arrive.
+   * @range 10 ms to 60 s
    * @default '2s'
    */
   poll?: Duration
@@ -40,11 +44,13 @@ export interface WorkerOptions {
   listen?: boolean
   /**
    * For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart.
+   * @range two heartbeats to 1 day
    * @default '30s'
    */
   unhealthyAfter?: Duration
   /**
    * How long finished jobs are kept.
+   * @range 1 day to 10 years
    * @default { completed: '7d', dead: '30d' }
    */
   retention?: { completed?: Duration; dead?: Duration }
@@ -55,6 +61,7 @@ export interface WorkerOptions {
   module?: string | URL
   /**
    * A job that was there at this many crashes runs alone, in a process of its own.
+   * @range 1 to 20
    * @default 2
    */
   quarantineAfter?: number

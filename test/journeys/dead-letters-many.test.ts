@@ -57,6 +57,20 @@ eachTestHas({}, async (made) => {
 
 const manyDead = (count: number, type = 'mail') => makeDead(holdfast, sql, count, type)
 
+it('a replay says that the breaker of the type holds the jobs back', async () => {
+  const [first] = await manyDead(3)
+  const free = await holdfast.deadLetters.replayMany({ type: 'mail' }, by, { atMost: 1 })
+  expect(free).toMatchObject({ done: 1 })
+  expect(free).not.toHaveProperty('waits')
+  await holdfast.flow.breaker('mail', 'open', by)
+  const waits = 'the breaker of mail is open: these jobs wait until a probe succeeds, or until somebody closes it'
+  const { letters } = await holdfast.deadLetters.list({ type: 'mail' })
+  expect(first).toBeDefined()
+  expect(await holdfast.deadLetters.replay(letters[0]?.id as string, by)).toMatchObject({ done: true, waits })
+  expect(await holdfast.deadLetters.replayMany({ type: 'mail' }, by)).toMatchObject({ done: 1, waits })
+  expect(await holdfast.deadLetters.replayMany({ type: 'other' }, by)).not.toHaveProperty('waits')
+})
+
 describe('many dead letters', () => {
   it('are counted first, replayed in chunks, and the others left alone', async () => {
     await manyDead(2_300)

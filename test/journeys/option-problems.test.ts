@@ -97,6 +97,35 @@ describe('all that is wrong is told at once', () => {
   })
 })
 
+const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+const who = { by: 'ada' }
+const all = { all: true } as const
+const calls: Record<string, (options: never, holdfast: Holdfast) => unknown> = {
+  'cancelMany dryrun': (options, holdfast) => holdfast.cancelMany(all, who, options),
+  'runNowMany dryrun': (options, holdfast) => holdfast.runNowMany(all, who, options),
+  'deadLetters.replayMany dryrun': (options, { deadLetters }) => deadLetters.replayMany(all, who, options),
+  'deadLetters.discardMany at_most': (options, { deadLetters }) => deadLetters.discardMany(all, who, options),
+  'deadLetters.replay confirmed': (options, { deadLetters }) => deadLetters.replay(id, who, options),
+  'deadLetters.list limits': (options, { deadLetters }) => deadLetters.list({}, options),
+  'enqueueMany pase': (options, holdfast) => holdfast.enqueueMany([mail.job({})], options),
+  'wait timeOut': (options, holdfast) => holdfast.wait(id, options),
+  'jobs curser': (options, holdfast) => holdfast.jobs({}, options),
+  'log limits': (options, holdfast) => holdfast.log(id, options),
+  'registerTypes updat': (options, holdfast) => holdfast.registerTypes([mail], options),
+  'access.rotateKey grase': (options, { access }) => access.rotateKey(1, who, options),
+}
+
+test.each(Object.entries(calls))('an option that nobody knows is refused with the nearest name: %s', async (name, call) => {
+  const option = name.split(' ')[1] as string
+  const problems = await problemsOf(() => call({ [option]: true } as never, new Holdfast(nowhere)))
+  expect(problems[option]).toMatch(/is not known \(did you mean "\w+"\?\)/)
+})
+
+test('so is one inside of limits and isolation', async () => {
+  const definition = { type: 'mail', limits: { rate: { count: 1, pr: '1s' } }, isolation: 'thread', recycle: { job: 1 } }
+  expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(['rate.pr', 'recycle.job'])
+})
+
 test('one that is wrong alone is told in one sentence, with its parts', async () => {
   expect(() => defineType({ type: 'mail', priority: 10 })).toThrow(
     expect.objectContaining({

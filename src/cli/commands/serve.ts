@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { environmentHelp } from '../environment.js'
 
 /** `holdfast serve`. What it needs is loaded when it is run. */
 export function addServe(program: Command): void {
@@ -29,5 +30,6 @@ export function addServe(program: Command): void {
     .addOption(new Option('--concurrency <n>', 'how many inline handlers of --work run at once').argParser(Number))
     .option('--grace <time>', 'how long it goes on answering after SIGTERM while /readyz says no', '5s')
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM', '25s')
+    .addHelpText('after', environmentHelp('serve'))
     .action(async (options) => (await import('../serve/serve.js')).serve(options))
 }

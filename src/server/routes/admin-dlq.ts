@@ -125,6 +125,6 @@ function inList(letter: DeadLetter): LetterAnswer {
   return { ...rest, max_attempts: maxAttempts, died_at: diedAt.toISOString(), created_at: createdAt.toISOString() }
 }
 
-function manyMoved({ matched, done, refused, diedBefore }: MovedDeadLetters, dryRun: boolean) {
-  return { dry_run: dryRun, matched, done, refused, died_before: diedBefore.toISOString() }
+function manyMoved({ matched, done, refused, diedBefore, waits }: MovedDeadLetters, dryRun: boolean) {
+  return { dry_run: dryRun, matched, done, refused, died_before: diedBefore.toISOString(), ...(waits && { waits }) }
 }

@@ -1,0 +1,128 @@
+/** A variable of the environment: who reads it, and what it means. */
+export interface Variable {
+  name: string
+  /** The commands that read it, or `library` for every program that makes a Holdfast, `worker` for every worker. */
+  readBy: readonly ('library' | 'worker' | 'up' | 'serve' | 'work' | 'cli')[]
+  /** What it is when it is not set. */
+  otherwise: string
+  what: string
+}
+
+/** Every variable that Holdfast reads. Help texts and docs/configuration.md are made from this table. */
+export const variables: readonly Variable[] = [
+  {
+    name: 'DATABASE_URL',
+    readBy: ['library', 'cli'],
+    otherwise: 'none; `up` starts a PostgreSQL of its own',
+    what: 'use this PostgreSQL (14 or later), as postgres://user:password@host:port/name',
+  },
+  {
+    name: 'HOLDFAST_SCHEMA',
+    readBy: ['library', 'cli'],
+    otherwise: 'holdfast',
+    what: 'the database schema that holds everything',
+  },
+  {
+    name: 'HOLDFAST_ENCRYPTION_KEYS',
+    readBy: ['library'],
+    otherwise: 'none',
+    what: 'keys for encrypted payloads, as name:base64,name:base64',
+  },
+  {
+    name: 'HOLDFAST_ENCRYPTION_CURRENT',
+    readBy: ['library'],
+    otherwise: 'the last of the keys',
+    what: 'the name of the key that new payloads are encrypted with',
+  },
+  {
+    name: 'HOLDFAST_ENCRYPTION_ALL',
+    readBy: ['library'],
+    otherwise: '0',
+    what: '1 encrypts the payloads of every type',
+  },
+  {
+    name: 'HOLDFAST_ENCRYPTION_STRICT',
+    readBy: ['library'],
+    otherwise: '0',
+    what: '1 refuses plain payloads of encrypted types',
+  },
+  { name: 'HOLDFAST_REDACT', readBy: ['library'], otherwise: 'none', what: 'paths that people do not see, with commas' },
+  {
+    name: 'HOLDFAST_LANE_<NAME>_<FIELD>',
+    readBy: ['worker'],
+    otherwise: 'what the table of lanes says',
+    what: 'SLOTS, WORKER_SLOTS, POLL, LEASE or ENABLED of a lane, written into its table when a worker starts',
+  },
+  {
+    name: 'HOLDFAST_LOG_LEVEL',
+    readBy: ['worker', 'up', 'serve'],
+    otherwise: 'info',
+    what: 'trace, debug, info, warn, error, fatal or silent',
+  },
+  {
+    name: 'HOLDFAST_ALERT_HOSTS',
+    readBy: ['up', 'serve', 'work'],
+    otherwise: 'none',
+    what: 'hosts that alerts may go to at a private address, with commas',
+  },
+  {
+    name: 'HOLDFAST_POSTGRES_BIN',
+    readBy: ['up'],
+    otherwise: 'found on this machine',
+    what: 'the directory of the PostgreSQL to start, or "embedded" for that of the npm package alone',
+  },
+  { name: 'HOLDFAST_DEMO', readBy: ['up'], otherwise: 'on', what: 'off leaves out the demo jobs' },
+  {
+    name: 'PORT',
+    readBy: ['up', 'serve'],
+    otherwise: '7070; for `up` the next free one',
+    what: 'the port to listen on, and no other',
+  },
+  {
+    name: 'HOLDFAST_HOST',
+    readBy: ['up', 'serve'],
+    otherwise: '127.0.0.1',
+    what: 'the address to listen on; any other than this machine needs TLS, or HOLDFAST_ALLOW_INSECURE=1',
+  },
+  {
+    name: 'HOLDFAST_ALLOW_INSECURE',
+    readBy: ['up', 'serve'],
+    otherwise: '0',
+    what: '1 to listen on a network without TLS, where keys can be read',
+  },
+  { name: 'HOLDFAST_TLS_CERT', readBy: ['up', 'serve'], otherwise: 'no TLS', what: "file with the server's certificate, in PEM" },
+  { name: 'HOLDFAST_TLS_KEY', readBy: ['up', 'serve'], otherwise: 'no TLS', what: 'file with its key, in PEM' },
+  {
+    name: 'HOLDFAST_TLS_CA',
+    readBy: ['up', 'serve'],
+    otherwise: 'no client certificates',
+    what: 'file with the certificate that signs those of clients, which may then come in place of a key',
+  },
+  {
+    name: 'HOLDFAST_TLS_CLIENTS',
+    readBy: ['up', 'serve'],
+    otherwise: 'as keys trust says',
+    what: 'which service they are, as billing.internal=billing,shop.internal=shop',
+  },
+  {
+    name: 'HOLDFAST_ADMIN_KEY',
+    readBy: ['serve'],
+    otherwise: 'only keys in the database',
+    what: 'a key that allows everything, of at least 20 characters; the same on every server of one address',
+  },
+  { name: 'HOLDFAST_ADMIN_KEY_FILE', readBy: ['serve'], otherwise: 'none', what: 'or the file that holds it' },
+  { name: 'HOLDFAST_PREFIX', readBy: ['serve'], otherwise: 'none', what: 'the path that the server is under' },
+  {
+    name: 'HOLDFAST_TRUST_PROXY',
+    readBy: ['serve'],
+    otherwise: 'none',
+    what: 'the proxies before it, as 10.0.0.0/8,127.0.0.1, whose X-Forwarded-For is believed',
+  },
+]
+
+/** What stands under the options in the help of a command. */
+export function environmentHelp(command: 'up' | 'serve'): string {
+  const own = variables.filter(({ name, readBy }) => name === 'DATABASE_URL' || readBy.includes(command))
+  const lines = own.map(({ name, what, otherwise }) => `  ${name.padEnd(24)} ${what} (default: ${otherwise.replaceAll('`', '')})`)
+  return `\nEnvironment:\n${lines.join('\n')}`
+}

@@ -1,0 +1,137 @@
+// Writes docs/configuration.md from the comments on the options, the commands and the table of the environment. Build first.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** What stands first, in the order people meet it; other public options come after these. */
+const sections = [
+  ['HoldfastOptions', '`new Holdfast(options)`'],
+  ['PrivacyOptions', '`new Holdfast(options)`: privacy'],
+  ['EncryptionOptions', '`encryption` of a Holdfast'],
+  ['TypeDefinition', '`defineType(definition)`'],
+  ['IsolationOptions', '`defineType(definition)`: isolation'],
+  ['Limits', '`limits` of a type'],
+  ['UniqueOption', '`unique` of a type or a job'],
+  ['ApprovalOption', '`approval` of a type or a job'],
+  ['JobOptions', '`enqueue(type, payload, options)`'],
+  ['EnqueueOptions', '`enqueueMany(jobs, options)`'],
+  ['WaitOptions', '`wait(job, options)`'],
+  ['WorkerOptions', '`startWorker(holdfast, types, options)`'],
+  ['ServerOptions', '`createServer`, `createHandler` and `createPlugin`'],
+  ['ReadingOptions', '`reading` of a server'],
+  ['TlsOptions', '`tls` of a server'],
+  ['ClientOptions', '`new HoldfastClient(options)`'],
+]
+const isOptions = /(?:Options?|Definition|Fields)$/
+
+/** Every declaration of a source file with members, and the members with their comments. */
+function declarationsIn(text) {
+  return [...text.matchAll(/^export (?:interface|type) (\w+)[^\n]*\n[\s\S]*?(?=^\S.*\n|$(?![\s\S]))/gm)].map(([body, name]) => ({
+    name,
+    members: membersOf(body),
+  }))
+}
+
+function membersOf(body) {
+  const members = []
+  let comment = ''
+  for (const line of body.split('\n').slice(1)) {
+    const text = line.trim()
+    const [, name, optional, type = ''] = /^(?:readonly )?(\w+)(\?)?(?::|(?=\()) ?(.*)$/.exec(text) ?? []
+    if (/^\/\*\*|^\*/.test(text))
+      comment += `${text
+        .replace(/^\/\*\*|\*\/$|^\* ?/g, '')
+        .replace(/\*\/$/, '')
+        .trim()}\n`
+    else if (name && !text.startsWith('//')) {
+      members.push({ name, optional: Boolean(optional), type: type.replace(/,$/, ''), ...parts(comment) })
+      comment = ''
+    } else if (text !== '' && !text.startsWith('//')) comment = ''
+  }
+  return members
+}
+
+/** A comment in parts: what and why, range, default. */
+function parts(comment) {
+  const tag = (name) => new RegExp(`@${name} ([^@]*)`).exec(comment)?.[1]?.trim().replaceAll('\n', ' ') ?? ''
+  return { what: comment.split(/^@/m)[0].trim().replaceAll('\n', ' '), range: tag('range'), otherwise: tag('default') }
+}
+
+const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
+const code = (text) => (text === '' ? '' : `\`${text.replaceAll('`', '')}\``)
+const row = (...cells) => `| ${cells.map(cell).join(' | ')} |`
+const table = (heads, rows) => [row(...heads), `|${heads.map(() => '---').join('|')}|`, ...rows].join('\n')
+
+function optionsTable(members) {
+  const rows = members.map(({ name, optional, type, what, range, otherwise }) =>
+    row(code(name), code(type.startsWith('(') ? 'function' : type), optional ? otherwise : 'required', range, what),
+  )
+  return table(['option', 'type', 'default', 'range', 'what and why'], rows)
+}
+
+function commandTable(command, above = '') {
+  const name = `${above}${command.name()}`
+  const own = command.options.map(({ flags, description, envVar, defaultValue, mandatory }) =>
+    row(code(`${name} ${flags}`), mandatory ? 'required' : (defaultValue ?? ''), envVar ?? '', description),
+  )
+  return [...own, ...command.commands.flatMap((one) => commandTable(one, `${name} `))]
+}
+
+export async function configurationPage() {
+  const files = readdirSync(join(root, 'src'), { recursive: true }).filter(
+    (path) => /(?<!\.test)\.ts$/.test(path) && !path.startsWith('store/'),
+  )
+  const declared = new Map(
+    files
+      .sort()
+      .flatMap((path) => declarationsIn(readFileSync(join(root, 'src', path), 'utf8')))
+      .map((one) => [one.name, one.members]),
+  )
+  const entries = ['index.ts', 'worker/index.ts', 'server/index.ts', 'client/index.ts', 'testing/index.ts', 'dev/index.ts']
+  const exported = entries.flatMap((path) => readFileSync(join(root, 'src', path), 'utf8').match(/\w+/g))
+  const first = new Map(sections)
+  const others = [...new Set(exported)].filter((name) => isOptions.test(name) && !first.has(name) && declared.get(name)?.length)
+  const { program } = await import('../dist/cli/program.js')
+  const { variables } = await import('../dist/cli/environment.js')
+  const options = [...sections, ...others.sort().map((name) => [name, `\`${name}\``])].map(([name, title]) => {
+    if (!declared.get(name)?.length) throw new Error(`there is no declaration of ${name} with members`)
+    return `### ${title}\n\n${optionsTable(declared.get(name))}\n`
+  })
+  const environment = variables.map(({ name, readBy, otherwise, what }) => row(code(name), readBy.join(', '), otherwise, what))
+  return `# Configuration
+
+Every option, command and variable, with its default, its range and what it is for. This page is generated from the code by
+\`npm run configuration\`; a test checks that it is current. Options that nobody knows are refused everywhere, with the nearest name, and
+everything that is wrong is in one error.
+
+Durations are milliseconds or texts such as \`'90s'\`, \`'5m'\`, \`'2h'\` and \`'1d'\`.
+
+## Defaults that surprise
+
+- **\`backoff\`**: a failed job waits 30 s before its second attempt, twice as long each time, and up to \`jitter\` longer, so that jobs that
+  failed together do not come back together. Where only \`base\` is given, the jitter is half of it, at most 15 s.
+- **\`limits.breaker\`** is on: where more than 80 % of at least 10 attempts of a type failed within 5 minutes, its jobs wait and one at a time is
+  tried. Dead letters that are replayed while it is open wait too, and \`replay\` says so (\`waits\`). \`breaker: false\` turns it off.
+- **\`keepResult\`** is on: what a handler returns is kept with its job, up to 64 KB, and a job that returns more ends dead.
+- **\`retention\`**: completed jobs are gone after 7 days, dead ones after 30, and with them their idempotency keys.
+- **\`lease\`**: the jobs of a worker that was killed run again after 60 s, not at once. It is the price of never running one twice by mistake.
+- **\`dryRun\`** is off in the library and on over HTTP.
+
+## Options
+
+${options.join('\n')}
+## The command line
+
+${table(['command and option', 'default', 'environment', 'what it does'], commandTable(program))}
+
+## The environment
+
+${table(['variable', 'read by', 'default', 'what it is'], environment)}
+`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(join(root, 'docs', 'configuration.md'), await configurationPage())
+}
