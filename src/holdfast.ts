@@ -1,9 +1,8 @@
 import { Access } from './access/access.js'
 import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { Alerts } from './alerts/alerts.js'
-import { Backpressure } from './enqueue/backpressure.js'
-import { Batcher } from './enqueue/batcher.js'
-import { PayloadEncryption } from './enqueue/encrypt.js'
+import { type BatchCreated, Batches, type BatchRequest } from './batch/batches.js'
+import { counterOf } from './enqueue/counter.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
 import { type Explanation, explain } from './flow/explain.js'
@@ -31,8 +30,7 @@ import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
 import { Executions } from './workflow/executions.js'
-import { WorkflowRegistry } from './workflow/register.js'
-import { type Started, type Starter, type StartOptions, start } from './workflow/start.js'
+import type { Started, StartOptions } from './workflow/start.js'
 import type { Workflow } from './workflow/typed.js'
 
 /** One that only reads is made on connections that are there already. */
@@ -58,9 +56,10 @@ export class Holdfast {
   readonly access: Access
   /** Trouble, the rules that say what that is, and who is called about it. */
   readonly alerts: Alerts
+  /** Jobs that are watched as one. */
+  readonly batches: Batches
   /** Executions of workflows: look, wait, cancel, resume, run again. */
   readonly executions: Executions
-  readonly #starter: Starter
   /** What makes jobs by the clock: define, create, pause, preview, backfill. */
   readonly schedules: Schedules
   readonly #store: Store
@@ -81,21 +80,12 @@ export class Holdfast {
     this.access = new Access(this.#store.access, this.#store.sessions)
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     this.schedules = new Schedules(this.#store, this.#types, this.#privacy)
-    const backpressure = new Backpressure(this.#store.operate)
-    const payloadEncryption = new PayloadEncryption(this.#store, this.#types, this.#privacy)
-    this.#counter = {
-      store: this.#store,
-      registry: this.#types,
-      backpressure,
-      batcher: new Batcher(this.#store),
-      encryption: payloadEncryption,
-    }
+    this.#counter = counterOf(this.#store, this.#types, this.#privacy)
+    this.batches = new Batches(this.#counter)
     this.#moves = new Moves(this.#store)
     this.#approvals = new Approvals(this.#store.move)
     this.#waiters = new Waiters(this.#store)
-    const registry = new WorkflowRegistry(this.#store, this.#types)
-    this.#starter = { store: this.#store, registry, backpressure, privacy: this.#privacy }
-    this.executions = new Executions(this.#starter, this.#waiters)
+    this.executions = new Executions(this.#counter, this.#privacy, this.#waiters)
     keepInside<Holdfast>(this, {
       store: this.#store,
       types: this.#types,
@@ -144,16 +134,24 @@ export class Holdfast {
   }
 
   /**
+   * Stores any number of jobs as one batch, all or none; its end enqueues the callbacks that are due.
+   * @example
+   * const people = ['ada@example.com', 'grace@example.com']
+   * const jobs = people.map((to) => sendEmail.job({ to }))
+   * const { id } = await holdfast.batch({ name: 'newsletter', jobs, onComplete: sendEmail.job({ to: 'editor@example.com' }) })
+   * const { completed, total } = (await holdfast.batches.get(id)) ?? {}
+   */
+  async batch(request: BatchRequest, options: { tx?: CallerTransaction } = {}): Promise<BatchCreated> {
+    return this.batches.create(request, options)
+  }
+
+  /**
    * Starts an execution of a workflow. Resolved means durable, or with `tx`: part of the caller's transaction.
    * @example
    * const { id } = await holdfast.start(order, { cart: 'a7', total: 30 })
    */
-  async start<Input, Output>(
-    workflow: Workflow<Input, Output>,
-    input: Input,
-    options: StartOptions = {},
-  ): Promise<Started<Output>> {
-    return (await start(this.#starter, workflow, input, options)) as Started<Output>
+  start<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options: StartOptions = {}): Promise<Started<Output>> {
+    return this.executions.start(workflow, input, options)
   }
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */

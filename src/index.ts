@@ -5,6 +5,9 @@ export type { AuditLine, AuditQuestion } from './access/audit.js'
 export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, Trouble } from './alerts/alerts.js'
 export type { AlertKind } from './api/alerts.js'
 export { type Permission, permissions } from './api/permissions.js'
+export type { Batch } from './batch/batch.js'
+export type { BatchCancelled, BatchCreated, Batches, BatchRequest } from './batch/batches.js'
+export type { BatchCallbacks } from './batch/callbacks.js'
 export type { Enqueued } from './enqueue/enqueue.js'
 export {
   type ErrorCode,

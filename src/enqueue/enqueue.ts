@@ -28,6 +28,12 @@ export interface EnqueueOptions {
   owner?: string
 }
 
+/**
+ * Stores jobs as part of something larger, in one transaction with it: does what comes before, calls `store`, and does what comes after with
+ * those that were created. It may leave `store` out.
+ */
+export type Within = (tx: Queryable, store: () => Promise<string[]>) => Promise<void>
+
 /** What the handler of an enqueued job returns; there for the compiler alone. */
 declare const resultOf: unique symbol
 
@@ -63,19 +69,22 @@ const tries = 4
 export async function enqueue(
   counter: Counter,
   requests: readonly JobRequest[],
-  options: EnqueueOptions = {},
+  options: EnqueueOptions & { within?: Within } = {},
 ): Promise<Enqueued[]> {
-  refuseUnknown(options, known)
-  const { tx } = options
+  const { within, ...asked } = options
+  refuseUnknown(asked, known)
+  const { tx } = asked
   const prepared = prepareAll(options.pace === undefined ? requests : paced(requests, options.pace))
   const jobs = Array.isArray(prepared) ? prepared : await prepared
   refuseRepeatedIds(jobs)
-  if (jobs.length === 0) return []
+  if (jobs.length === 0 && !within) return []
   const encrypted = counter.encryption.encrypt(requests, jobs, tx)
   if (encrypted) await encrypted
   const types = definitionsIn(requests)
   const store = () =>
-    tx === undefined ? storeDurably(counter, types, jobs, options.owner) : storeIn(tx, counter, types, jobs, options.owner)
+    tx === undefined
+      ? storeDurably(counter, types, jobs, options.owner, within)
+      : storeIn(tx, counter, types, jobs, options.owner, within)
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
   if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
   return jobs.map((job, index) => {
@@ -101,12 +110,13 @@ async function storeIn(
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
   owner: string | undefined,
+  within: Within | undefined,
 ): Promise<Map<number, Stands>> {
   const queryable = asQueryable(tx)
   await registry.ensure(types, queryable)
   const ended = await backpressure.admit(jobs, queryable)
   try {
-    const standing = await storeOn(store, jobs, queryable, !jobs.some((job) => job.brought), owner)
+    const standing = await storeWithin(store, jobs, queryable, !jobs.some((job) => job.brought), owner, within)
     ended(true)
     return standing
   } catch (error) {
@@ -132,11 +142,12 @@ async function storeDurably(
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
   owner: string | undefined,
+  within: Within | undefined,
 ): Promise<Map<number, Stands>> {
   const brought = jobs.some((job) => job.brought)
   const begun = monotonicMs()
   const [only] = jobs
-  const together = jobs.length === 1 && only && waitsForNobody(only) ? only : undefined
+  const together = jobs.length === 1 && only && waitsForNobody(only) && !within ? only : undefined
   let ended: AdmissionEnd | undefined
   for (let attempt = 1; ; attempt++) {
     const fresh = attempt === 1 && !brought
@@ -146,9 +157,9 @@ async function storeDurably(
       const standing =
         fresh && together
           ? await batcher.add(together, owner)
-          : endOfStatement(jobs, 0) === jobs.length
+          : endOfStatement(jobs, 0) === jobs.length && !within
             ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false, owner })
-            : await store.database.transaction((tx) => storeOn(store, jobs, tx, fresh, owner))
+            : await store.database.transaction((tx) => storeWithin(store, jobs, tx, fresh, owner, within))
       if (attempt > 1) forgetOwn(standing, jobs)
       ended(true)
       return standing
@@ -164,6 +175,23 @@ async function storeDurably(
       await sleep(50 * 3 ** (attempt - 1))
     }
   }
+}
+
+async function storeWithin(
+  store: Store,
+  jobs: readonly NewJob[],
+  tx: Queryable,
+  fresh: boolean,
+  owner: string | undefined,
+  within: Within | undefined,
+): Promise<Map<number, Stands>> {
+  if (!within) return storeOn(store, jobs, tx, fresh, owner)
+  let standing = new Map<number, Stands>()
+  await within(tx, async () => {
+    standing = await storeOn(store, jobs, tx, fresh, owner)
+    return jobs.filter((_, index) => (standing.get(index)?.what ?? 'queued_behind') === 'queued_behind').map(({ id }) => id)
+  })
+  return standing
 }
 
 /**

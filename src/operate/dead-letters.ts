@@ -242,7 +242,7 @@ export class DeadLetters {
   }
 }
 
-function readConfirm(confirm: Confirm | undefined): readonly string[] {
+export function readConfirm(confirm: Confirm | undefined): readonly string[] {
   const names = confirm === undefined ? [] : [confirm].flat()
   if (names.every((name) => typeof name === 'string' && !name.includes('\0'))) return names
   throw refused('confirm', 'must be the name of a type, or a list of names')

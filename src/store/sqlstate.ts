@@ -146,7 +146,7 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     case 'HF011':
       return new HoldfastError(code === 'HF010' ? 'conflict' : 'forbidden', text, { field: detail ?? '', cause: error })
     case 'HF404':
-      return new HoldfastError('not_found', text, { field: 'name', cause: error })
+      return new HoldfastError('not_found', text, { field: detail ?? 'name', cause: error })
     case 'HF409':
       return uniqueConflict(detail ?? '', ids, error)
     case 'HF410':

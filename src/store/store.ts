@@ -1,5 +1,6 @@
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
+import { BatchStore } from './batch-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
@@ -59,6 +60,7 @@ export class Store {
   readonly partitions: PartitionStore
   readonly wait: WaitStore
   readonly groups: GroupStore
+  readonly batches: BatchStore
   readonly executions: ExecutionStore
   readonly schedules: ScheduleStore
   readonly leases: LeaseStore
@@ -80,6 +82,7 @@ export class Store {
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
     this.groups = new GroupStore(this.database)
+    this.batches = new BatchStore(this.database)
     this.executions = new ExecutionStore(this.database)
     this.schedules = new ScheduleStore(this.database)
     this.leases = new LeaseStore(this.database)

@@ -1,3 +1,4 @@
+import type { Counter } from '../enqueue/enqueue.js'
 import { HoldfastError } from '../errors.js'
 import type { Waiters } from '../history/waiters.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
@@ -10,7 +11,8 @@ import { told } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import type { Graph } from './graph.js'
 import { resultOf, resultsByTask } from './read.js'
-import type { Started, Starter } from './start.js'
+import { WorkflowRegistry } from './register.js'
+import { type Started, type Starter, type StartOptions, start } from './start.js'
 import {
   type Execution,
   type ExecutionStatus,
@@ -20,6 +22,7 @@ import {
   storyOf,
   summaryOf,
 } from './story.js'
+import type { Workflow } from './typed.js'
 
 /** Which executions are listed: those that fit every field that is given. */
 export interface ExecutionFilter {
@@ -53,14 +56,26 @@ const longestMs = 24 * 86_400_000
 
 /** Executions of workflows: look, wait, cancel, resume, run again. */
 export class Executions {
+  readonly #starter: Starter
   readonly #store: Store
   readonly #privacy: Privacy
   readonly #waiters: Waiters
 
-  constructor(starter: Starter, waiters: Waiters) {
-    this.#store = starter.store
-    this.#privacy = starter.privacy
+  /** @internal */
+  constructor({ store, registry, backpressure }: Counter, privacy: Privacy, waiters: Waiters) {
+    this.#starter = { store, registry: new WorkflowRegistry(store, registry), backpressure, privacy }
+    this.#store = store
+    this.#privacy = privacy
     this.#waiters = waiters
+  }
+
+  /** Starts an execution; `holdfast.start` is the same. */
+  async start<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options: StartOptions = {},
+  ): Promise<Started<Output>> {
+    return (await start(this.#starter, workflow, input, options)) as Started<Output>
   }
 
   /** One execution with its tasks, their times and results; undefined where none of that id is kept. */

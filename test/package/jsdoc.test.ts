@@ -121,6 +121,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'DeadLetters.replayMany',
     'Executions.wait',
     'Holdfast',
+    'Holdfast.batch',
     'Holdfast.cancel',
     'Holdfast.enqueue',
     'Holdfast.enqueueMany',

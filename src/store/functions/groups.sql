@@ -59,7 +59,7 @@ begin
     select g.id from (
       (select n.id from changed as n where n.id is not null limit 100)
       union
-      (select b.id from holdfast.batches as b where b.unsure limit 100)
+      (select b.id from holdfast.batches as b where b.look_again limit 100)
     ) as g);
 end $$;
 

@@ -174,6 +174,8 @@ begin
     select f.follows from holdfast.following as f
     where not exists (select from holdfast.whereabouts(f.follows)) limit p_limit));
 
+  v_total := v_total + holdfast.sweep_batches(p_completed, p_dead, p_limit);
+
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
   delete from holdfast.waiters where since < v_now - interval '1 day';
   delete from holdfast.idle_workers as s

@@ -19,7 +19,7 @@ declare
   v_guarded constant text[] := array['api_keys', 'roles', 'sessions', 'audit_log', 'alert_targets', 'migrations', 'functions_applied'];
   v_guards constant text[] := array['create_key', 'revoke_key', 'rotate_key', 'set_role', 'drop_role', 'open_session', 'end_session'];
   v_enqueue constant text[] := array['enqueue', 'enqueue_job', 'enqueue_jobs', 'take_keys', 'measure_depths', 'depths_under_limit',
-                                     'now', 'new_job_id', 'start_execution'];
+                                     'now', 'new_job_id', 'create_batch', 'join_batch', 'close_batch', 'start_execution'];
   v_name text;
 begin
   foreach v_role in array array['producer', 'reader', 'worker', 'operator', 'server'] loop
@@ -78,7 +78,7 @@ begin
     select c.relname, string_agg(quote_ident(a.attname), ', ' order by a.attnum)
     from pg_catalog.pg_class as c join pg_catalog.pg_attribute as a on a.attrelid = c.oid
     where c.relnamespace = 'holdfast'::regnamespace and a.attnum > 0 and not a.attisdropped and a.attname not in ('payload', 'result', 'input', 'token_hash')
-      and c.relname = any (array['jobs', 'attempts', 'executions', 'execution_tasks', 'counters', 'schedule_overview', 'types', 'lanes', 'gates', 'depths', 'workers', 'alerts', 'alert_rules'])
+      and c.relname = any (array['jobs', 'attempts', 'batch_progress', 'executions', 'execution_tasks', 'counters', 'schedule_overview', 'types', 'lanes', 'gates', 'depths', 'workers', 'alerts', 'alert_rules'])
     group by c.relname
   loop
     execute format('grant select (%s) on holdfast.%I to %s', v_name, v_role, v_reader);

@@ -59,11 +59,14 @@ create table holdfast.batches (
   cancelled_at  timestamptz,
   cancelled_by  text,
   cancelled_why text,
-  -- All members had ended, and somebody was adding or reviving one at that moment; tick looks after those.
-  unsure        boolean not null default false
+  cancelled_from text,
+  -- While its members are being cancelled: up to which of them that has come.
+  cancelled_to  uuid,
+  -- Tick looks at it again: members are left to be cancelled, or all had ended while somebody was adding or reviving one.
+  look_again    boolean not null default false
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-create index batches_unsure on holdfast.batches (id) where unsure;
+create index batches_to_look_at on holdfast.batches (id) where look_again;
 
 create index batches_by_owner on holdfast.batches (owner, id) where owner is not null;
 

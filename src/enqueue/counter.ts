@@ -1,0 +1,18 @@
+import type { Privacy } from '../privacy/privacy.js'
+import type { Store } from '../store/store.js'
+import { Backpressure } from './backpressure.js'
+import { Batcher } from './batcher.js'
+import { PayloadEncryption } from './encrypt.js'
+import type { Counter } from './enqueue.js'
+import type { TypeRegistry } from './registry.js'
+
+/** What every enqueue of one Holdfast works with. */
+export function counterOf(store: Store, registry: TypeRegistry, privacy: Privacy): Counter {
+  return {
+    store,
+    registry,
+    backpressure: new Backpressure(store.operate),
+    batcher: new Batcher(store),
+    encryption: new PayloadEncryption(store, registry, privacy),
+  }
+}
