@@ -22,7 +22,7 @@ export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDat
   const name = `holdfast_scratch_${today}_${randomBytes(6).toString('hex')}`
   await onServer(serverUrl, async (client) => {
     const template = await ensureTemplate(serverUrl, client, today)
-    await client.query(`create database ${name} template ${template}`)
+    await client.query(`create database ${name} template ${template} ${await cheapest(client)}`)
   })
   return {
     connectionString: withDatabase(serverUrl, name),
@@ -32,6 +32,16 @@ export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDat
         await client.query(`drop database if exists ${name} with (force)`)
       }),
   }
+}
+
+/**
+ * Copying the template's files takes half of the processor time that copying its pages does, but begins with a checkpoint, which is only
+ * cheap where the server does not wait for its disk.
+ */
+async function cheapest(client: pg.Client): Promise<string> {
+  const known = "select current_setting('fsync') = 'off' and current_setting('server_version_num')::int >= 150000 as unsynced"
+  const { rows } = await client.query<{ unsynced: boolean }>(known)
+  return rows[0]?.unsynced ? 'strategy file_copy' : ''
 }
 
 /**

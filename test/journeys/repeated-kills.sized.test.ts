@@ -51,12 +51,12 @@ test(`kill -9 of workers under load ${kills} times: every acknowledged job ends 
     workers[place] = await spawn()
   })
   expect(await violations(queue)).toEqual([])
-  expect(count(queue, 'killed')).toBe(20)
-  expect(count(queue, 'acknowledged')).toBeGreaterThan(500)
+  expect(count(queue, 'killed')).toBe(kills)
+  expect(count(queue, 'acknowledged')).toBeGreaterThan(kills * 25)
   expect(count(queue, 'rolled_back')).toBeGreaterThan(0)
   // The kills did hit running jobs, and there were retries and dead letters as well.
   const { lease_expired, failed } = await outcomes(queue)
-  expect(lease_expired).toBeGreaterThan(20)
+  expect(lease_expired).toBeGreaterThan(kills)
   expect(failed).toBeGreaterThan(0)
 }, 240_000)
 
