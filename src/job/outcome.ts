@@ -16,7 +16,12 @@ export type AttemptOutcome =
 /** How one attempt went, as the code that ran the handler saw it. */
 export type Outcome =
   /** `result`: what the handler returned, as JSON; left out where it returned nothing or it is not kept. */
-  | { kind: 'completed'; result?: string }
+  | {
+      kind: 'completed'
+      result?: string
+      /** The end of the job is committed already, in a transaction of the handler's. */
+      written?: true
+    }
   | { kind: 'failed'; failure: Failure; fatal: boolean; retryAfterMs?: number }
   | { kind: 'timed_out'; failure: Failure }
   /** The memory cap ended it. */

@@ -1,3 +1,5 @@
+import type pg from 'pg'
+import type { CallerTransaction } from './caller-transaction.js'
 import type { Duration } from './duration.js'
 
 /** What a handler is told about its job. */
@@ -44,6 +46,12 @@ export abstract class RunContext {
   abstract get checkpoint(): (value: unknown) => Promise<void>
   /** What the last checkpoint of any attempt at this job kept; undefined: there is none, begin at the beginning. */
   abstract get lastCheckpoint(): () => Promise<unknown>
+  /**
+   * Completes the job in a transaction, together with what the handler writes there: `return ctx.completeWith(async (tx) => …)`, whose
+   * callback gets a `pg` client inside of BEGIN and returns the result, or `await ctx.completeWith(tx, result)` last in a transaction of
+   * your own. Rejects with LeaseLostError, and nothing is committed, where another worker may have the job already.
+   */
+  abstract get completeWith(): CompleteWith
   /** `return ctx.snooze('10m')` ends the attempt without spending it; the job is due again after that time. */
   abstract get snooze(): (duration: Duration) => Snooze
   /**
@@ -67,6 +75,14 @@ export interface ExecutionInHand<Input = unknown> {
   readonly item: number | null
   /** What the execution was started with. */
   readonly input: Input
+}
+
+/** The two forms of `ctx.completeWith`. */
+export interface CompleteWith {
+  /** In a transaction of your own, which you commit: with any client that `enqueue` takes as `tx`. */
+  <Result = undefined>(tx: CallerTransaction, result?: Result): Promise<Result>
+  /** In a transaction of the worker's, on a connection of its pool, which it commits when the callback has returned. */
+  <Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result>
 }
 
 /** `log(line)` is `log.info(line)`. */

@@ -10,6 +10,7 @@ import { decodePayload } from '../job/payload.js'
 import { completedWith } from '../job/result.js'
 import { Snooze } from '../job/run-context.js'
 import type { AnyJobType } from '../job/type.js'
+import { Completion } from './completion.js'
 import { AttemptContext } from './context.js'
 import type { AttemptServices } from './services.js'
 
@@ -56,6 +57,7 @@ export class Attempt implements RunningAttempt {
   #ended = false
   #leaseLost = false
   #cancelled = false
+  #completion: Completion | undefined
 
   constructor(job: ClaimedJob, services: AttemptServices, events: AttemptEvents) {
     this.job = job
@@ -68,6 +70,11 @@ export class Attempt implements RunningAttempt {
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     return this.#controller.signal
+  }
+
+  get completion(): Completion {
+    this.#completion ??= new Completion(this)
+    return this.#completion
   }
 
   get ended(): boolean {
@@ -127,7 +134,9 @@ export class Attempt implements RunningAttempt {
       outcome = answer === undefined ? completed : returned(answer, this.job.type)
     } catch (error) {
       outcome = failed(error)
+      if (this.#completion?.written) this.#events.escaped(this, describeFailure(error))
     }
+    if (this.#completion && !this.#ended) outcome = await this.#completion.outcome(outcome)
     if (this.#ended) this.#events.overran(this, this.#leaseLost)
     else this.#end(outcome)
   }
@@ -150,7 +159,7 @@ export class Attempt implements RunningAttempt {
 
   #giveUp(outcome: Outcome, reason: unknown): void {
     if (this.#ended) return
-    this.#end(outcome)
+    this.#end(this.#completion?.written ? { kind: 'completed', written: true } : outcome)
     this.#abort(reason)
   }
 

@@ -27,6 +27,8 @@ function contextOf(over: Partial<AttemptServices> = {}): RunContext {
     saveCheckpoint: async () => true,
     readCheckpoint: async () => null,
     readTask: async () => null,
+    completion: async () => ({ text: '', values: [] }),
+    completionStands: async () => 'open',
     ...over,
   }
   return new AttemptContext(new Attempt(job, services, { ended: () => {}, overran: () => {}, escaped: () => {} }))

@@ -3,7 +3,8 @@ import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { type LogEntry, type LogLevel, logLine, progress } from '../job/log-entry.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
-import { type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
+import { type CompleteWith, type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
+import type { Completion } from './completion.js'
 import type { AttemptServices, TaskInHand } from './services.js'
 
 /** What the context uses of the attempt. */
@@ -11,6 +12,8 @@ export interface Reachable {
   readonly job: ClaimedJob
   readonly signal: AbortSignal
   readonly services: AttemptServices
+  /** The end of the job in a transaction of the handler's. */
+  readonly completion: Completion
   /** What the handler logs from then on is dropped. */
   readonly ended: boolean
   /** Makes a call that is the lease holder's to make. Rejects where the attempt has ended, its job was cancelled, or the call says no. */
@@ -78,6 +81,10 @@ export class AttemptContext implements RunContext {
       const json = await services.readCheckpoint(job)
       return json === null ? undefined : decodePayload(json)
     }
+  }
+
+  get completeWith(): RunContext['completeWith'] {
+    return ((given: never, result: unknown) => this.#attempt.completion.with(given, result)) as CompleteWith
   }
 
   get snooze(): RunContext['snooze'] {

@@ -15,6 +15,8 @@ test('every service of the worker reaches an isolated handler by its name, and a
       called.push(['readTask', ...call])
       return null
     },
+    completion: async (...call) => ({ text: `${called.push(['completion', ...call])}`, values: [] }),
+    completionStands: async (...call) => (called.push(['completionStands', ...call]) > 0 ? 'written' : 'lost'),
   }
   const sent: unknown[] = []
   const across = (service: ServiceName, argument: unknown) => {
@@ -32,6 +34,8 @@ test('every service of the worker reaches an isolated handler by its name, and a
   expect(await inHost.saveCheckpoint(elsewhere, '1')).toBe(false)
   expect(await inHost.readCheckpoint(elsewhere)).toBe('{"call": 4}')
   expect(await inHost.readTask(elsewhere)).toBe(null)
+  expect((await inHost.completion(elsewhere, { startedAgoMs: 1, result: null })).text).toBe('6')
+  expect(await inHost.completionStands(elsewhere)).toBe('written')
   expect(sent).toEqual([undefined])
   expect(called).toEqual([
     ['extendLease', job, 5],
@@ -39,5 +43,7 @@ test('every service of the worker reaches an isolated handler by its name, and a
     ['saveCheckpoint', job, '1'],
     ['readCheckpoint', job, undefined],
     ['readTask', job, undefined],
+    ['completion', job, { startedAgoMs: 1, result: null }],
+    ['completionStands', job, undefined],
   ])
 })

@@ -1,5 +1,7 @@
+import type pg from 'pg'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { LogEntry } from '../job/log-entry.js'
+import type { CompletionState, CompletionStatement } from '../store/completion-store.js'
 
 /**
  * What a worker does for the handlers it runs. An attempt passes the object on as it is: a service that is added here, and to the row
@@ -13,8 +15,18 @@ export interface AttemptServices {
   /** False: the attempt no longer holds its lease. */
   saveCheckpoint(job: ClaimedJob, json: string): Promise<boolean>
   readCheckpoint(job: ClaimedJob): Promise<string | null>
+  /** The statement that completes the attempt in the transaction it is run in, with what the handler returned as JSON. */
+  completion(job: ClaimedJob, ended: { startedAgoMs: number; result: string | null }): Promise<CompletionStatement>
+  /** What became of an attempt that was completed so. */
+  completionStands(job: ClaimedJob): Promise<CompletionState>
   /** Null: the job is no task of a workflow. */
   readTask(job: ClaimedJob): Promise<TaskInHand | null>
+}
+
+/** What only handlers have that run in the worker itself. */
+export interface InlineServices extends AttemptServices {
+  /** Runs the work in a transaction on a connection of the worker's. */
+  transact?<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result>
 }
 
 /** The task that a job is, with JSON texts as they are stored; of a parent that did not run, null. */
@@ -36,6 +48,8 @@ const waitsForAnswer: Record<ServiceName, boolean> = {
   saveCheckpoint: true,
   readCheckpoint: true,
   readTask: true,
+  completion: true,
+  completionStands: true,
 }
 
 /** The services inside of a thread or process: each call is sent to the worker. */

@@ -29,6 +29,8 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
       saveCheckpoint: async () => true,
       readCheckpoint: async () => null,
       readTask: async () => null,
+      completion: async () => ({ text: '', values: [] }),
+      completionStands: async () => 'open',
     },
     {
       ended: (job, outcome) => ended.push({ job: job.id, outcome }),

@@ -39,6 +39,8 @@ function slotsWith(strands: Strands): Slots {
       saveCheckpoint: async () => true,
       readCheckpoint: async () => null,
       readTask: async () => null,
+      completion: async () => ({ text: '', values: [] }),
+      completionStands: async () => 'open',
     },
     {
       ended: (job, { kind }) => void ended.push({ job: job.id, outcome: kind }),

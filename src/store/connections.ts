@@ -46,6 +46,10 @@ export class PoolConnections implements Connections {
     return this.#ownsPool || this.canGive
   }
 
+  get most(): number {
+    return this.#pool.options.max
+  }
+
   /** Whether a connection can be had without waiting for one that somebody holds. */
   get canGive(): boolean {
     const { idleCount, totalCount, waitingCount, options } = this.#pool

@@ -91,6 +91,11 @@ export class Database {
     return this.#pool.hasFree
   }
 
+  /** How many connections the pool may have. */
+  get mostConnections(): number {
+    return this.#pool.most
+  }
+
   /** Many statements are to be sent at once, over several connections. */
   hurry(): void {
     this.#connections.hurry()
@@ -157,20 +162,35 @@ export class Database {
 
   /** Runs `work` inside one transaction; commits when it resolves, rolls back when it throws. The timeout is for each statement. */
   async transaction<Result>(work: (tx: Queryable) => Promise<Result>, timeoutMs = this.#timeoutMs): Promise<Result> {
+    const perform = (client: pg.ClientBase) => {
+      const query = <Row>(text: string, values: readonly unknown[]) =>
+        this.#run<Row>(client, inSchema(text, this.schema), asText(values), timeoutMs)
+      return work({ query })
+    }
+    return this.#transact(perform, timeoutMs, this.#connections)
+  }
+
+  /** The same with the client itself, which is always one of the pool. */
+  async transactionOfPool<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    return this.#transact((client) => work(client as pg.PoolClient), this.#timeoutMs, this.#pool)
+  }
+
+  async #transact<Result>(
+    work: (client: pg.ClientBase) => Promise<Result>,
+    timeoutMs: number,
+    from: Connections,
+  ): Promise<Result> {
     let open = true
     const perform = async (client: pg.ClientBase): Promise<Result> => {
-      const tx: Queryable = {
-        query: <Row>(text: string, values: readonly unknown[]) =>
-          this.#run<Row>(client, inSchema(text, this.schema), asText(values), timeoutMs),
-      }
-      await tx.query('begin', [])
+      const say = (text: string) => this.#run(client, text, [], timeoutMs)
+      await say('begin')
       try {
-        const result = await work(tx)
-        await tx.query('commit', [])
+        const result = await work(client)
+        await say('commit')
         return result
       } catch (error) {
         if (!isConnectionTrouble(error)) {
-          await tx.query('rollback', []).then(() => {
+          await say('rollback').then(() => {
             open = false
           }, ignoreHandledElsewhere)
         }
@@ -178,7 +198,7 @@ export class Database {
       }
     }
     // A connection whose transaction may still be open must not reach anybody else.
-    return this.withClient(perform, () => !open)
+    return this.withClient(perform, () => !open, from)
   }
 
   /** Resolves when every connection of ours has gone. A caller's pool stays open. */
@@ -189,8 +209,9 @@ export class Database {
   async withClient<Result>(
     work: (client: pg.ClientBase) => Promise<Result>,
     mayBeKept: (error: unknown) => boolean = (error) => !isConnectionTrouble(error),
+    from = this.#connections,
   ): Promise<Result> {
-    const client = await this.#connections.take()
+    const client = await from.take()
     let spoiled = false
     try {
       return await work(client)
@@ -198,7 +219,7 @@ export class Database {
       spoiled = !mayBeKept(error)
       throw error
     } finally {
-      this.#connections.giveBack(client, spoiled)
+      from.giveBack(client, spoiled)
     }
   }
 

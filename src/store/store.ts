@@ -2,6 +2,7 @@ import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
 import { BatchStore } from './batch-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
+import { CompletionStore } from './completion-store.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
@@ -59,6 +60,7 @@ export class Store {
   readonly alerts: AlertStore
   readonly partitions: PartitionStore
   readonly wait: WaitStore
+  readonly completion: CompletionStore
   readonly groups: GroupStore
   readonly batches: BatchStore
   readonly executions: ExecutionStore
@@ -81,6 +83,7 @@ export class Store {
     this.alerts = new AlertStore(this.database)
     this.partitions = new PartitionStore(this.database)
     this.wait = new WaitStore(this.database)
+    this.completion = new CompletionStore(this.database)
     this.groups = new GroupStore(this.database)
     this.batches = new BatchStore(this.database)
     this.executions = new ExecutionStore(this.database)

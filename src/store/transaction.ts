@@ -15,55 +15,23 @@
  * 5. One statement per text, without a backslash right before a question mark, which Knex cannot express.
  */
 import { HoldfastError } from '../errors.js'
+import type { CallerTransaction } from '../job/caller-transaction.js'
 import { arrayLiteral } from './array-literal.js'
+
+export type {
+  CallerTransaction,
+  DrizzleLike,
+  KnexLike,
+  KyselyLike,
+  PgClientLike,
+  PostgresJsLike,
+  PrismaLike,
+} from '../job/caller-transaction.js'
 
 /** The least that a statement needs: text with $1… placeholders, values, rows back. */
 export interface Queryable {
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>
 }
-
-// The optional `never` fields are what only the root object has. They turn the commonest mistake, handing over the pool
-// instead of the transaction, into a type error; the checks below repeat it for those without types.
-
-/** `pg`'s Client or PoolClient after BEGIN, and anything else with `query(text, values)` that answers rows or `{ rows }`. */
-export interface PgClientLike {
-  query(text: string, values: string[]): unknown
-  readonly totalCount?: never
-}
-
-/** What postgres.js hands to `sql.begin(…)`, or a connection from `sql.reserve()` after BEGIN. */
-export type PostgresJsLike = { unsafe(text: string, values: string[]): PromiseLike<readonly unknown[]> } & (
-  | { readonly begin?: never }
-  | { release(): void }
-)
-
-/** What Drizzle hands to `db.transaction(…)`, on node-postgres as on postgres.js. */
-export interface DrizzleLike {
-  execute(query: never): PromiseLike<unknown>
-  rollback(): never
-  setTransaction(config: never): PromiseLike<unknown>
-}
-
-/** Kysely's Transaction or ControlledTransaction. */
-export interface KyselyLike {
-  readonly isTransaction: true
-  withoutPlugins(): { executeQuery(query: never): PromiseLike<{ readonly rows: readonly unknown[] }> }
-}
-
-/** Knex's Transaction. */
-export interface KnexLike {
-  raw(text: string, values: readonly string[]): PromiseLike<unknown>
-  isCompleted(): boolean
-}
-
-/** What Prisma hands to `prisma.$transaction(async (tx) => …)`. */
-export interface PrismaLike {
-  $queryRawUnsafe(text: string, ...values: string[]): PromiseLike<unknown>
-  readonly $connect?: never
-}
-
-/** Whatever a library hands its user inside a transaction. */
-export type CallerTransaction = PgClientLike | PostgresJsLike | DrizzleLike | KyselyLike | KnexLike | PrismaLike
 
 type Run = (text: string, values: (string | null)[]) => unknown
 

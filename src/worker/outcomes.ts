@@ -47,7 +47,9 @@ export class Outcomes {
     const stored = withResultEncrypted(this.#privacy, outcome, { id: job.id, type, encrypted })
     const settlement = decide(stored, job, job.type.backoff, Math.random, this.#quarantineAfter)
     const endedAtMs = monotonicMs()
-    this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried: false })
+    // What is written already is settled like what was tried before: the settle finds it written, and closes the lease.
+    const tried = outcome.kind === 'completed' && outcome.written === true
+    this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried })
   }
 
   /** Not before a batch is written: until then a cancel may be faster than the result. */
