@@ -16,7 +16,7 @@ const longestRestMs = 10_000
 const spreadMs = 100
 const atOnce = 100
 /** For how long the others leave what is due to the worker that began with it. */
-const holdMs = 5_000
+const holdMs = 2_000
 /** As many connections as it takes of those that claims and results need. */
 const abreast = 2
 
