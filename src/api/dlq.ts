@@ -40,7 +40,7 @@ export const lettersAnswer = answer({ letters: list(letter), next: textOrNull })
 /** A job that is dead has no result. */
 export const letterAnswer = answer({ ...storyFields, reason, died_at: time, error: anything })
 
-const confirm = {
+export const confirm = {
   anyOf: [jobType, { type: 'array', items: jobType, maxItems: 100 }],
   description: 'the name of a sensitive type, or several, whose jobs are meant',
 } as const

@@ -20,7 +20,7 @@ export interface BatchCallbacks {
 export const callbackNames = ['onSuccess', 'onFailure', 'onComplete'] as const
 const kinds = { onSuccess: 'success', onFailure: 'failure', onComplete: 'complete' } as const
 /** A callback is one job for each round: it has no id or key before that, and no time of its own. */
-const ofOneJob = ['id', 'idempotencyKey', 'unique', 'runAt'] as const
+const ofOneJob = ['id', 'idempotencyKey', 'unique', 'runAt', 'startBy'] as const
 
 export function callbacksIn(given: BatchCallbacks): JobRequest[] {
   return callbackNames.flatMap((name) => given[name] ?? [])
@@ -70,6 +70,7 @@ function stored(job: NewJob): object {
     ...(job.priority === null ? {} : { priority: job.priority }),
     ...(job.maxAttempts === null ? {} : { max_attempts: job.maxAttempts }),
     ...(job.delayMs === null ? {} : { delay_ms: job.delayMs }),
+    ...(job.expireInMs === null ? {} : { expire_in_ms: job.expireInMs }),
     ...(job.concurrencyKey === null ? {} : { concurrency_key: job.concurrencyKey }),
     ...(job.approval === null ? {} : { approval: JSON.parse(job.approval) }),
     ...(job.tags === null ? {} : { tags: job.tags }),

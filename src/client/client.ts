@@ -1,3 +1,4 @@
+import type { BatchAnswer } from '../api/batches.js'
 import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
 import { sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
@@ -7,6 +8,7 @@ import type { JobOptions } from '../job/job-options.js'
 import { wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
 import type { JobRequest, JobType } from '../job/type.js'
+import { batchBody, type ClientBatch } from './batch-body.js'
 import { jobBody } from './job-body.js'
 
 /** Where the server is, and how patient the client is. */
@@ -44,6 +46,8 @@ export interface ClientMoved {
 }
 
 const longestPauseMs = 30_000
+/** As many jobs as one request takes. */
+const mostAtOnce = 100
 
 /**
  * Holdfast over HTTP, for services that have no way to its database. `enqueue` is called as that of the library. Every job gets
@@ -95,6 +99,57 @@ export class HoldfastClient {
     const body = { jobs: made.map((one) => one.body) }
     const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/bulk', body)
     return answer.jobs.map((enqueued, at) => ours(enqueued, made[at] as Addressed, sent))
+  }
+
+  /**
+   * Stores any number of jobs as one batch. Up to 100 go in one request, all or none; more are added to it a hundred at a time, and it is closed
+   * after the last, so it does not end before unless `open` says that it stays so.
+   */
+  async batch(request: ClientBatch): Promise<{ id: string; status: 'created' | 'existing'; jobs: ClientEnqueued[] }> {
+    const { jobs = [], open = false, id = newJobId() } = request
+    const first = await Promise.all(jobs.slice(0, mostAtOnce).map((job) => this.#checkedActor(job)))
+    const body = await batchBody(
+      request,
+      id,
+      first.map((one) => one.body),
+      open || jobs.length > mostAtOnce,
+    )
+    const { answer, sent } = await this.#send<{ status: 'created' | 'existing'; jobs: ClientEnqueued[] }>(
+      'POST',
+      '/batches',
+      body,
+    )
+    const ownRetry = sent > 1 && request.id === undefined && answer.status === 'existing'
+    if (answer.status === 'existing' && !ownRetry) return { id, status: 'existing', jobs: [] }
+    const stored = ownRetry ? first.map((one) => ({ id: one.body.id as string, status: 'created' as const })) : answer.jobs
+    for (let at = mostAtOnce; at < jobs.length; at += mostAtOnce) {
+      stored.push(...(await this.addToBatch(id, jobs.slice(at, at + mostAtOnce))))
+    }
+    if (!open && jobs.length > mostAtOnce) await this.closeBatch(id)
+    return { id, status: 'created', jobs: stored }
+  }
+
+  /** Adds up to 100 jobs to a batch that has not ended, all or none. */
+  async addToBatch(id: string, jobs: readonly JobRequest[]): Promise<ClientEnqueued[]> {
+    const made = await Promise.all(jobs.map((job) => this.#checkedActor(job)))
+    const body = { jobs: made.map((one) => one.body) }
+    const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', `/batches/${encodeURIComponent(id)}/jobs`, body)
+    return answer.jobs.map((enqueued, at) => ours(enqueued, made[at] as Addressed, sent))
+  }
+
+  /** Lets a batch that was created open end with its last member. */
+  async closeBatch(id: string): Promise<void> {
+    await this.#send('POST', `/batches/${encodeURIComponent(id)}/close`, {})
+  }
+
+  /** One batch with its counts by status. */
+  async readBatch(id: string): Promise<BatchAnswer> {
+    return (await this.#send<BatchAnswer>('GET', `/batches/${encodeURIComponent(id)}`)).answer
+  }
+
+  /** Cancels every member of a batch that has not ended. One that has is refused with `conflict`. */
+  async cancelBatch(id: string, options: { why?: string } = {}): Promise<void> {
+    await this.#send('POST', `/batches/${encodeURIComponent(id)}/cancel`, options)
   }
 
   /** One job with all its attempts; undefined where there is none this key sees. */

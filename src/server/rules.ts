@@ -33,6 +33,14 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /jobs/:id/approve': 'jobs:cancel',
   'POST /jobs/:id/reject': 'jobs:cancel',
 
+  'POST /batches': 'jobs:enqueue',
+  'POST /batches/:id/jobs': 'jobs:enqueue',
+  'POST /batches/:id/close': 'jobs:enqueue',
+  'GET /batches': 'jobs:read',
+  'GET /batches/:id': 'jobs:read',
+  'POST /batches/:id/cancel': 'jobs:cancel',
+  'POST /batches/:id/retry': 'dlq:manage',
+
   'POST /worker/register': 'jobs:work',
   'POST /worker/claim': 'jobs:work',
   'POST /worker/heartbeat': 'jobs:work',

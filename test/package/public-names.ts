@@ -150,6 +150,8 @@ export const publicNames = {
     'rules',
   ],
   'client/': [
+    'BatchAnswer',
+    'ClientBatch',
     'ClientEnqueued',
     'ClientMoved',
     'ClientOptions',

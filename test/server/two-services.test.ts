@@ -58,13 +58,15 @@ beforeAll(async () => {
   await serving.call('DELETE', `/jobs/${cancelled}`, undefined, producer.key)
   const waiting = await enqueue({ type: 'mail', payload: { marker }, delay: '1h', idempotency_key: 'invoice-one' })
   await enqueue({ type: 'mail', payload: { marker }, delay: '1h', idempotency_key: 'invoice-many' })
-  for (const key of ['one', 'many'].flatMap((place) => [0, 1, 2, 3].map((n) => `march-${place}-${n}`))) {
+  const batchOf = async (...jobs: object[]): Promise<string> => (await post('/batches', { jobs, open: true }, producer.key)).id
+  const batch = await batchOf({ type: 'mail', payload: { marker }, delay: '1h', idempotency_key: 'invoice-batch' })
+  for (const key of ['one', 'many', 'batch'].flatMap((place) => [0, 1, 2, 3].map((n) => `march-${place}-${n}`))) {
     await enqueue({ type: 'mail', payload: { marker }, delay: '1h', unique: { key, on_conflict: 'reject' } })
   }
   const unapproved = await enqueue({ type: 'ledger', payload: { marker }, approval: true })
   const things = {
     ...{ service: 'accounts', type: 'ledger', shared: 'mail', marker, key: String(producer.id), lease, token: registered.worker },
-    ...{ worker: String(registered.id), idempotencyKey: 'invoice', uniqueKey: 'march' },
+    ...{ batch, worker: String(registered.id), idempotencyKey: 'invoice', uniqueKey: 'march' },
   }
   theirs = [running, waiting, unapproved, completed, dead, cancelled].map((job) => ({ ...things, job }))
   nothing = {
@@ -75,8 +77,11 @@ beforeAll(async () => {
       idempotencyKey: 'receipt',
       uniqueKey: 'april',
       job: notYet(running),
+      batch: notYet(batch),
     },
   }
+  // What any worker's next look would add up is added up, so that it is not taken for something that was done to it.
+  await serving.sql.query('select holdfast.advance_groups(holdfast.groups_to_advance())')
   keys.producer = (await makeKey('greetings', 'producer', ['greet', 'mail'])).key
   keys.worker = (await makeKey('greetings', 'worker', ['greet'])).key
   own = (await post('/worker/register', { name: 'b', types: ['greet'] }, keys.worker)).worker
@@ -106,12 +111,13 @@ async function lookEverywhere(): Promise<string> {
     look('workers', 'workers as t where t.id = $1'),
     look('types', `types as t where t.name = 'ledger'`),
   ]
-  return `with its as materialized (select id from holdfast.bodies where owner = 'accounts') ${all.join(' union all ')} order by 1, 2`
+  return `with its as materialized (
+    select id from holdfast.bodies where owner = 'accounts' union all select id from holdfast.batches where owner = 'accounts') ${all.join(' union all ')} order by 1, 2`
 }
 
 /** Without what names the one or the other. */
-function plain(text: string, { service, type, job, lease }: Things): string {
-  const names = [`"${lease}"`, service, type, job].reduce((left, name) => left.replaceAll(name, '…'), text)
+function plain(text: string, { service, type, job, batch, lease }: Things): string {
+  const names = [`"${lease}"`, service, type, job, batch].reduce((left, name) => left.replaceAll(name, '…'), text)
   return names.replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, '…')
 }
 

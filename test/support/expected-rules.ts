@@ -22,9 +22,17 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /admin/dlq/:id',
     'GET /admin/alerts',
   ],
-  'jobs:enqueue': ['POST /jobs', 'POST /jobs/bulk'],
-  'jobs:read': ['GET /jobs', 'GET /jobs/:id', 'GET /jobs/:id/explain', 'GET /jobs/:id/wait', 'GET /jobs/:id/stream'],
-  'jobs:cancel': ['DELETE /jobs/:id', 'POST /jobs/:id/approve', 'POST /jobs/:id/reject'],
+  'jobs:enqueue': ['POST /jobs', 'POST /jobs/bulk', 'POST /batches', 'POST /batches/:id/jobs', 'POST /batches/:id/close'],
+  'jobs:read': [
+    'GET /batches',
+    'GET /batches/:id',
+    'GET /jobs',
+    'GET /jobs/:id',
+    'GET /jobs/:id/explain',
+    'GET /jobs/:id/wait',
+    'GET /jobs/:id/stream',
+  ],
+  'jobs:cancel': ['POST /batches/:id/cancel', 'DELETE /jobs/:id', 'POST /jobs/:id/approve', 'POST /jobs/:id/reject'],
   'jobs:work': [
     'POST /worker/register',
     'POST /worker/claim',
@@ -49,6 +57,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'DELETE /admin/alerts/rules/:name',
   ],
   'dlq:manage': [
+    'POST /batches/:id/retry',
     'POST /admin/dlq/replay',
     'POST /admin/dlq/discard',
     'POST /admin/dlq/:id/replay',

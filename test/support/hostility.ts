@@ -32,6 +32,8 @@ const mediaTypes = ['application/json', 'application/json', 'application/json', 
 const wanted: Record<string, (known: Known) => object> = {
   '/jobs': () => ({ type: 'greet', payload: {} }),
   '/jobs/bulk': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
+  '/batches': () => ({ jobs: [{ type: 'greet', payload: {} }], on_complete: { type: 'greet', payload: {} } }),
+  '/batches/:id/jobs': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
   '/session': ({ adminKey }) => ({ key: adminKey }),
   '/admin/depth-limits': () => ({ scope: 'type', name: 'greet', hard: 1_000_000_000 }),
   '/admin/job-types/:type/keys/pause': () => ({ key: 'k' }),

@@ -5,6 +5,7 @@ export interface Things {
   /** A type both services send. */
   shared: string
   job: string
+  batch: string
   /** The number of a key. */
   key: string
   /** A worker's number, and its token. */
@@ -67,6 +68,18 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'DELETE /jobs/:id': ({ job }) => [{ path: `/jobs/${job}` }, { path: `/jobs/${job}?forget=true` }],
   'POST /jobs/:id/approve': decided('approve'),
   'POST /jobs/:id/reject': decided('reject'),
+  'POST /batches': (its) => [
+    ...enqueues(its, 'batch').map((body) => ({ path: '/batches', body: { jobs: [body] } })),
+    { path: '/batches', body: { on_success: { type: its.type, payload: {} } } },
+  ],
+  'POST /batches/:id/jobs': (its) => [
+    { path: `/batches/${its.batch}/jobs`, body: { jobs: [{ type: its.shared, payload: {} }] } },
+    { path: `/batches/${its.batch}/jobs`, body: { jobs: [{ type: its.shared, payload: {}, id: its.job }] } },
+  ],
+  'POST /batches/:id/close': ({ batch }) => [{ path: `/batches/${batch}/close` }],
+  'GET /batches': (its) => [{ path: `/batches?job=${its.job}` }, { path: `/batches?cursor=${its.batch}` }],
+  'GET /batches/:id': ({ batch }) => get(`/batches/${batch}`),
+  'POST /batches/:id/cancel': ({ batch }) => [{ path: `/batches/${batch}/cancel`, body: { why: 'because' } }],
   'POST /worker/register': ({ type }) =>
     [[type], [{ type, max_attempts: 1 }]].map((types) => ({ path: '/worker/register', body: { name: 'spy', types } })),
   'POST /worker/claim': (its, own) => [

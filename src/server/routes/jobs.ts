@@ -121,16 +121,25 @@ async function enqueueOwned(
     const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
     return await holdfast.enqueueMany(requests, { owner: callerOf(request).service })
   } catch (error) {
-    if (!(error instanceof UniqueConflictError) || error.jobId === undefined) throw overHttp(error, placeOf(error))
-    // If a type shares its keys, the job that has the key may be one the caller may not see.
-    const own = onlyOwn(callerOf(request))
-    if (own === undefined || (await insideOf(holdfast).store.inspect.job(error.jobId))?.owner === own) throw error
-    throw new UniqueConflictError(undefined, 'another job already has this unique key')
+    throw await asSeenBy(request, holdfast, error, placeOf)
   }
 }
 
+/** The error of an enqueue as the caller may see it. If a type shares its keys, the job that has the key may be one the caller may not see. */
+export async function asSeenBy(
+  request: FastifyRequest,
+  holdfast: Holdfast,
+  error: unknown,
+  placeOf: (error: unknown) => Path,
+): Promise<unknown> {
+  if (!(error instanceof UniqueConflictError) || error.jobId === undefined) return overHttp(error, placeOf(error))
+  const own = onlyOwn(callerOf(request))
+  if (own === undefined || (await insideOf(holdfast).store.inspect.job(error.jobId))?.owner === own) return error
+  return new UniqueConflictError(undefined, 'another job already has this unique key')
+}
+
 /** The index in the batch of the job that an error is about, if it is about one. The database names an unknown type, not its index. */
-function placeIn(jobs: readonly JobBody[], error: unknown): Path {
+export function placeIn(jobs: readonly JobBody[], error: unknown): Path {
   if (!(error instanceof HoldfastError)) return []
   const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === error.issues[0]?.value) : -1
   const index = unknown >= 0 ? unknown : error.index
@@ -141,7 +150,7 @@ function placeIn(jobs: readonly JobBody[], error: unknown): Path {
  * Checks the payload against the schema of its type, if this process has the definition; otherwise the worker checks it. The time in an
  * id must be recent: it decides the partition of the job, which would otherwise be dropped too early, or never.
  */
-async function checkJob(holdfast: Holdfast, { type, payload, id }: JobBody): Promise<void> {
+export async function checkJob(holdfast: Holdfast, { type, payload, id }: JobBody): Promise<void> {
   if (id !== undefined && isJobId(id)) {
     const madeAt = timeOfJobId(id)
     if (madeAt < wallMs() - idsFromMs.past || madeAt > wallMs() + idsFromMs.future) {
