@@ -11,6 +11,7 @@ export interface Gate {
     | 'retry'
     | 'approval'
     | 'behind'
+    | 'parents'
     | 'set_aside'
     | 'type_paused'
     | 'type_stopped'
@@ -43,6 +44,7 @@ export interface Explanation {
 
 /** Says why a job is not running now, from the facts alone. */
 export function explain(facts: ExplainFacts): Explanation {
+  if (facts.task) return explainTask(facts, facts.task)
   const gates = [...setAside(facts), ...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
   if (gates.length === 0) gates.push(inLine(facts))
   const [first] = gates
@@ -50,6 +52,18 @@ export function explain(facts: ExplainFacts): Explanation {
     gates[0] = { ...first, why: `${first.why}; it ends as expired unless it has started by ${facts.start_by}` }
   }
   return { type: facts.type, status: (facts.status as JobStatus | null) ?? 'unknown', gates }
+}
+
+/** Of a task that has no job yet. */
+function explainTask({ type, status }: ExplainFacts, task: NonNullable<ExplainFacts['task']>): Explanation {
+  const which = `it is the task ${task.name} of execution ${task.execution} (${task.workflow})`
+  if (status === 'blocked') {
+    const why = `${which} and waits for the parents ${task.parents.join(', ')}`
+    return { type, status, gates: [{ gate: 'parents', why, opens: 'the end of these tasks', heldBy: task.held_by }] }
+  }
+  const reason = task.because === 'condition' ? 'its condition was not met' : `${task.because ?? task.error ?? status}`
+  const why = `${which} and did not start: ${reason}`
+  return { type, status: 'unknown', gates: [{ gate: 'ended', why, opens: 'resuming the execution' }] }
 }
 
 function setAside({ set_aside: aside, place }: ExplainFacts): Gate[] {

@@ -1,3 +1,4 @@
+import type { RecordedActor } from '../job/actor.js'
 import type { Failure } from '../job/failure.js'
 import type { Database } from './database.js'
 import { type Statement, statement } from './queries.js'
@@ -49,6 +50,15 @@ export interface TaskRow extends TaskResultRow {
   error: Failure | null
   started_at: number | null
   ended_at: number | null
+}
+
+/** How a move went for an execution; no reason where it was done. */
+export interface MovedExecutionRow {
+  id: string
+  done: boolean
+  was: ExecutionSummaryRow['status']
+  status: ExecutionSummaryRow['status']
+  because: string | null
 }
 
 /** What the database finds wrong with a graph. */
@@ -127,6 +137,26 @@ export class ExecutionStore {
     limit: number,
   ): Promise<ExecutionSummaryRow[]> {
     return this.#database.query(statement('listExecutions'), [filter.workflow, filter.status, filter.owner, before, limit])
+  }
+
+  async cancel(id: string, owner: string | null, who: RecordedActor): Promise<MovedExecutionRow | undefined> {
+    return (
+      await this.#database.query<MovedExecutionRow>(statement('cancelExecution'), [id, owner, who.by, who.why, who.from])
+    )[0]
+  }
+
+  async jobsToCancel(id: string): Promise<string[]> {
+    return (await this.#database.query<{ id: string }>(statement('jobsToCancel'), [id])).map((row) => row.id)
+  }
+
+  async resume(
+    id: string,
+    owner: string | null,
+    who: RecordedActor,
+    confirmed: readonly string[],
+  ): Promise<MovedExecutionRow | undefined> {
+    const values = [id, owner, who.by, who.why, who.from, confirmed]
+    return (await this.#database.query<MovedExecutionRow>(statement('resumeExecution'), values))[0]
   }
 
   #query<Row>(named: Statement, values: readonly unknown[], tx: Queryable | undefined): Promise<Row[]> {

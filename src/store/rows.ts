@@ -138,6 +138,16 @@ export interface ExplainFacts {
   start_by: string | null
   /** The job it waits behind. */
   follows: string | null
+  /** The task it is, where that has not started. */
+  task?: {
+    name: string
+    execution: string
+    workflow: string
+    because: string | null
+    error: string | null
+    parents: string[]
+    held_by: string[]
+  }
   /** Which duty could not handle the job or its gate, and why. */
   set_aside?: { duty: string; error: string; times: number; again_in_ms: number } | null
   due_in_ms: number | null

@@ -1,18 +1,21 @@
 import type { Counter } from '../enqueue/enqueue.js'
 import { HoldfastError } from '../errors.js'
 import type { Waiters } from '../history/waiters.js'
+import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { isJobId } from '../job/id.js'
+import { didYouMean } from '../job/nearest.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
+import { moveAll } from '../operate/moves.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
-import type { ExecutionRow } from '../store/execution-store.js'
+import type { ExecutionRow, MovedExecutionRow } from '../store/execution-store.js'
 import { told } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import type { Graph } from './graph.js'
 import { resultOf, resultsByTask } from './read.js'
 import { WorkflowRegistry } from './register.js'
-import { type Started, type Starter, type StartOptions, start } from './start.js'
+import { type Started, type Starter, type StartOptions, start, startGraph } from './start.js'
 import {
   type Execution,
   type ExecutionStatus,
@@ -117,20 +120,76 @@ export class Executions {
     if (ms > longestMs) throw refused('timeout', 'is too long; at most 24 days')
     const { status } = await this.#waiters.ended(id.toLowerCase(), ms, options.signal)
     const row = await told(this.#store.executions.execution(id))
-    if (!row)
-      throw new HoldfastError('not_found', `there is no execution ${id}; it may never have been, or its time of keeping is over`)
+    if (!row) throw noExecution(id)
     if (status !== 'completed') throw await this.#endOf(row)
     return (await this.#output(row)) as Output
+  }
+
+  /**
+   * Ends an execution: nothing of it starts any more, and its jobs are cancelled, running ones too. What it did stays. An execution that has
+   * ended is not changed.
+   */
+  async cancel(id: string, who: Actor): Promise<MovedExecution> {
+    checkId(id)
+    const actor = checkedActor(who)
+    const moved = movedOf(id, await told(this.#store.executions.cancel(id, null, actor)))
+    if (moved.done) {
+      const left = await told(this.#store.executions.jobsToCancel(id))
+      await moveAll(left, (ids) => told(this.#store.move.cancelJobs(ids, actor)))
+    }
+    return moved
+  }
+
+  /**
+   * Goes on with an execution that failed or was cancelled: its dead jobs are replayed, cancelled ones are made again, and what was given up
+   * waits again for its parents. `confirm` names the sensitive types among them.
+   */
+  async resume(id: string, who: Actor, options: { confirm?: readonly string[] } = {}): Promise<MovedExecution> {
+    checkId(id)
+    return movedOf(id, await told(this.#store.executions.resume(id, null, checkedActor(who), options.confirm ?? [])))
+  }
+
+  /**
+   * Starts a new execution that repeats one that has ended from a task on: what did not depend on that task and completed is taken over,
+   * the rest is done again, with the same input and graph.
+   */
+  async rerun(id: string, from: string, who: Actor): Promise<Started> {
+    checkId(id)
+    const row = await told(this.#store.executions.execution(id))
+    if (!row) throw noExecution(id)
+    if (row.status === 'running') throw new HoldfastError('conflict', `execution ${id} is running; cancel it first`)
+    const graph = row.graph as Graph
+    const names = graph.tasks.map(({ name }) => name)
+    if (!names.includes(from))
+      throw refused('from', `is ${JSON.stringify(from)}, which is no task of ${row.workflow}${didYouMean(from, names)}`)
+    const { priority, concurrency_key: key, tags, owner } = row
+    const options = {
+      ...(priority === null ? {} : { priority }),
+      ...(key === null ? {} : { concurrencyKey: key }),
+      ...(tags === null ? {} : { tags }),
+      ...(owner === null ? {} : { owner }),
+    }
+    const startable = { name: row.workflow, hash: row.hash, graph, rerunOf: id, from, by: checkedActor(who) }
+    return startGraph(
+      this.#starter,
+      startable,
+      this.#readable(() => this.#privacy.decrypt(id, row.input)),
+      options,
+    )
   }
 
   async #output({ id, graph }: ExecutionRow): Promise<unknown> {
     const tasks = outputTasks(graph as Graph)
     const rows = tasks.length === 0 ? [] : await told(this.#store.executions.results(id, tasks))
+    return this.#readable(() => {
+      const results = resultsByTask(rows, (row, text) => resultOf(this.#privacy, row, text))
+      return outputOf(graph as Graph, results)
+    })
+  }
+
+  #readable<Value>(read: () => Value): Value {
     try {
-      return outputOf(
-        graph as Graph,
-        resultsByTask(rows, (row, text) => resultOf(this.#privacy, row, text)),
-      )
+      return read()
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error
       throw new HoldfastError('encryption_keys_missing', error.message, { field: 'encryption', cause: error })
@@ -150,6 +209,25 @@ export class Executions {
     const more = failed.length > 5 ? `, and ${failed.length - 5} more` : ''
     return new HoldfastError('execution_failed', `${name} failed: ${said.join('; ')}${more}`)
   }
+}
+
+/** What became of an execution. `done` is false where nothing was changed; `because` says why. */
+export interface MovedExecution {
+  id: string
+  done: boolean
+  was: ExecutionStatus
+  status: ExecutionStatus
+  because?: string
+}
+
+function movedOf(id: string, row: MovedExecutionRow | undefined): MovedExecution {
+  if (!row) throw noExecution(id)
+  const { because, ...moved } = row
+  return { ...moved, ...(because === null ? {} : { because }) }
+}
+
+function noExecution(id: string): HoldfastError {
+  return new HoldfastError('not_found', `there is no execution ${id}; it may never have been, or its time of keeping is over`)
 }
 
 export function checkId(id: unknown): void {

@@ -3,6 +3,7 @@ import type { Backpressure } from '../enqueue/backpressure.js'
 import { reserved } from '../enqueue/encrypt.js'
 import { HoldfastError } from '../errors.js'
 import { fieldOf, type Issue } from '../issue.js'
+import type { RecordedActor } from '../job/actor.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { encodePayload } from '../job/payload.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
@@ -69,6 +70,7 @@ export interface Startable {
   graph: Graph
   rerunOf?: string
   from?: string
+  by?: RecordedActor
 }
 
 const known = ['tx', 'id', 'priority', 'concurrencyKey', 'tags', 'owner']
@@ -98,7 +100,7 @@ export async function startGraph(
   }
   const id = brought?.toLowerCase() ?? newJobId()
   const tx = options.tx && asQueryable(options.tx)
-  const { name: workflow, hash, graph, rerunOf = null, from = null } = startable
+  const { name: workflow, hash, graph, rerunOf = null, from = null, by } = startable
   const own = await encryptedParts({ store, privacy }, startable, id, input, tx)
   const fields = {
     ...(priority === undefined ? {} : { priority: wholeNumber(priority, 'priority', 0, 9) }),
@@ -106,6 +108,7 @@ export async function startGraph(
     ...(tags === undefined ? {} : { tags: readTags(tags) ?? undefined }),
     ...(owner === undefined ? {} : { owner }),
     ...(tx ? { wake_always: true } : {}),
+    ...by,
   }
   const span = { id, type: workflow, traceparent: null as string | null }
   const storeIt = async (): Promise<boolean> => {

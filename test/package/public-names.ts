@@ -90,6 +90,7 @@ export const publicNames = {
     'MissedPolicy',
     'Moved',
     'MovedDeadLetters',
+    'MovedExecution',
     'MovedMany',
     'NewTime',
     'OnConflict',

@@ -42,7 +42,7 @@ begin
 end $$;
 
 -- Starts an execution: its tasks are stored, and those that wait for nobody start. p_options: {"priority", "concurrency_key", "tags", "traceparent",
--- "owner", "wake_always"}. p_own: by task, the id and the payload of what has to be encrypted outside. p_parent: the execution that this one is a task of.
+-- "owner", "wake_always", and who asked for a rerun: "by", "why", "from"}. p_own: by task, the id and the payload of what has to be encrypted outside. p_parent: the execution that this one is a task of.
 -- p_rerun_of, p_from: what that execution did before this task is taken over; what depends on it, or did not complete, is done again.
 -- Returns false where an execution has that id already; one of another workflow is refused.
 create or replace function holdfast.start_execution(
@@ -90,6 +90,8 @@ begin
   from task left join below as b on b.parent = task.name;
   if p_rerun_of is not null then
     perform holdfast.reuse_tasks(p_id, p_rerun_of, p_from);
+    perform holdfast.audit('rerun_execution', p_rerun_of::text, null, jsonb_build_object('execution', p_id, 'from', p_from),
+                           holdfast.actor(p_options ->> 'by', p_options ->> 'why', p_options ->> 'from'));
   end if;
   if exists (select from holdfast.tasks as t join holdfast.types as y on y.name = t.type
              where t.execution_id = p_id and y.encrypted and not t.reused and coalesce(t.payload::text, '') not like '{"$enc"%') then
@@ -135,6 +137,7 @@ declare
   v_running boolean;
   v_jobs uuid[];
   v_became text[];
+  v_revived uuid[];
   v_ended text[];
   v_items text[];
   v_failed boolean;
@@ -149,14 +152,15 @@ begin
     with gone as (
       delete from holdfast.group_changes as c where c.group_id = p_execution returning c.job_id, c.became
     ), once as (
-      select g.job_id, count(*) as times, min(g.became) as became from gone as g group by g.job_id
+      select g.job_id, count(*) as times, min(g.became) as became, bool_or(g.became = 'live') as revived from gone as g group by g.job_id
     )
-    select array_agg(o.job_id), array_agg(case when o.times = 1 then o.became else holdfast.member_status(o.job_id) end) into v_jobs, v_became
-    from once as o;
+    select array_agg(o.job_id), array_agg(case when o.times = 1 then o.became else holdfast.member_status(o.job_id) end),
+           array_agg(o.job_id) filter (where o.revived)
+    into v_jobs, v_became, v_revived from once as o;
     exit when v_jobs is null;
     v_ready := '{}';
-    if 'live' = any (v_became) then
-      v_ready := holdfast.reopen_execution(p_execution, array(select c.id from unnest(v_jobs, v_became) as c (id, became) where c.became = 'live'));
+    if v_revived is not null then
+      v_ready := holdfast.reopen_execution(p_execution, v_revived);
       v_running := true;
     end if;
     with ended as (
@@ -245,8 +249,8 @@ as $$
 $$;
 
 -- Goes down the graph from tasks that have ended: whose parents have all ended, starts or is skipped, and what is skipped goes on from there. Ends the
--- execution where no task is started any more. p_ready: tasks that may start besides.
-create or replace function holdfast.carry_on(p_execution uuid, p_ended text[], p_ready text[], p_wake_always boolean) returns void language plpgsql
+-- execution where no task is started any more, and p_may_end: no news of it is on its way. p_ready: tasks that may start besides.
+create or replace function holdfast.carry_on(p_execution uuid, p_ended text[], p_ready text[], p_wake_always boolean, p_may_end boolean default true) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -268,7 +272,7 @@ begin
     p_ended := holdfast.begin_tasks(p_execution, p_ready, p_wake_always);
     p_ready := '{}';
   end loop;
-  if (select e.started = 0 from holdfast.executions as e where e.id = p_execution) then
+  if p_may_end and (select e.started = 0 from holdfast.executions as e where e.id = p_execution) then
     perform holdfast.finish_execution(p_execution);
   end if;
 end $$;

@@ -27,7 +27,7 @@ begin
   v_gated := v_queue.pass > 0 and v_queue.lease_id is null;
   select * into v_type from holdfast.types as t where t.id = coalesce(v_body.type_id, v_live.type_id);
   if not found then
-    return null;
+    return holdfast.explain_task(p_job);
   end if;
   select * into v_lane from holdfast.lanes as l where l.id = v_type.lane_id;
   select * into v_gate from holdfast.gates as g where g.type_id = v_type.id;

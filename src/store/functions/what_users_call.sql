@@ -34,6 +34,8 @@ comment on function holdfast.run_now is 'Makes jobs that wait for a time due at 
 comment on function holdfast.decide_approval is 'Approves or rejects a job that waits for approval.';
 comment on function holdfast.replay_dead is 'Makes dead jobs due again.';
 comment on function holdfast.discard_dead is 'Ends dead jobs for good.';
+comment on function holdfast.cancel_execution is 'Cancels an execution, and its jobs.';
+comment on function holdfast.resume_execution is 'Goes on with an execution that failed or was cancelled.';
 comment on function holdfast.forget_job is 'Removes everything that is kept of a job that has ended.';
 comment on function holdfast.pause_schedule is 'Pauses a schedule: no tick makes a job.';
 comment on function holdfast.resume_schedule is 'Lets a schedule tick again, from now on.';

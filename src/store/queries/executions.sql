@@ -47,3 +47,17 @@ from holdfast.executions as e
 where ($1::text is null or e.workflow = $1::text) and ($2::text is null or e.status = $2::text) and ($3::text is null or e.owner = $3::text)
   and ($4::text is null or e.id < $4::text::uuid)
 order by e.id desc limit $5::text::integer
+
+-- name: cancelExecution
+-- Cancels an execution and its jobs. No row: none of that id is kept, or it is not theirs.
+select job_id::text as id, done, was, status, because
+from holdfast.cancel_execution($1::text::uuid, $2::text, holdfast.actor($3::text, $4::text, $5::text))
+
+-- name: jobsToCancel
+-- Jobs that live although their execution was cancelled: somebody was at them when it was.
+select j.id::text as id from holdfast.jobs_to_cancel($1::text::uuid) as j (id)
+
+-- name: resumeExecution
+-- Goes on with an execution that failed or was cancelled.
+select job_id::text as id, done, was, status, because
+from holdfast.resume_execution($1::text::uuid, $2::text, holdfast.actor($3::text, $4::text, $5::text), $6::text[])

@@ -1,0 +1,138 @@
+-- What people do to executions: cancel, resume, and ask why a task waits. p_owner: the service that asks, which sees only its own; null: all.
+
+-- The execution, locked; no row where none is kept or it is somebody else's.
+create or replace function holdfast.lock_execution(p_execution uuid, p_owner text) returns setof holdfast.executions language sql volatile as $$
+  select * from holdfast.executions as e where e.id = p_execution and (p_owner is null or e.owner = p_owner) for update
+$$;
+
+-- Cancels an execution: nothing of it starts any more, and its jobs are cancelled, running ones too, as are the executions that its tasks are. A job that
+-- somebody is at in this very moment may be passed over; jobs_to_cancel names it.
+create or replace function holdfast.cancel_execution(p_execution uuid, p_owner text, p_actor holdfast.actor) returns setof holdfast.moved language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_execution holdfast.executions;
+  v_jobs uuid[];
+begin
+  select * into v_execution from holdfast.lock_execution(p_execution, p_owner);
+  if not found then
+    return;
+  elsif v_execution.status <> 'running' then
+    return query select p_execution, false, v_execution.status, v_execution.status, format('it has already ended: %s', v_execution.status);
+    return;
+  end if;
+  perform holdfast.fold_execution(p_execution);
+  update holdfast.executions as e set status = 'cancelled', ended_at = holdfast.now() where e.id = p_execution and e.status = 'running';
+  if not found then
+    return query select p_execution, false, e.status, e.status, format('it has already ended: %s', e.status) from holdfast.executions as e where e.id = p_execution;
+    return;
+  end if;
+  perform holdfast.stop_tasks(p_execution, 'cancelled');
+  v_jobs := array(select t.job_id from holdfast.tasks as t
+                  where t.execution_id = p_execution and t.status = 'started' and t.type is not null and t.job_id is not null order by t.job_id);
+  if v_jobs <> '{}' then
+    perform holdfast.cancel_jobs(v_jobs, p_actor);
+  end if;
+  perform holdfast.cancel_execution(t.job_id, p_owner, p_actor) from holdfast.tasks as t
+  where t.execution_id = p_execution and t.status = 'started' and t.sub_workflow is not null and t.job_id is not null;
+  perform holdfast.fold_execution(p_execution);
+  perform holdfast.tell_parent(v_execution, 'live', 'cancelled');
+  perform holdfast.tell_waiters(array[p_execution]);
+  if (select e.started = 0 from holdfast.executions as e where e.id = p_execution) then
+    perform holdfast.close_group(p_execution);
+  end if;
+  perform holdfast.audit('cancel_execution', p_execution::text, jsonb_build_object('status', 'running'), jsonb_build_object('status', 'cancelled'), p_actor);
+  return query select p_execution, true, 'running', 'cancelled', null::text;
+end $$;
+
+-- Jobs that live although their execution, or one above it, is cancelled.
+create or replace function holdfast.jobs_to_cancel(p_execution uuid) returns setof uuid language sql stable
+set enable_seqscan = off set jit = off
+as $$
+  with recursive tree (id) as (
+    select p_execution
+    union all
+    select e.id from tree as t join holdfast.executions as e on e.parent_id = t.id
+  )
+  select s.job_id from tree as r join holdfast.executions as e on e.id = r.id and e.status = 'cancelled'
+  join holdfast.tasks as s on s.execution_id = r.id and s.status = 'started' and s.type is not null
+  where exists (select from holdfast.whereabouts(s.job_id) as w where w.place <> 'stopping')
+$$;
+
+-- Goes on with an execution that failed or was cancelled: dead jobs are replayed, cancelled ones are made again under a new id, and what was given up
+-- waits again. p_confirmed: the sensitive types that are meant, as for replay_dead.
+create or replace function holdfast.resume_execution(p_execution uuid, p_owner text, p_actor holdfast.actor, p_confirmed text[]) returns setof holdfast.moved
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_execution holdfast.executions;
+  v_dead uuid[];
+  v_again text[];
+  v_ready text[];
+begin
+  select * into v_execution from holdfast.lock_execution(p_execution, p_owner);
+  if not found then
+    return;
+  end if;
+  perform holdfast.fold_execution(p_execution);
+  select * into v_execution from holdfast.executions as e where e.id = p_execution;
+  if v_execution.status not in ('failed', 'cancelled') or v_execution.started > 0 then
+    return query select p_execution, false, v_execution.status, v_execution.status,
+      case v_execution.status when 'running' then 'it is running' when 'completed' then 'it has completed'
+                              else 'handlers of it are still stopping; try again in a moment' end;
+    return;
+  end if;
+  if exists (select from holdfast.tasks as t where t.execution_id = p_execution and t.status in ('cancelled', 'discarded') and t.payload::text like '{"$enc"%') then
+    raise exception 'a task of it was cancelled, and its payload is encrypted for the job that was' using errcode = 'HF006',
+      hint = 'Run the workflow again from that task.';
+  end if;
+  v_dead := array(select t.job_id from holdfast.tasks as t
+                  where t.execution_id = p_execution and t.status = 'dead' and t.type is not null
+                    and exists (select from holdfast.dead_letters as d where d.job_id = t.job_id) order by t.job_id);
+  if v_dead <> '{}' then
+    perform holdfast.replay_dead(v_dead, null, p_actor, p_confirmed);
+  end if;
+  perform holdfast.resume_execution(t.job_id, p_owner, p_actor, p_confirmed) from holdfast.tasks as t
+  where t.execution_id = p_execution and t.status in ('dead', 'cancelled') and t.sub_workflow is not null and t.job_id is not null;
+  -- What has no job that could go on begins again.
+  with fresh as (
+    update holdfast.tasks as t set status = 'blocked', because = null, ended_at = null, error = null,
+                                   job_id = case when t.job_id is not null then holdfast.new_job_id() end
+    where t.execution_id = p_execution and t.type is not null and (t.each_of is null or t.items_left is null)
+      and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.job_id <> all (v_dead)))
+    returning t.name, t.item, t.job_id
+  ), joined as (
+    insert into holdfast.members (job_id, group_id, kind, task, item)
+    select f.job_id, p_execution, 'execution', f.name, nullif(f.item, -1) from fresh as f where f.job_id is not null
+  )
+  select array_agg(distinct f.name) into v_again from fresh as f where f.item >= 0;
+  update holdfast.tasks as t set status = 'blocked', error = null, ended_at = null
+  where t.execution_id = p_execution and t.item = -1 and t.status = 'dead' and t.error is not null;
+  if v_again is not null then
+    perform holdfast.enqueue_tasks(v_execution, v_again, true, true);
+  end if;
+  v_ready := holdfast.reopen_execution(p_execution, '{}');
+  perform holdfast.carry_on(p_execution, '{}', v_ready, true, false);
+  perform holdfast.fold_execution(p_execution);
+  if exists (select from holdfast.executions as e where e.id = p_execution and e.status = 'running' and e.started = 0) then
+    perform holdfast.finish_execution(p_execution);
+  end if;
+  perform holdfast.audit('resume_execution', p_execution::text, jsonb_build_object('status', v_execution.status), jsonb_build_object('status', 'running'), p_actor);
+  return query select p_execution, true, v_execution.status, e.status, null::text from holdfast.executions as e where e.id = p_execution;
+end $$;
+
+-- What is known about the job of a task that has not started: which parents it waits for, or why it never will. Null: the id is of no task.
+create or replace function holdfast.explain_task(p_job uuid) returns jsonb language sql stable
+set enable_seqscan = off set jit = off
+as $$
+  select jsonb_build_object('status', t.status, 'type', coalesce(t.type, t.sub_workflow), 'lane', '', 'workers', 0, 'place', null, 'task', jsonb_build_object(
+    'name', t.name, 'execution', e.id, 'workflow', e.workflow, 'because', t.because, 'error', t.error ->> 'message',
+    'parents', (select coalesce(jsonb_agg(p.name order by p.name), '[]') from holdfast.tasks as p
+                where p.execution_id = e.id and p.name = any (t.parents) and p.item = -1 and p.status in ('blocked', 'started')),
+    'held_by', (select coalesce(jsonb_agg(p.job_id order by p.name), '[]') from holdfast.tasks as p
+                where p.execution_id = e.id and p.name = any (t.parents) and p.item = -1 and p.status in ('blocked', 'started') and p.job_id is not null)))
+  from holdfast.members as m join holdfast.executions as e on e.id = m.group_id
+  join holdfast.tasks as t on t.execution_id = e.id and t.name = m.task and t.item = coalesce(m.item, -1) and t.job_id = p_job
+  where m.job_id = p_job
+$$;
