@@ -15,17 +15,18 @@ import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
 import { toMilliseconds } from './job/duration.js'
 import type { JobOptions } from './job/job-options.js'
-import { refused, refuseUnknown, wholeNumber } from './job/refused.js'
+import { refuseUnknown } from './job/refused.js'
 import type { AnyJobType, JobRequest, JobType } from './job/type.js'
 import { Approvals, type Decided } from './operate/approval.js'
 import { DeadLetters } from './operate/dead-letters.js'
 import type { JobFilter } from './operate/job-filter.js'
 import { checkJobId, type Moved, type MovedMany, Moves, type NewTime } from './operate/moves.js'
+import { type SignalOptions, sendSignal } from './operate/signals.js'
 import { type HoldfastOptions, readOptions } from './options.js'
 import type { Privacy } from './privacy/privacy.js'
 import { Schedules } from './schedule/schedules.js'
 import { grantRoles, type Migrated, migrate } from './store/migrate.js'
-import { explained } from './store/sqlstate.js'
+import { told } from './store/sqlstate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
@@ -119,8 +120,9 @@ export class Holdfast {
     options: JobOptions & { tx?: CallerTransaction } = {},
   ): Promise<Enqueued<Result>> {
     const { tx, ...jobOptions } = options
-    const request = { ...jobOptions, type, payload } as JobRequest
-    return (await enqueue(this.#counter, [request], tx ? { tx } : {}))[0] as Enqueued<Result>
+    return (
+      await enqueue(this.#counter, [{ ...jobOptions, type, payload } as JobRequest], tx ? { tx } : {})
+    )[0] as Enqueued<Result>
   }
 
   /**
@@ -177,18 +179,13 @@ export class Holdfast {
    */
   async jobs(filter: JobListFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<JobPage> {
     const [asked, page] = [encodeListFilter(filter), encodePageOptions(options)]
-    return listJobs(this.#store, this.#privacy, asked, page).catch((error) => {
-      throw explained(error)
-    })
+    return told(listJobs(this.#store, this.#privacy, asked, page))
   }
 
   /** What a job's handler logged, first to last: at most `limit` lines (1,000) after the one with the id `after`. */
   async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
     checkJobId(id)
-    refuseUnknown(options, ['after', 'limit'])
-    const { after = '0', limit = 1_000 } = options
-    if (!/^\d{1,18}$/.test(after)) throw refused('after', 'must be the id of a log line')
-    return readLog(this.#store.inspect, id, after, wholeNumber(limit, 'limit', 1, 1_000))
+    return readLog(this.#store.inspect, id, options)
   }
 
   /**
@@ -248,6 +245,11 @@ export class Holdfast {
   /** Makes every scheduled or failed job that fits due at once. `dryRun` (false) only counts them. */
   runNowMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.runNowMany(filter, who, options)
+  }
+
+  /** Sends a signal to a job, for `ctx.waitFor(name)` of its handler. It is stored, also when it comes first, and delivered once. */
+  signal(id: string, name: string, payload?: unknown, options: SignalOptions = {}): Promise<void> {
+    return sendSignal(this.#store, this.#privacy, { id, name, payload, options })
   }
 
   /** One approval of a job that waits for it; it runs once there are as many as its quorum. */

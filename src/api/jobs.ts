@@ -12,6 +12,7 @@ import {
   time,
   timeOrNull,
   why,
+  yesOrNo,
 } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
@@ -118,6 +119,15 @@ const attempt = answer({
 })
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
 
+const step = object({ name: text, kind: text, state: text, result: anything, attempt: number, at: time, until: timeOrNull }, [
+  'name',
+  'kind',
+  'state',
+  'attempt',
+  'at',
+  'until',
+])
+
 export const storyFields = {
   ...summaryFields,
   attempts: list(attempt),
@@ -131,6 +141,8 @@ export const storyFields = {
       verdicts: list(answer({ by: text, verdict: text, why: textOrNull, at: time })),
     }),
   ),
+  steps: list(step),
+  signals: list(answer({ name: text, payload: anything, by: text, at: time, delivered: yesOrNo })),
 } as const
 
 /** One job with everything that happened to it; `result` where its handler returned something. */
@@ -175,6 +187,7 @@ export const waitQuery = object({
 export const whyQuery = object({ why })
 export const deleteQuery = object({
   why,
+  yesOrNo,
   forget: { type: 'boolean', default: false, description: 'true to delete a job that has ended, with all that is kept of it' },
 })
 export type DeleteQuery = Of<typeof deleteQuery>

@@ -9,6 +9,8 @@ export interface Gate {
     | 'running'
     | 'scheduled'
     | 'retry'
+    | 'sleep'
+    | 'signal'
     | 'approval'
     | 'behind'
     | 'parents'
@@ -97,11 +99,22 @@ function placeGates(facts: ExplainFacts): Gate[] {
   }
   if (facts.place !== 'waiting') return []
   if (status === 'awaiting_approval') return [{ gate: 'approval', why: 'it waits for approval', opens: 'an approval' }]
+  if (status === 'blocked') return [waitsForSignal(facts)]
   const inMs = Math.max(0, Number(dueInMs))
   const opens = `time, in ${formatDuration(Math.round(inMs))}; or run it now`
   return status === 'failed'
     ? [{ gate: 'retry', why: `its last attempt failed; the next one is due at ${facts.due_at}`, opens, opensInMs: inMs }]
-    : [{ gate: 'scheduled', why: `it is scheduled for ${facts.due_at}`, opens, opensInMs: inMs }]
+    : facts.waits?.some(({ kind }) => kind === 'sleep')
+      ? [{ gate: 'sleep', why: `its handler sleeps until ${facts.due_at}`, opens, opensInMs: inMs }]
+      : [{ gate: 'scheduled', why: `it is scheduled for ${facts.due_at}`, opens, opensInMs: inMs }]
+}
+
+function waitsForSignal({ waits, due_in_ms: dueInMs }: ExplainFacts): Gate {
+  const names = (waits ?? []).filter(({ kind }) => kind === 'signal').map(({ name }) => `"${name}"`)
+  const why = `its handler waits for the signal ${names.join(' and ')}`
+  if (dueInMs === null || dueInMs === undefined) return { gate: 'signal', why, opens: 'that signal' }
+  const opensInMs = Math.max(0, Number(dueInMs))
+  return { gate: 'signal', why, opens: `that signal; or time, in ${formatDuration(Math.round(opensInMs))}`, opensInMs }
 }
 
 function typeGates(facts: ExplainFacts): Gate[] {

@@ -1,11 +1,13 @@
 import type { LogLevel } from '../job/log-entry.js'
 import type { AttemptOutcome } from '../job/outcome.js'
 import { decodePayload } from '../job/payload.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { InspectStore } from '../store/inspect-store.js'
 import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
+import { type JobSignal, type JobStep, shownSignal, shownStep } from './steps.js'
 
 /** Everything that is kept about one job. */
 export interface JobStory {
@@ -36,6 +38,10 @@ export interface JobStory {
   changes: JobChange[]
   /** Undefined if it needed no approval. */
   approval: JobApproval | undefined
+  /** What its handler has done step by step, in the order of the calls. */
+  steps: JobStep[]
+  /** What was sent to it, first to last. */
+  signals: JobSignal[]
 }
 
 /** How far a handler said it is. */
@@ -91,11 +97,13 @@ export async function readStory(store: InspectStore, id: string, privacy: Privac
   try {
     const job = await store.job(id)
     if (!job) return undefined
-    const [attempts, said, changes, approvals] = await Promise.all([
+    const [attempts, said, changes, approvals, steps, signals] = await Promise.all([
       store.attempts(id),
       store.progressOf(id),
       store.movesOf(id),
       store.approvalOf(id),
+      store.steps.of(id),
+      store.steps.signalsOf(id),
     ])
     return {
       ...shownJob(job, privacy),
@@ -104,14 +112,20 @@ export async function readStory(store: InspectStore, id: string, privacy: Privac
       progress: said && { ...said, at: new Date(said.at) },
       changes: changes.map((row) => change(row, (payload) => privacy.shown(payload, job))),
       approval: approval(approvals),
+      steps: steps.map((step) => shownStep(step, job, privacy)),
+      signals: signals.map((signal) => shownSignal(signal, job, privacy)),
     }
   } catch (error) {
     throw explained(error)
   }
 }
 
-/** At most `limit` log lines of a job after the one with that id, oldest first. */
-export async function readLog(store: InspectStore, id: string, after: string, limit: number): Promise<LogLine[]> {
+/** Log lines of a job, oldest first: at most `limit` (1,000) after the one with the id `after`. */
+export async function readLog(store: InspectStore, id: string, options: { after?: string; limit?: number }): Promise<LogLine[]> {
+  refuseUnknown(options, ['after', 'limit'])
+  const { after = '0' } = options
+  const limit = wholeNumber(options.limit ?? 1_000, 'limit', 1, 1_000)
+  if (!/^\d{1,18}$/.test(after)) throw refused('after', 'must be the id of a log line')
   try {
     return (await store.logLines(id, after, limit)).map((row) => ({ ...row, at: new Date(row.at) }))
   } catch (error) {
@@ -130,7 +144,7 @@ export async function readStories(
 }
 
 /** A job as it is now, without result, attempts and changes. */
-export type JobSummary = Omit<JobStory, 'result' | 'attempts' | 'progress' | 'changes' | 'approval'>
+export type JobSummary = Omit<JobStory, 'result' | 'attempts' | 'progress' | 'changes' | 'approval' | 'steps' | 'signals'>
 
 /** A job as people see it. */
 export function shownJob(job: JobRow, privacy: Privacy): JobSummary {

@@ -29,4 +29,6 @@ export type Outcome =
   /** Its thread or process died under it. `alone`: nothing else ran there, so it was this job that did it. */
   | { kind: 'crashed'; failure: Failure; alone: boolean }
   | { kind: 'snoozed'; delayMs: number; stop?: 'type' | 'key' }
+  /** Its handler waits for a signal, at most that long; null: for ever. */
+  | { kind: 'blocked'; delayMs: number | null }
   | { kind: 'handed_back' }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { CallerTransaction } from './caller-transaction.js'
 import type { Duration } from './duration.js'
+import type { StepInHand, StepOptions } from './steps.js'
 
 /** What a handler is told about its job. */
 export interface JobInHand {
@@ -52,6 +53,34 @@ export abstract class RunContext {
    * your own. Rejects with LeaseLostError, and nothing is committed, where another worker may have the job already.
    */
   abstract get completeWith(): CompleteWith
+  /**
+   * Runs a part of the work once: what it returned (JSON, at most 64 KB) is stored, and a later attempt is given that instead of running it
+   * again. Steps may run in parallel (`Promise.all`) and in loops, where the second of one name is `name#2`.
+   */
+  abstract get step(): <Result>(
+    name: string,
+    run: (step: StepInHand) => Result | Promise<Result>,
+    options?: StepOptions,
+  ) => Promise<Result>
+  /**
+   * A step whose function is given a key that is the same in every attempt, to send along with what must not be done twice: a worker can die
+   * after the effect and before the answer is stored.
+   */
+  abstract get once(): <Result>(
+    name: string,
+    run: (key: string, step: StepInHand) => Result | Promise<Result>,
+    options?: StepOptions,
+  ) => Promise<Result>
+  /**
+   * Sleeps without a slot or a lease: the attempt ends without being spent, and the job goes on from here after that time by the database's
+   * clock. Hold nothing open meanwhile: what stands behind it runs in another attempt.
+   */
+  abstract get sleep(): (duration: Duration, name?: string) => Promise<void>
+  /**
+   * Waits, without a slot or a lease, for `holdfast.signal(id, name, payload)`, and resolves with its payload; undefined: the timeout came
+   * first. A signal that was sent before is delivered at once, and each is delivered once.
+   */
+  abstract get waitFor(): <Payload = unknown>(name: string, options?: { timeout?: Duration }) => Promise<Payload | undefined>
   /** `return ctx.snooze('10m')` ends the attempt without spending it; the job is due again after that time. */
   abstract get snooze(): (duration: Duration) => Snooze
   /**

@@ -2,7 +2,7 @@ import type { Failure } from './failure.js'
 
 /** What becomes of a job after an attempt, as settle_jobs takes it. */
 export interface Settlement {
-  readonly move: 'complete' | 'retry' | 'exhaust' | 'die' | 'poison' | 'snooze' | 'hand_back'
+  readonly move: 'complete' | 'retry' | 'exhaust' | 'die' | 'poison' | 'snooze' | 'block' | 'hand_back'
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'out_of_memory' | 'crashed' | 'snoozed' | 'handed_back'
   readonly delayMs: number | null
   /** Jobs of the same type or key wait as long. */

@@ -27,7 +27,7 @@ interface Envelope {
 }
 
 /** What an encrypted text is. It is bound to that and to its job or address: anywhere else it cannot be decrypted. */
-export type EncryptedText = 'payload' | 'checkpoint' | 'result' | 'secret'
+export type EncryptedText = 'payload' | 'checkpoint' | 'result' | 'step' | 'signal' | 'secret'
 
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'

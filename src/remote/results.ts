@@ -57,8 +57,8 @@ const now = 0
  * This result never matches a row, because a job that lost its lease does not get it back. It is sent so that a cancelled job is recorded
  * as stopped, and with its outcome, which tells whether an earlier request wrote the same one.
  */
-function nothing({ kind: outcome }: Outcome): Settlement {
-  return { move: 'hand_back', outcome, delayMs: null, failure: null }
+function nothing({ kind }: Outcome): Settlement {
+  return { move: 'hand_back', outcome: kind === 'blocked' ? 'snoozed' : kind, delayMs: null, failure: null }
 }
 
 /** Writes what remote workers report, fenced as for every worker: a result without its lease changes nothing, and the answer says so. */

@@ -105,6 +105,12 @@ export class Attempt implements RunningAttempt {
     this.#giveUp({ kind: 'handed_back' }, error)
   }
 
+  suspend(outcome: Outcome): void {
+    const error = new Error('the handler sleeps or waits for a signal; the job goes on in another attempt')
+    error.name = 'SuspendedError'
+    this.#giveUp(outcome, error)
+  }
+
   /** The job has ended as cancelled. The attempt ends with its handler, as the job's slots are kept for as long as that runs. */
   cancel(): void {
     if (this.#ended || this.#cancelled) return

@@ -29,6 +29,9 @@ function contextOf(over: Partial<AttemptServices> = {}): RunContext {
     readTask: async () => null,
     completion: async () => ({ text: '', values: [] }),
     completionStands: async () => 'open',
+    readSteps: async () => [],
+    saveStep: async () => true,
+    waitStep: async () => ({ held: true, state: 'completed', result: null, left: null }),
     ...over,
   }
   return new AttemptContext(new Attempt(job, services, { ended: () => {}, overran: () => {}, escaped: () => {} }))

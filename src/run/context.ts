@@ -2,10 +2,12 @@ import { HoldfastError } from '../errors.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { type LogEntry, type LogLevel, logLine, progress } from '../job/log-entry.js'
+import type { Outcome } from '../job/outcome.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { type CompleteWith, type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
 import type { Completion } from './completion.js'
 import type { AttemptServices, TaskInHand } from './services.js'
+import { Steps } from './steps.js'
 
 /** What the context uses of the attempt. */
 export interface Reachable {
@@ -16,6 +18,8 @@ export interface Reachable {
   readonly completion: Completion
   /** What the handler logs from then on is dropped. */
   readonly ended: boolean
+  /** Ends the attempt because its handler sleeps or waits; no attempt is spent. */
+  suspend(outcome: Outcome): void
   /** Makes a call that is the lease holder's to make. Rejects where the attempt has ended, its job was cancelled, or the call says no. */
   asHolder(call: () => Promise<boolean>): Promise<void>
 }
@@ -28,6 +32,7 @@ export class AttemptContext implements RunContext {
   readonly job: JobInHand
   readonly #attempt: Reachable
   #read: Promise<TaskInHand | null> | undefined
+  #steps: Steps | undefined
 
   constructor(attempt: Reachable) {
     const { id, type, priority, attempt: number, maxAttempts, createdAtMs } = attempt.job
@@ -87,6 +92,26 @@ export class AttemptContext implements RunContext {
     return ((given: never, result: unknown) => this.#attempt.completion.with(given, result)) as CompleteWith
   }
 
+  get step(): RunContext['step'] {
+    const steps = this.#itsSteps()
+    return (name, run, options) => steps.step(name, run, options)
+  }
+
+  get once(): RunContext['once'] {
+    const steps = this.#itsSteps()
+    return (name, run, options) => steps.once(name, run, options)
+  }
+
+  get sleep(): RunContext['sleep'] {
+    const steps = this.#itsSteps()
+    return (duration, name = 'sleep') => steps.sleep(duration, name)
+  }
+
+  get waitFor(): RunContext['waitFor'] {
+    const steps = this.#itsSteps()
+    return (name, options = {}) => steps.waitFor(name, options) as Promise<never>
+  }
+
   get snooze(): RunContext['snooze'] {
     return (duration) => new Snooze(toMilliseconds(duration, 'the duration given to snooze'))
   }
@@ -118,6 +143,11 @@ export class AttemptContext implements RunContext {
     const { services, job } = this.#attempt
     this.#read ??= services.readTask(job)
     return this.#read
+  }
+
+  #itsSteps(): Steps {
+    this.#steps ??= new Steps(this.#attempt)
+    return this.#steps
   }
 
   #log(entry: LogEntry): void {

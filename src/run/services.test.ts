@@ -17,6 +17,9 @@ test('every service of the worker reaches an isolated handler by its name, and a
     },
     completion: async (...call) => ({ text: `${called.push(['completion', ...call])}`, values: [] }),
     completionStands: async (...call) => (called.push(['completionStands', ...call]) > 0 ? 'written' : 'lost'),
+    readSteps: async () => [],
+    saveStep: async () => true,
+    waitStep: async () => ({ held: true, state: 'waiting', result: null, left: 5 }),
   }
   const sent: unknown[] = []
   const across = (service: ServiceName, argument: unknown) => {
@@ -36,6 +39,9 @@ test('every service of the worker reaches an isolated handler by its name, and a
   expect(await inHost.readTask(elsewhere)).toBe(null)
   expect((await inHost.completion(elsewhere, { startedAgoMs: 1, result: null })).text).toBe('6')
   expect(await inHost.completionStands(elsewhere)).toBe('written')
+  expect(await inHost.waitStep(elsewhere, { name: 'sleep', kind: 'sleep', position: 1, after: 0, done: 1, ms: 5 })).toMatchObject(
+    { left: 5 },
+  )
   expect(sent).toEqual([undefined])
   expect(called).toEqual([
     ['extendLease', job, 5],

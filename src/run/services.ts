@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { LogEntry } from '../job/log-entry.js'
+import type { FinishedStep, StepWait, StoredStep, WaitingStep } from '../job/steps.js'
 import type { CompletionState, CompletionStatement } from '../store/completion-store.js'
 
 /**
@@ -19,6 +20,11 @@ export interface AttemptServices {
   completion(job: ClaimedJob, ended: { startedAgoMs: number; result: string | null }): Promise<CompletionStatement>
   /** What became of an attempt that was completed so. */
   completionStands(job: ClaimedJob): Promise<CompletionState>
+  readSteps(job: ClaimedJob): Promise<StoredStep[]>
+  /** False: the attempt no longer holds its lease. */
+  saveStep(job: ClaimedJob, step: FinishedStep): Promise<boolean>
+  /** Begins a sleep or wait, or looks whether it is over. */
+  waitStep(job: ClaimedJob, step: WaitingStep): Promise<StepWait>
   /** Null: the job is no task of a workflow. */
   readTask(job: ClaimedJob): Promise<TaskInHand | null>
 }
@@ -50,6 +56,9 @@ const waitsForAnswer: Record<ServiceName, boolean> = {
   readTask: true,
   completion: true,
   completionStands: true,
+  readSteps: true,
+  saveStep: true,
+  waitStep: true,
 }
 
 /** The services inside of a thread or process: each call is sent to the worker. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import { defineType } from '../job/type.js'
+import type { AttemptServices } from './services.js'
 import { Slots } from './slots.js'
 
 function claimed(count: number, over: Partial<ClaimedJob> & Pick<ClaimedJob, 'type'>): ClaimedJob[] {
@@ -21,25 +22,13 @@ function claimed(count: number, over: Partial<ClaimedJob> & Pick<ClaimedJob, 'ty
 
 function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; outcome: Outcome }[] } {
   const ended: { job: string; outcome: Outcome }[] = []
-  const slots = new Slots(
-    { concurrency },
-    {
-      extendLease: async () => true,
-      log: () => {},
-      saveCheckpoint: async () => true,
-      readCheckpoint: async () => null,
-      readTask: async () => null,
-      completion: async () => ({ text: '', values: [] }),
-      completionStands: async () => 'open',
-    },
-    {
-      ended: (job, outcome) => ended.push({ job: job.id, outcome }),
-      overran: () => {},
-      overrunning: () => {},
-      escaped: () => {},
-      slotFree: () => {},
-    },
-  )
+  const slots = new Slots({ concurrency }, {} as AttemptServices, {
+    ended: (job, outcome) => ended.push({ job: job.id, outcome }),
+    overran: () => {},
+    overrunning: () => {},
+    escaped: () => {},
+    slotFree: () => {},
+  })
   return { slots, ended }
 }
 

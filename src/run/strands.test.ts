@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
 import { defineType } from '../job/type.js'
+import type { AttemptServices } from './services.js'
 import { Slots } from './slots.js'
 import { Strands } from './strands.js'
 
@@ -33,15 +34,7 @@ function slotsWith(strands: Strands): Slots {
   open.clear()
   return new Slots(
     { concurrency: 10 },
-    {
-      extendLease: async () => true,
-      log: () => {},
-      saveCheckpoint: async () => true,
-      readCheckpoint: async () => null,
-      readTask: async () => null,
-      completion: async () => ({ text: '', values: [] }),
-      completionStands: async () => 'open',
-    },
+    {} as AttemptServices,
     {
       ended: (job, { kind }) => void ended.push({ job: job.id, outcome: kind }),
       overran: () => {},

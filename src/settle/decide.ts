@@ -28,6 +28,8 @@ export function decide(
         failure: null,
         ...(outcome.stop ? { stop: outcome.stop } : {}),
       }
+    case 'blocked':
+      return { move: 'block', outcome: 'snoozed', delayMs: outcome.delayMs, failure: null }
     case 'failed':
     case 'timed_out':
     case 'out_of_memory':

@@ -17,6 +17,7 @@ import type {
   WatchedRow,
 } from './rows.js'
 import { newestSchemaFile } from './schema-files.js'
+import { StepStore } from './step-store.js'
 
 const pingTimeoutMs = 2_000
 
@@ -33,10 +34,12 @@ export interface ListFilter {
 
 /** Everything that is only looked at. Nothing here writes. */
 export class InspectStore {
+  readonly steps: StepStore
   readonly #database: Database
 
   constructor(database: Database) {
     this.#database = database
+    this.steps = new StepStore(database)
   }
 
   /** One job, with what its handler returned as it is stored; null: nothing. */

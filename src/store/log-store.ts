@@ -1,6 +1,7 @@
 import type { LogLevel } from '../job/log-entry.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
+import { StepStore } from './step-store.js'
 
 /** One thing a handler reported: its progress, or a log line. */
 export interface LogRow {
@@ -12,12 +13,14 @@ export interface LogRow {
   level: LogLevel | null
 }
 
-/** Progress and log lines of running jobs, and the checkpoints that a retry goes on from. */
+/** Progress and log lines of running jobs, and the checkpoints and steps that a retry goes on from. */
 export class LogStore {
+  readonly steps: StepStore
   readonly #database: Database
 
   constructor(database: Database) {
     this.#database = database
+    this.steps = new StepStore(database)
   }
 
   /** Keeps progress and log lines. */

@@ -1,7 +1,7 @@
 import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { DecidedRow, MovedRow } from './rows.js'
+import type { MovedRow } from './rows.js'
 
 /** Which jobs are meant; null: whatever it is. */
 export interface EncodedFilter {
@@ -13,6 +13,11 @@ export interface EncodedFilter {
   createdBefore: string | null
   payload: string | null
   tag: string | null
+}
+
+export interface DecidedRow extends MovedRow {
+  approvals: number
+  quorum: number | null
 }
 
 /** What operators do to jobs. One job always has a row; of many, those that somebody works on may have none. */

@@ -134,6 +134,8 @@ export interface ExplainFacts {
   lane_slots: number | null
   lane_held_by: string[]
   lane_in_use: number
+  /** The sleeps and waits of its handler that are not over; null: none. */
+  waits?: { name: string; kind: 'sleep' | 'signal' }[] | null
   place: 'queue' | 'waiting' | 'gated' | 'following' | null
   start_by: string | null
   /** The job it waits behind. */
@@ -204,11 +206,6 @@ export interface MovedRow {
   was: string | null
   status: string | null
   because: string | null
-}
-
-export interface DecidedRow extends MovedRow {
-  approvals: number
-  quorum: number | null
 }
 
 export interface MoveRow {

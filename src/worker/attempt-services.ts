@@ -4,10 +4,12 @@ import type { LogWriter } from '../settle/log-writer.js'
 import type { Store } from '../store/store.js'
 import { readTask } from '../workflow/read.js'
 import { Checkpoints } from './checkpoints.js'
+import { WorkerSteps } from './steps.js'
 
 /** What this worker does for its handlers, wherever they run. Redaction happens here, because a host is not told what is secret. */
 export function attemptServices(store: Store, worker: number, privacy: Privacy, logWriter: LogWriter): InlineServices {
   const checkpoints = new Checkpoints(store.log, privacy)
+  const steps = new WorkerSteps(store.log.steps, privacy)
   return {
     extendLease: ({ lease }, ms) => store.leases.extend(worker, lease, ms),
     log: (job, entry) => logWriter.note(job, job.secrets ? logEntryWithoutSecrets(entry, job.secrets) : entry),
@@ -20,5 +22,8 @@ export function attemptServices(store: Store, worker: number, privacy: Privacy, 
     },
     completionStands: (job) => store.completion.stands(worker, job),
     transact: (work) => store.completion.transact(work),
+    readSteps: (job) => steps.read(job),
+    saveStep: (job, step) => steps.save(job, step),
+    waitStep: (job, step) => steps.wait(job, step),
   }
 }

@@ -48,6 +48,13 @@ export function storyAnswer(story: JobStory): JobAnswer {
           verdicts: approval.verdicts.map((verdict) => ({ ...verdict, at: verdict.at.toISOString() })),
         }
       : null,
+    steps: story.steps.map(({ result, at, until, ...step }) => ({
+      ...step,
+      ...(result === undefined ? {} : { result }),
+      at: at.toISOString(),
+      until: moment(until),
+    })),
+    signals: story.signals.map((signal) => ({ ...signal, at: signal.at.toISOString() })),
   }
 }
 

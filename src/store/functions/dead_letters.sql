@@ -71,7 +71,7 @@ $$;
 -- Makes dead jobs due again, with all their attempts before them, in one transaction: the dead letter is deleted and the
 -- job stands where a job of its type that was just enqueued would stand. The attempts that led to its death stay in history.
 -- p_payload: a new payload, for one job; what it was is kept as the exact text. A job that had to be approved was approved
--- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint was about the old one too.
+-- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint and steps were about the old one too.
 -- A job whose unique key another one stands for now waits behind that one: two of one key do not run at once.
 -- p_confirmed: the sensitive types that are meant. Where one is not among them, nothing is moved.
 create or replace function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_actor holdfast.actor, p_confirmed text[] default '{}')
@@ -142,6 +142,7 @@ begin
   if p_payload is not null then
     update holdfast.bodies as b set payload = p_payload::json where b.id = any (v_dead);
     delete from holdfast.checkpoints as c where c.job_id = any (v_dead);
+    delete from holdfast.steps as s where s.job_id = any (v_dead);
     delete from holdfast.approvals as a where a.job_id = any (v_ask);
   end if;
   update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);

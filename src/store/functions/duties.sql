@@ -37,6 +37,7 @@ begin
         when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);
         when 'groups' then perform holdfast.advance_groups(v_part::uuid[]);
         when 'expire' then perform holdfast.expire_jobs(v_part::uuid[]);
+        when 'signals' then perform holdfast.wake_signalled(v_part::uuid[]);
       end case;
       if v_any_aside then
         delete from holdfast.set_aside as s where s.duty = p_duty and s.of = any (v_part);
@@ -108,6 +109,12 @@ begin
     v_of := array(select distinct f.follows::text from holdfast.following as f where f.unsure and f.follows::text <> all (holdfast.passed_over('followers')));
     if v_of <> '{}' then
       duties := holdfast.do_duty('followers', v_of);
+    end if;
+  end if;
+  if exists (select from holdfast.signals as g where g.unsure) then
+    v_of := array(select distinct g.job_id::text from holdfast.signals as g where g.unsure and g.job_id::text <> all (holdfast.passed_over('signals')));
+    if v_of <> '{}' then
+      duties := coalesce(duties, '[]') || holdfast.do_duty('signals', v_of);
     end if;
   end if;
   if v_any_aside then

@@ -55,6 +55,9 @@ begin
     'due_in_ms', case when v_live.place = 'waiting' and isfinite(v_live.due_at) then extract(epoch from v_live.due_at - v_now) * 1000 end,
     'due_at', case when v_live.place = 'waiting' then v_live.due_at end,
     'start_by', (select d.start_by from holdfast.start_deadlines as d where d.job_id = p_job and not holdfast.has_started(p_job, v_live.attempt)),
+    'waits', case when v_live.place = 'waiting' then (
+       select jsonb_agg(jsonb_build_object('name', split_part(s.name, '#', 1), 'kind', s.kind) order by s.position)
+       from holdfast.steps as s where s.job_id = p_job and s.state = 'waiting') end,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
 
   if v_queue.lease_id is null and v_queue.pass = 0 then

@@ -61,6 +61,11 @@ begin
   update holdfast.bodies as b
   set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key, run_at = v_run_at
   where b.id = p_job;
+  if v_was.payload::text <> p_payload then
+    -- What it has done so far was about the old one.
+    delete from holdfast.checkpoints as c where c.job_id = p_job;
+    delete from holdfast.steps as s where s.job_id = p_job;
+  end if;
   perform holdfast.change_priority(array[p_job], p_priority);
   v_due := case
     -- Approval is asked for when the job in front has ended.
@@ -156,6 +161,7 @@ begin
   -- A job that waits for approval goes on waiting; the time is for afterwards.
   update holdfast.approval_requests as r set run_at = v_at where r.job_id = any (v_asks);
   perform holdfast.put_off(v_go, v_at, 'scheduled');
+  perform holdfast.end_sleeps(v_go, v_at);
   -- Workers know when the next job is due; that may have changed.
   perform holdfast.wake_lanes(v_lanes, true);
   perform holdfast.audit_moves('reschedule', v_moved, jsonb_build_object('due_at', v_at), p_actor);
@@ -191,6 +197,7 @@ begin
            when 'awaiting_approval' then 'it waits for approval' end)::holdfast.moved order by s.job_id),
          array_agg(s.job_id) filter (where s.go)
   into v_moved, v_go from stood as s;
+  perform holdfast.end_sleeps(v_go, holdfast.now());
   perform holdfast.make_ready(v_go, holdfast.now(), true);
   perform holdfast.audit_moves('run_now', v_moved, jsonb_build_object('due_at', holdfast.now()), p_actor);
   return query select * from unnest(v_moved);

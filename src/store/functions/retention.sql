@@ -160,6 +160,15 @@ begin
     where d.job_id < holdfast.first_id_at(v_now - p_completed)
       and not exists (select from holdfast.bodies as b where b.id = d.job_id) limit p_limit));
 
+  delete from holdfast.steps where ctid = any (array(
+    select s.ctid from holdfast.steps as s
+    where s.job_id < holdfast.first_id_at(v_now - p_completed) and not exists (select from holdfast.bodies as b where b.id = s.job_id)
+    limit p_limit));
+  delete from holdfast.signals where ctid = any (array(
+    select g.ctid from holdfast.signals as g
+    where g.job_id < holdfast.first_id_at(v_now - p_completed) and not exists (select from holdfast.bodies as b where b.id = g.job_id)
+    limit p_limit));
+
   delete from holdfast.uniques where ctid = any (array(
     select u.ctid from holdfast.uniques as u
     where u.job_id < holdfast.first_id_at(v_now - p_completed) and u.kept_until < v_now

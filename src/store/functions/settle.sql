@@ -85,10 +85,10 @@ begin
     from handed_back as h where h.started_ago is not null
   ), retried as (
     insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select e.job_id, v_now + e.delay * v_ms, e.type_id, e.lane_id, e.priority,
+    select e.job_id, coalesce(v_now + e.delay * v_ms, 'infinity'), e.type_id, e.lane_id, e.priority,
            case e.move when 'retry' then e.attempt + 1 else e.attempt end,
-           case e.move when 'retry' then 'failed' else 'scheduled' end
-    from gone as e where e.move in ('retry', 'snooze')
+           case e.move when 'retry' then 'failed' when 'block' then 'blocked' else 'scheduled' end
+    from gone as e where e.move in ('retry', 'snooze', 'block')
   ), buried as (
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
     select e.job_id, v_now, e.type_id, e.priority, e.attempt,
@@ -139,9 +139,9 @@ $$;
 -- A worker ends attempts, many at once. An attempt that no longer holds its lease changes nothing; history is written in the same statement
 -- as the state. The arrays are parallel, one element for each attempt; the missing end of a shorter one is null:
 --   move      null (complete) | retry | exhaust (the last attempt failed) | die (no retry can help) |
---             poison (it crashed its host too often) | snooze | hand_back
+--             poison (it crashed its host too often) | snooze | block (its handler waits for a signal) | hand_back
 --   outcome   what history says, null where the move is; ages in milliseconds before now, by the worker's monotonic clock
---   delay     for retry and snooze: milliseconds until the job is due again
+--   delay     for retry, snooze and block: milliseconds until the job is due again; null, for block alone: never by the clock
 --   result    JSON that a completed job is kept with; null for most
 --   stop      type | key: jobs of its type or key are to wait as long as this one, because somebody said "too many"
 -- p_closed: leases that have no open attempt left after this call.
@@ -196,6 +196,12 @@ begin
     perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * interval '1 millisecond')
     from unnest(p_jobs, p_stops, p_delays_ms) as s (job_id, stop, delay) join holdfast.bodies as b on b.id = s.job_id
     where s.stop is not null and s.job_id = any (v_ended) order by b.type_id;
+  end if;
+  if 'block' = any (p_moves) then
+    -- A signal that was committed while this settle waited for the rows above is seen by this statement, and by none before it.
+    perform holdfast.make_ready(array(
+      select w.job_id from holdfast.waiting as w
+      where w.job_id = any (v_ended) and w.status = 'blocked' and holdfast.is_signalled(w.job_id)), holdfast.now(), true);
   end if;
   if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
     select c.jobs, c.types into v_cancelled, v_cancelled_types from holdfast.end_cancelled(p_jobs, p_leases) as c;

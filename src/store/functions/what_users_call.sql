@@ -11,6 +11,7 @@ comment on view holdfast.schedule_overview is 'Every schedule: what it makes, wh
 comment on view holdfast.counters is 'How many attempts and jobs of each type have ended, and how, since the installation.';
 
 comment on function holdfast.enqueue is 'Enqueues one job in the transaction of the caller. Returns its id and what happened: created, existing, replaced, debounced or queued_behind.';
+comment on function holdfast.signal is 'Sends a signal to a job, in the transaction of the caller.';
 comment on function holdfast.new_job_id is 'Makes an id for a job: a UUIDv7 by the clock of the database.';
 comment on function holdfast.now is 'Says what time it is for everything that is decided by time.';
 comment on function holdfast.status_of is 'Says the status of a job. Null: nothing of it is kept.';

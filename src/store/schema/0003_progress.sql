@@ -54,3 +54,41 @@ create unlogged table holdfast.waiters (
   since    timestamptz not null,
   primary key (job_id, process)
 );
+
+-- What handlers have done for good, step by step: the next attempt is given the result and does not do it again. Kept as long as the job is.
+--   name      as the handler names it; of several of one name the second is name#2
+--   position  which step it was, counted in the order of the calls
+--   after     how many steps had completed when it was called; null: one had failed, so that another attempt may go another way
+--   done      how many had completed with it; null: it has not
+--   until     when a sleep is over, or the wait for a signal
+create table holdfast.steps (
+  job_id    uuid not null,
+  name      text not null constraint step_name_is_short check (length(name) between 1 and 220),
+  kind      text not null constraint step_kind_is_known check (kind in ('step', 'once', 'sleep', 'signal')),
+  state     text not null constraint step_state_is_known check (state in ('waiting', 'completed')),
+  position  integer not null,
+  after     integer,
+  done      integer,
+  result    json constraint step_result_is_at_most_64_kb check (octet_length(result::text) <= 65536),
+  until     timestamptz,
+  attempt   smallint not null,
+  at        timestamptz not null,
+  constraint steps_once primary key (job_id, name)
+) with (fillfactor = 90);
+
+-- What was sent to jobs while they wait or run. delivered: the position of the step that took it; null: none has yet. unsure: when it was
+-- committed nobody could tell whether its job had just begun to wait; tick looks after those.
+create table holdfast.signals (
+  id         bigint generated always as identity primary key,
+  job_id     uuid not null,
+  name       text not null constraint signal_name_is_short check (length(name) between 1 and 200),
+  payload    json not null constraint signal_is_at_most_64_kb check (octet_length(payload::text) <= 65536),
+  actor      text not null,
+  at         timestamptz not null,
+  delivered  integer,
+  unsure     boolean not null default false
+);
+
+create index signals_of_job on holdfast.signals (job_id, id);
+
+create index signals_unsure on holdfast.signals (job_id) where unsure;

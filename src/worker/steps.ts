@@ -1,0 +1,71 @@
+import { sleep } from '../clock.js'
+import { FatalError, HoldfastError } from '../errors.js'
+import type { ClaimedJob } from '../job/claimed.js'
+import type { FinishedStep, StepKind, StepWait, StoredStep, WaitingStep } from '../job/steps.js'
+import { type Privacy, UnreadableError } from '../privacy/privacy.js'
+import { isWorthAnotherTry } from '../store/sqlstate.js'
+import type { StepStore } from '../store/step-store.js'
+
+/** A step that is done and not stored runs again, so that a short outage is waited for: about six seconds. */
+const tries = 7
+const pauseMs = 50
+
+/** The steps of a worker's jobs. As secret as the payload: of a type that is encrypted, so are its steps. */
+export class WorkerSteps {
+  readonly #store: StepStore
+  readonly #privacy: Privacy
+
+  constructor(store: StepStore, privacy: Privacy) {
+    this.#store = store
+    this.#privacy = privacy
+  }
+
+  async read(job: ClaimedJob): Promise<StoredStep[]> {
+    const rows = await this.#store.of(job.id)
+    return rows.map(({ at: _, until: __, attempt: ___, ...step }) => ({
+      ...step,
+      result: this.#open(job, step.kind, step.result),
+    }))
+  }
+
+  /** False: the attempt no longer holds its lease. */
+  async save(job: ClaimedJob, step: FinishedStep): Promise<boolean> {
+    const stored = { ...step, result: this.#closed(job, step.result) }
+    return patiently(() => this.#store.save(job.id, job.lease, stored))
+  }
+
+  async wait(job: ClaimedJob, step: WaitingStep): Promise<StepWait> {
+    const wait = await patiently(() => this.#store.wait(job.id, job.lease, step))
+    return { ...wait, result: this.#open(job, step.kind, wait.result) }
+  }
+
+  #closed({ id, type: { type, encrypt } }: ClaimedJob, result: string | null): string | null {
+    if (result === null || !this.#privacy.encrypts(encrypt)) return result
+    try {
+      return this.#privacy.encrypt(type, id, result, 'step')
+    } catch (error) {
+      throw error instanceof HoldfastError && error.code === 'payload_too_large' ? new FatalError(error.message) : error
+    }
+  }
+
+  #open({ id, type: { type, encrypt: encrypted } }: ClaimedJob, kind: StepKind, stored: string | null): string | null {
+    if (stored === null) return null
+    try {
+      return this.#privacy.decrypt(id, stored, kind === 'signal' ? 'signal' : 'step', { type, encrypted })
+    } catch (error) {
+      throw error instanceof UnreadableError ? new FatalError(error.message) : error
+    }
+  }
+}
+
+/** Each of these statements may be sent again: the second finds what the first wrote. */
+async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (attempt === tries || !isWorthAnotherTry(error)) throw error
+      await sleep(pauseMs * 2 ** attempt)
+    }
+  }
+}

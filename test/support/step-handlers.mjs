@@ -1,0 +1,31 @@
+// Handlers made of steps, in every place a handler can run. Each run of a step is a line in the file the payload names.
+import { appendFileSync } from 'node:fs'
+import { defineType } from 'holdfast'
+
+async function run({ file, failAt }, ctx) {
+  const say = (line) => appendFileSync(file, `${line}\n`)
+  const one = await ctx.step('one', () => {
+    say('one')
+    return { n: 1 }
+  })
+  const both = await Promise.all(
+    [2, 3].map((n) =>
+      ctx.step('many', () => {
+        say(`many ${n}`)
+        return n
+      }),
+    ),
+  )
+  if (failAt === ctx.job.attempt) throw new Error('failed between two steps')
+  await ctx.sleep('200ms')
+  const key = await ctx.once('effect', (key) => {
+    say('effect')
+    return key
+  })
+  const signal = await ctx.waitFor('go', { timeout: '1h' })
+  return { one, both, key, signal }
+}
+
+export const types = ['inline', 'thread', 'process'].map((isolation) =>
+  defineType({ type: `steps_${isolation}`, isolation, backoff: { base: 1, cap: 1, jitter: 0 }, run }),
+)
