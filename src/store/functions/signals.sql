@@ -21,7 +21,7 @@ declare
   v_status text := holdfast.status_of(p_job);
 begin
   if v_status is null then
-    raise exception 'no job % is kept', p_job using errcode = 'HF404';
+    raise exception 'no job % is kept', p_job using errcode = 'HF404', detail = 'id';
   elsif v_status in ('completed', 'cancelled', 'dead', 'discarded')
         or exists (select from holdfast.cancellations as c where c.job_id = p_job) then
     raise exception 'job % has ended (%), and takes no signals', p_job, case when v_status = 'processing' then 'cancelled' else v_status end
