@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
 import { addKeys } from './commands/keys.js'
+import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
 import { addWork } from './commands/work.js'
 import { environmentHelp } from './environment.js'
@@ -53,11 +54,12 @@ program
 
 program
   .command('explain')
-  .summary('say why a job is not running now')
+  .summary('say why a job is not running now, or a schedule makes none')
   .description(
-    'Says why a job is not running now: each gate that holds it back, in the order a job passes them, and what opens it.',
+    'Says why a job is not running now: each gate that holds it back, in the order a job passes them, and what opens it.\n' +
+      'Of a schedule it says why it makes no job now.',
   )
-  .argument('<id>', 'the id of the job')
+  .argument('<id>', 'the id of the job, or the name of the schedule')
   .addOption(databaseUrl())
   .option('--json', 'answer in JSON')
   .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
@@ -78,3 +80,4 @@ program
 addServe(program)
 addWork(program)
 addKeys(program)
+addSchedules(program)

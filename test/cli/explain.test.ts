@@ -49,7 +49,7 @@ test('a job that does not exist, and an id that is none, are said in one line', 
   const unknown = await explain('01890000-0000-7000-8000-000000000001')
   expect(unknown).toMatchObject({ code: 1, output: '' })
   expect(unknown.complaints).toMatch(/^holdfast: there is no job 01890000-[^\n]*\n$/)
-  expect((await explain('nonsense')).complaints).toBe('holdfast: "nonsense" is not a job id\n')
+  expect((await explain('nonsense')).complaints).toBe('holdfast: there is no schedule named "nonsense"\n')
 })
 
 async function explain(...args: string[]) {

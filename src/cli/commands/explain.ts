@@ -1,7 +1,9 @@
 import { HoldfastError } from '../../errors.js'
 import type { Explanation, Gate } from '../../flow/explain.js'
+import { isJobId } from '../../job/id.js'
 import { withDatabase } from '../connect.js'
 import { bold, dim, print } from '../print.js'
+import { explainNamed } from './schedules.js'
 
 export interface ExplainOptions {
   databaseUrl?: string
@@ -9,6 +11,7 @@ export interface ExplainOptions {
 }
 
 export async function explain(id: string, options: ExplainOptions): Promise<void> {
+  if (!isJobId(id)) return explainNamed(id, options)
   const explanation = await withDatabase(options.databaseUrl, 'to look into', (holdfast) => holdfast.explain(id))
   if (!explanation) {
     throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`)
