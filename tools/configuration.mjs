@@ -12,6 +12,8 @@ const sections = [
   ['EncryptionOptions', '`encryption` of a Holdfast'],
   ['TypeDefinition', '`defineType(definition)`'],
   ['IsolationOptions', '`defineType(definition)`: isolation'],
+  ['TypeHooks', '`defineType(definition)`: hooks'],
+  ['JobHooks', 'hooks of a type, and of `startWorker(holdfast, types, options)`'],
   ['Limits', '`limits` of a type'],
   ['UniqueOption', '`unique` of a type or a job'],
   ['ApprovalOption', '`approval` of a type or a job'],

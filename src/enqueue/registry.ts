@@ -74,6 +74,8 @@ export class TypeRegistry {
       throw explained(error)
     }
     for (const type of unique) this.#known.set(type.type, type)
+    // Otherwise the first death would find no type to enqueue.
+    await this.ensure(unique.flatMap(({ reaction }) => reaction ?? []))
   }
 
   async #checkLanes(types: readonly AnyJobType[]): Promise<void> {

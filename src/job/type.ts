@@ -2,9 +2,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Approval, type ApprovalOption, readApproval } from './approval.js'
 import { Checker } from './checker.js'
 import type { Duration } from './duration.js'
+import { hookNames, type JobHooks, noHooks, readTypeHooks, type TypeHooks } from './hooks.js'
 import { type Isolation, type IsolationOptions, inline, isolationFields, readIsolation } from './isolation.js'
 import type { JobOptions } from './job-options.js'
 import { encodeLimits, type Limits } from './limits.js'
+import { isMarked, marked } from './mark.js'
 import { readRedactPaths } from './redaction.js'
 import { trueOrFalse, wholeNumber } from './refused.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, defaultBackoff, readBackoff } from './retry.js'
@@ -46,6 +48,12 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly redact: readonly string[]
   /** Most bytes of JSON that are kept of what `run` returns; 0: nothing of it. */
   readonly maxResultBytes: number
+  /** What a worker calls when a job has ended. */
+  readonly hooks: JobHooks
+  /** The name of the type of which a job is enqueued for each that died. */
+  readonly onDead: string | undefined
+  /** Its definition, where it was given. */
+  readonly reaction: AnyJobType | undefined
   readonly run: ((payload: Output, context: RunContext) => Returned<Result>) | undefined
   /** A typed request, for enqueueMany. */
   job(payload: Input, options?: JobOptions): JobRequest
@@ -63,7 +71,8 @@ export type AnyJobType = JobType<any, any, any>
 
 /** What `defineType` takes: the handler of a type, and the defaults of its jobs. */
 export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
-  extends IsolationOptions {
+  extends IsolationOptions,
+    TypeHooks {
   /**
    * The name jobs of this type carry everywhere, such as `send_email`.
    * @range 1 to 200 letters, digits or _ - . : /
@@ -153,15 +162,23 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
 
 const fields = [
   ...['type', 'aliases', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'unique'],
-  ...['sensitive', 'alertExpired', 'sharedKeys', 'encrypt', 'redact', 'keepResult', 'maxResultBytes', ...isolationFields, 'run'],
+  ...[
+    'sensitive',
+    'alertExpired',
+    'sharedKeys',
+    'encrypt',
+    'redact',
+    'keepResult',
+    'maxResultBytes',
+    ...isolationFields,
+    ...hookNames,
+    'run',
+  ],
 ]
-
-/** Known by name, because a program may hold two copies of this package. */
-const mark = Symbol.for('holdfast.type')
 
 /** Whether defineType made it. */
 export function isJobType(value: unknown): value is AnyJobType {
-  return typeof value === 'object' && value !== null && mark in value
+  return isMarked(value)
 }
 
 /**
@@ -217,6 +234,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     encrypt,
     redact: Object.freeze([...(definition.redact ?? [])]),
     maxResultBytes: check.read(() => readResultBytes(definition), 0),
+    ...check.read(() => readTypeHooks(definition, type), noHooks),
     run: run as (typeof made)['run'],
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),
   }
@@ -227,8 +245,4 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
 /** The type, and the same under each name it had before. */
 export function underEveryName(type: AnyJobType): AnyJobType[] {
   return [type, ...type.aliases.map((alias) => marked({ ...type, type: alias, aliases: [] }))]
-}
-
-function marked<Type extends object>(type: Type): Type {
-  return Object.freeze(Object.defineProperty(type, mark, { value: true }))
 }

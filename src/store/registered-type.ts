@@ -20,6 +20,8 @@ export interface RegisteredType {
   sharedKeys?: boolean
   redact?: readonly string[]
   maxResultBytes?: number
+  /** The type of which a job is enqueued for each that died. */
+  onDead?: string | undefined
 }
 
 /** The values of registerTypes: the types side by side. */
@@ -40,5 +42,6 @@ export function registerValues(types: readonly RegisteredType[], update: boolean
     types.map((t) => t.sharedKeys ?? false),
     types.map((t) => t.maxResultBytes ?? defaultResultBytes),
     types.map((t) => t.alertExpired ?? false),
+    types.map((t) => t.onDead ?? null),
   ]
 }

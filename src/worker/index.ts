@@ -1,6 +1,6 @@
 export type { WorkerEvents } from '../events.js'
 export type { Health } from './health.js'
-export type { Logger } from './logger.js'
+export { type Logger, type MessageFirstLog, messageFirst } from './logger.js'
 export type { WorkerOptions } from './options.js'
 export { startWorker } from './start.js'
 export type { Worker } from './worker.js'

@@ -18,3 +18,37 @@ export interface Logger {
 export function defaultLogger(): Logger {
   return pino({ name: 'holdfast', level: process.env.HOLDFAST_LOG_LEVEL ?? 'info' }, pino.destination(2))
 }
+
+/** A log that takes the message first, as winston and `console` do. */
+export interface MessageFirstLog {
+  debug?(message: string, fields: object): unknown
+  isLevelEnabled?(level: string): boolean
+  /** As `info` of a Logger, with the message first. */
+  info(message: string, fields: object): unknown
+  /** As `warn` of a Logger, with the message first. */
+  warn(message: string, fields: object): unknown
+  /** As `error` of a Logger, with the message first. */
+  error(message: string, fields: object): unknown
+}
+
+/**
+ * Makes a log for workers and servers of winston, `console` or another that takes the message first. What completed is given only to a log that
+ * can say whether it wants that (`isLevelEnabled`), because it is thousands of lines a second.
+ * @example
+ * import { messageFirst, startWorker } from 'holdfast/worker'
+ *
+ * await startWorker(holdfast, [sendEmail], { logger: messageFirst(console) })
+ */
+export function messageFirst(log: MessageFirstLog): Logger {
+  const turned = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message: string) =>
+    void log[level]?.(message, fields)
+  return {
+    info: turned('info'),
+    warn: turned('warn'),
+    error: turned('error'),
+    ...(log.isLevelEnabled && {
+      debug: turned('debug'),
+      isLevelEnabled: (level: string) => log.isLevelEnabled?.(level) ?? false,
+    }),
+  }
+}

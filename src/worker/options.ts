@@ -1,5 +1,6 @@
 import { Checker } from '../job/checker.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
+import { hookNames, type JobHooks, readHooks } from '../job/hooks.js'
 import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
@@ -7,7 +8,7 @@ import type { Schedule } from '../schedule/spec.js'
 import type { Logger } from './logger.js'
 
 /** What a worker is started with. */
-export interface WorkerOptions {
+export interface WorkerOptions extends JobHooks {
   /**
    * How many handlers run at once.
    * @range 1 to 10,000
@@ -119,6 +120,7 @@ export interface WorkerSettings {
   handleSignals: boolean
   upkeepOnly: boolean
   alerts: boolean
+  hooks: JobHooks
 }
 
 const known = [
@@ -139,6 +141,7 @@ const known = [
   'scheduleSet',
   'alerts',
   'unsafe',
+  ...hookNames,
 ]
 const day = 86_400_000
 
@@ -185,6 +188,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     handleSignals: options.handleSignals ?? false,
     upkeepOnly: options.upkeepOnly ?? false,
     alerts: options.alerts ?? false,
+    hooks: check.read(() => readHooks(options), {}),
   }
   check.done('invalid_configuration', 'the worker cannot start')
   return settings

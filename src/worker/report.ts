@@ -10,6 +10,7 @@ import type { TroubleRow } from '../store/alert-store.js'
 import type { DutyRow } from '../store/duty-rows.js'
 import { explained, isConnectionTrouble } from '../store/sqlstate.js'
 import { isNeed, type Need, type Pulse } from './health.js'
+import type { Hooks } from './hooks.js'
 import type { Logger } from './logger.js'
 
 /** What is worth a line, and how loud. Thousands of jobs a second complete, so that is said only to a log that wants it. */
@@ -48,10 +49,12 @@ export class Report implements Monitor {
   readonly #logsDebug: boolean
   readonly #pulse: Pulse
   readonly #meter: Meter
+  readonly #hooks: Hooks | undefined
   /** What failed, and when that was last said. */
   readonly #failures = new Map<string, { error: string; saidAt: number }>()
 
-  constructor(log: Logger, pulse: Pulse, meter: Meter) {
+  constructor(log: Logger, pulse: Pulse, meter: Meter, hooks?: Hooks) {
+    this.#hooks = hooks
     this.#log = log
     this.#logsDebug = log.debug !== undefined && (log.isLevelEnabled?.('debug') ?? true)
     this.#pulse = pulse
@@ -67,11 +70,14 @@ export class Report implements Monitor {
       // A listener is a spectator: its failure must not become that of a job, a settlement or the heartbeat.
       this.#log.error({ event: name, error: describeFailure(error).message }, 'a listener of this worker threw')
     }
+    this.#hooks?.call(name, event)
   }
 
   /** Whether it is worth telling. */
   hears(name: WorkerEvent): boolean {
-    return this.events.listenerCount(name) > 0 || (logged[name] === 'debug' && this.#logsDebug)
+    return (
+      this.events.listenerCount(name) > 0 || this.#hooks?.hear(name) === true || (logged[name] === 'debug' && this.#logsDebug)
+    )
   }
 
   asking(what: string): void {

@@ -21,6 +21,7 @@ import { choresOf } from './chores.js'
 import { Drain } from './drain.js'
 import { groupsOf } from './groups.js'
 import { countEach, type Health, Pulse } from './health.js'
+import { Hooks } from './hooks.js'
 import { Intake } from './intake.js'
 import type { Logger } from './logger.js'
 import type { WorkerSettings } from './options.js'
@@ -99,7 +100,7 @@ export class Worker {
     const news = new LeaseNews()
     const meter = new Meter()
     const pulse = new Pulse(settings.unhealthyAfterMs)
-    const report = new Report(log, pulse, meter)
+    const report = new Report(log, pulse, meter, new Hooks(settings.hooks, handlers, log))
     const logWriter = new LogWriter(store.log, report)
     const services = attemptServices(store, id, privacy, logWriter)
     const leases: LeaseKeeper = new LeaseKeeper(

@@ -136,6 +136,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'defineSchedule',
     'defineType',
     'defineWorkflow',
+    'messageFirst',
     'scratchQueue',
     'startWorker',
   ])

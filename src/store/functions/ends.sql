@@ -1,4 +1,5 @@
--- What follows from the end of a job for others: jobs that wait behind it start, processes that wait for it are told, and its group hears of it.
+-- What follows from the end of a job for others: jobs that wait behind it start, processes that wait for it are told, a reaction to its
+-- death is enqueued, and its group hears of it.
 
 -- Called wherever jobs have ended or may have: by settle, rescue, cancel, the end of an approval. p_became: how all of them ended; null: where they do not
 -- live any more, by what is kept of them. Returns whether a group has something to add up, so that the caller can do that at once.
@@ -6,6 +7,9 @@ create or replace function holdfast.after_end(p_jobs uuid[], p_became text defau
 begin
   perform holdfast.start_followers(p_jobs);
   perform holdfast.tell_waiters(p_jobs);
+  if p_became is null or p_became = 'dead' then
+    perform holdfast.react_to_deaths(p_jobs);
+  end if;
   -- Almost always no group is open; then this one look is all it costs.
   if not exists (select from holdfast.open_groups) then
     return false;

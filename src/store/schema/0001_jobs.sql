@@ -69,12 +69,15 @@ create table holdfast.types (
   redact         jsonb,
   -- Whether expired jobs of it raise the alert of dead letters.
   alert_expired  boolean not null default false,
+  -- The name of the type of which a job is enqueued when a job of this one has died; null: none is.
+  on_dead        text,
   -- Most bytes of a result that are kept; 0: none is.
   max_result_bytes  integer not null default 65536 constraint result_bytes_are_0_to_1_mb check (max_result_bytes between 0 and 1048576),
   constraint type_name_is_short check (length(name) between 1 and 200)
 );
 
 create index types_gated on holdfast.types (id) where gated;
+create index types_reacting on holdfast.types (id) where on_dead is not null;
 
 -- One row per worker process start: an id is never used again, so nobody can inherit a dead worker's leases.
 create table holdfast.workers (
