@@ -15,7 +15,6 @@ import { keepInside } from './inside.js'
 import type { Actor } from './job/actor.js'
 import { toMilliseconds } from './job/duration.js'
 import type { JobOptions } from './job/job-options.js'
-import { refuseUnknown } from './job/refused.js'
 import type { AnyJobType, JobRequest, JobType } from './job/type.js'
 import { Approvals, type Decided } from './operate/approval.js'
 import { DeadLetters } from './operate/dead-letters.js'
@@ -104,8 +103,7 @@ export class Holdfast {
    * keeps its values; with `update` it takes those of its definition, as it does when a worker starts.
    */
   async registerTypes(types: readonly AnyJobType[], options: { update?: boolean } = {}): Promise<void> {
-    refuseUnknown(options, ['update'])
-    await (options.update === true ? this.#types.update(types) : this.#types.ensure(types))
+    await this.#types.register(types, options)
   }
 
   /**

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors.js'
 import { didYouMean } from '../job/nearest.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -22,6 +23,11 @@ export class TypeRegistry {
   /** The definition this process registered under that name, if it did. */
   definitionOf(name: string): AnyJobType | undefined {
     return this.#known.get(name)
+  }
+
+  async register(types: readonly AnyJobType[], options: { update?: boolean }): Promise<void> {
+    refuseUnknown(options, ['update'])
+    await (options.update === true ? this.update(types) : this.ensure(types))
   }
 
   async ensure(types: readonly AnyJobType[], tx?: Queryable): Promise<void> {
