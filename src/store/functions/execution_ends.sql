@@ -52,14 +52,15 @@ $$;
 -- Opens an execution again: jobs of it live that had ended. What was given up because of a failure, or a cancel, waits again for what it waited for. Returns
 -- the tasks that wait for nobody.
 create or replace function holdfast.reopen_execution(p_execution uuid, p_live uuid[]) returns text[] language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_before holdfast.executions;
+  v_open text[];
 begin
   select * into v_before from holdfast.executions as e where e.id = p_execution;
   update holdfast.tasks as t set status = 'started', ended_at = null, error = null
-  from holdfast.members as m where m.job_id = any (p_live) and t.execution_id = p_execution and t.name = m.task and t.item = coalesce(m.item, -1)
+  from holdfast.members as m where m.job_id = any (p_live) and m.group_id = p_execution and t.execution_id = p_execution and t.name = m.task and t.item = coalesce(m.item, -1)
     and t.status in ('dead', 'cancelled', 'discarded');
   update holdfast.tasks as t set status = 'started', ended_at = null, items_left = i.started
   from (select o.name, count(*) as started from holdfast.tasks as o
@@ -67,9 +68,8 @@ begin
   where t.execution_id = p_execution and t.name = i.name and t.item = -1 and t.items_left is distinct from i.started;
   update holdfast.tasks as t set status = 'blocked', because = null, ended_at = null
   where t.execution_id = p_execution and t.item = -1 and t.status = 'skipped' and t.because in ('failed', 'stopped', 'cancelled');
-  update holdfast.tasks as t
-  set waits = (select count(*) from unnest(t.parents) as u (name)
-               join holdfast.tasks as p on p.execution_id = p_execution and p.name = u.name and p.item = -1 and p.status in ('blocked', 'started'))
+  v_open := array(select p.name from holdfast.tasks as p where p.execution_id = p_execution and p.item = -1 and p.status in ('blocked', 'started'));
+  update holdfast.tasks as t set waits = (select count(*) from unnest(t.parents) as u (name) where u.name = any (v_open))
   where t.execution_id = p_execution and t.item = -1 and t.status = 'blocked';
   update holdfast.executions as e
   set status = 'running', ended_at = null, started = (
@@ -88,6 +88,7 @@ set enable_seqscan = off set jit = off
 as $$
 declare
   v_again text[];
+  v_open text[];
 begin
   with recursive again (name) as (
     select p_from
@@ -106,9 +107,8 @@ begin
   select p_execution, o.name, o.item, o.status, o.job_id, true, o.started_at, o.ended_at, o.type, o.sub_workflow, o.sub_hash, o.options, o.payload, o.result
   from holdfast.tasks as o join holdfast.tasks as t on t.execution_id = p_execution and t.name = o.name and t.item = -1 and t.reused
   where o.execution_id = p_earlier and o.item >= 0;
-  update holdfast.tasks as t
-  set waits = (select count(*) from unnest(t.parents) as u (name)
-               join holdfast.tasks as p on p.execution_id = p_execution and p.name = u.name and p.item = -1 and not p.reused)
+  v_open := array(select p.name from holdfast.tasks as p where p.execution_id = p_execution and p.item = -1 and not p.reused);
+  update holdfast.tasks as t set waits = (select count(*) from unnest(t.parents) as u (name) where u.name = any (v_open))
   where t.execution_id = p_execution and t.item = -1 and t.status = 'blocked';
 end $$;
 

@@ -128,9 +128,12 @@ begin
   return true;
 end $$;
 
+-- How tasks are found here and in begin_tasks: by an index scan of the names that are meant, and a hash of what is to be told them. The planner knows nothing
+-- of an execution that has just been stored; left to itself it compares each of a thousand tasks with each of a thousand.
+
 -- Folds what became of the jobs of an execution, starts what may start, and ends it where nothing is left. False: somebody else is at it.
 create or replace function holdfast.fold_execution(p_execution uuid) returns boolean language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_stops boolean;
@@ -140,6 +143,8 @@ declare
   v_revived uuid[];
   v_ended text[];
   v_items text[];
+  v_tasks text[];
+  v_numbers integer[];
   v_failed boolean;
   v_ready text[];
 begin
@@ -163,14 +168,17 @@ begin
       v_ready := holdfast.reopen_execution(p_execution, v_revived);
       v_running := true;
     end if;
+    select array_agg(m.task), array_agg(coalesce(m.item, -1)), array_agg(c.id), array_agg(c.became) into v_tasks, v_numbers, v_jobs, v_became
+    from unnest(v_jobs, v_became) as c (id, became) join holdfast.members as m on m.job_id = c.id
+    where m.job_id = any (v_jobs) and c.became <> 'live';
     with ended as (
       update holdfast.tasks as t
       set status = c.became, ended_at = holdfast.now(), error = null,
           result = case when c.became = 'completed' then
             case when t.sub_workflow is null then (select r.result from holdfast.results as r where r.job_id = c.id limit 1)
                  else holdfast.execution_output(c.id) end end
-      from unnest(v_jobs, v_became) as c (id, became) join holdfast.members as m on m.job_id = c.id
-      where c.became <> 'live' and t.execution_id = p_execution and t.name = m.task and t.item = coalesce(m.item, -1) and t.status = 'started'
+      from unnest(v_tasks, v_numbers, v_jobs, v_became) as c (name, item, id, became)
+      where t.execution_id = p_execution and t.name = any (v_tasks) and t.name = c.name and t.item = c.item and t.status = 'started'
       returning t.name, t.item, t.status
     )
     select array_agg(e.name) filter (where e.item = -1), coalesce(bool_or(e.item = -1 and e.status <> 'completed'), false),
@@ -212,14 +220,14 @@ $$;
 -- to have failed. p_items: the task of each item that has just ended.
 create or replace function holdfast.fold_items(p_execution uuid, p_items text[], out ended text[], out failed boolean)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
 as $$
 begin
   with part as (
     select i.task, count(*) as items from unnest(p_items) as i (task) group by i.task
   ), counted as (
     update holdfast.tasks as t set items_left = t.items_left - p.items
-    from part as p where t.execution_id = p_execution and t.name = p.task and t.item = -1 and t.status = 'started'
+    from part as p where t.execution_id = p_execution and t.name = any (p_items) and t.name = p.task and t.item = -1 and t.status = 'started'
     returning t.name, t.items_left
   )
   select coalesce(array_agg(c.name) filter (where c.items_left = 0), '{}') into ended from counted as c;
@@ -251,19 +259,21 @@ $$;
 -- Goes down the graph from tasks that have ended: whose parents have all ended, starts or is skipped, and what is skipped goes on from there. Ends the
 -- execution where no task is started any more, and p_may_end: no news of it is on its way. p_ready: tasks that may start besides.
 create or replace function holdfast.carry_on(p_execution uuid, p_ended text[], p_ready text[], p_wake_always boolean, p_may_end boolean default true) returns void language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
 as $$
 declare
+  v_below text[];
+  v_parents integer[];
   v_freed text[];
 begin
   loop
     if p_ended <> '{}' then
-      with below as (
+      select array_agg(b.name), array_agg(b.parents) into v_below, v_parents from (
         select c.name, count(*) as parents from holdfast.tasks as t cross join lateral unnest(t.children) as c (name)
-        where t.execution_id = p_execution and t.name = any (p_ended) and t.item = -1 group by c.name
-      ), told as (
-        update holdfast.tasks as t set waits = t.waits - b.parents from below as b
-        where t.execution_id = p_execution and t.name = b.name and t.item = -1 returning t.name, t.waits, t.status
+        where t.execution_id = p_execution and t.name = any (p_ended) and t.item = -1 group by c.name) as b;
+      with told as (
+        update holdfast.tasks as t set waits = t.waits - b.parents from unnest(v_below, v_parents) as b (name, parents)
+        where t.execution_id = p_execution and t.name = any (v_below) and t.name = b.name and t.item = -1 returning t.name, t.waits, t.status
       )
       select array_agg(t.name) filter (where t.waits = 0 and t.status = 'blocked') into v_freed from told as t;
       p_ready := p_ready || v_freed;

@@ -3,7 +3,7 @@
 -- Starts tasks whose parents have all ended, or skips them. Returns those that have ended with that: skipped ones, ones without an item, and ones that
 -- could not be started, which are dead and say why.
 create or replace function holdfast.begin_tasks(p_execution uuid, p_names text[], p_wake_always boolean) returns text[] language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_execution holdfast.executions;
@@ -11,25 +11,30 @@ declare
   v_plain text[];
   v_special text[];
   v_dead text[] := '{}';
+  v_parents text[];
+  v_ran text[];
+  v_failed text[];
   v_name text;
   v_what text;
 begin
   select * into v_execution from holdfast.executions as e where e.id = p_execution;
+  v_parents := array(select distinct u.name from holdfast.tasks as t cross join lateral unnest(t.parents) as u (name)
+                     where t.execution_id = p_execution and t.name = any (p_names) and t.item = -1);
+  select array_agg(p.name) filter (where p.status = 'completed'),
+         array_agg(p.name) filter (where p.status in ('dead', 'cancelled', 'discarded') or p.because in ('failed', 'stopped', 'cancelled'))
+  into v_ran, v_failed from holdfast.tasks as p where p.execution_id = p_execution and p.name = any (v_parents) and p.item = -1;
   with judged as materialized (
     select t.name, t.starts_when, t.condition is not null or t.each_of is not null or t.sub_workflow is not null as special,
-           cardinality(t.parents) as parents, count(*) filter (where p.status = 'completed') as ran,
-           count(*) filter (where p.status in ('dead', 'cancelled', 'discarded') or p.because in ('failed', 'stopped', 'cancelled')) as failed
-    from holdfast.tasks as t left join lateral unnest(t.parents) as u (name) on true
-    left join holdfast.tasks as p on p.execution_id = p_execution and p.name = u.name and p.item = -1
-    where t.execution_id = p_execution and t.name = any (p_names) and t.item = -1 and t.status = 'blocked'
-    group by t.execution_id, t.name, t.item
+           cardinality(t.parents) as parents, (select count(*) from unnest(t.parents) as u (name) where u.name = any (v_ran)) as ran,
+           (select count(*) from unnest(t.parents) as u (name) where u.name = any (v_failed)) as failed
+    from holdfast.tasks as t where t.execution_id = p_execution and t.name = any (p_names) and t.item = -1 and t.status = 'blocked'
   ), decided as (
     select j.*, case j.starts_when when 'succeeded' then j.failed = 0 and (j.parents = 0 or j.ran > 0) when 'failed' then j.failed > 0 else true end as goes
     from judged as j
   ), skipped as (
     update holdfast.tasks as t
     set status = 'skipped', because = case when d.starts_when = 'succeeded' and d.failed > 0 then 'failed' else 'condition' end, ended_at = holdfast.now()
-    from decided as d where not d.goes and t.execution_id = p_execution and t.name = d.name and t.item = -1
+    from decided as d where not d.goes and t.execution_id = p_execution and t.name = any (p_names) and t.name = d.name and t.item = -1
     returning t.name
   )
   select (select array_agg(s.name) from skipped as s), array_agg(d.name) filter (where d.goes and not d.special),
