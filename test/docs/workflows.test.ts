@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { type AnyWorkflow, defineWorkflow } from 'holdfast'
+import { expect, test } from 'vitest'
+import { freshQueue } from '../support/workflows.js'
+
+const page = readFileSync(new URL('../../docs/workflows.md', import.meta.url), 'utf8')
+
+test('docs/workflows.md has an example that runs as it stands', async () => {
+  const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
+  const [definition = '', use = ''] = example
+    .replaceAll(/^import .*$/gm, '')
+    .replace('export ', '')
+    .split('\nconst started')
+  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
+  const order: AnyWorkflow = await new AsyncFunction('defineWorkflow', `${definition}\nreturn order`)(defineWorkflow)
+  const queue = await freshQueue(order.types)
+  const used = `const started${use}\nreturn [started.id, output]`
+  const [id, output] = await new AsyncFunction('order', 'holdfast', used)(order, queue.holdfast)
+  expect(output).toBe('paid 30: sent socks, sent hat')
+  const execution = await queue.holdfast.executions.get(id)
+  expect(execution?.tasks.find(({ name }) => name === 'refund')).toMatchObject({ status: 'skipped', because: 'condition' })
+})
+
+test('docs/workflows.md names every option of a task that all tasks have, and every move of an execution', async () => {
+  const queue = await freshQueue()
+  for (const option of ['run', 'type', 'workflow', 'after', 'payload', 'when', 'if', 'each'])
+    expect(page).toContain(`\`${option}\``)
+  const moves = Object.getOwnPropertyNames(Object.getPrototypeOf(queue.holdfast.executions)).filter(
+    (name) => name !== 'constructor',
+  )
+  expect(moves.filter((name) => name !== 'start' && !page.includes(`executions.${name}(`))).toEqual([])
+})
