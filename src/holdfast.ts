@@ -91,10 +91,11 @@ export class Holdfast {
       types: this.#types,
       privacy: this.#privacy,
       alertHosts,
-      forReading: ({ connections, within }) => {
-        const reader = this.#store.forReading(connections, toMilliseconds(within, 'within'))
-        return new Holdfast({ ...options, [itsStore]: reader } as WithStore)
-      },
+      forReading: ({ connections, within }) =>
+        new Holdfast({
+          ...options,
+          [itsStore]: this.#store.forReading(connections, toMilliseconds(within, 'within')),
+        } as WithStore),
     })
   }
 
@@ -171,10 +172,7 @@ export class Holdfast {
     return (await resultOf(this.#waiters, this.#privacy, job, options)) as Result
   }
 
-  /**
-   * One page of jobs, newest first, ended or not: `limit` of them (20), after `cursor`. Its `next` is the cursor of the page after it;
-   * null: this was the last.
-   */
+  /** One page of jobs, newest first, ended or not: `limit` of them (20) after `cursor`; `next` is the cursor of the page after it, or null. */
   async jobs(filter: JobListFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<JobPage> {
     const [asked, page] = [encodeListFilter(filter), encodePageOptions(options)]
     return told(listJobs(this.#store, this.#privacy, asked, page))

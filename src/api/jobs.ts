@@ -150,6 +150,16 @@ export const jobAnswer = object({ ...storyFields, result: anything }, Object.key
 /** One job as `GET /jobs/{id}` answers it. */
 export type JobAnswer = Of<typeof jobAnswer>
 
+export const signalBody = object(
+  {
+    name: { type: 'string', minLength: 1, maxLength: 200, description: 'the name that the handler waits for' },
+    payload: anything,
+  },
+  ['name'],
+)
+export type SignalBody = Of<typeof signalBody>
+export const signalAnswer = answer({ id: jobId, signal: text })
+
 export const listQuery = object({
   type: jobType,
   status: { enum: statusNames },

@@ -65,6 +65,20 @@ program
   .action(async (id, options) => (await import('./commands/explain.js')).explain(id, options))
 
 program
+  .command('signal')
+  .summary('send a signal to a job')
+  .description(
+    'Sends a signal to a job that has not ended, for ctx.waitFor(name) of its handler. It is stored and delivered once.',
+  )
+  .argument('<id>', 'the id of the job')
+  .argument('<name>', 'the name of the signal')
+  .argument('[payload]', 'JSON for the handler; null where it is left out')
+  .addOption(databaseUrl())
+  .option('--by <name>', 'who sends it')
+  .option('--json', 'answer in JSON')
+  .action(async (id, name, payload, options) => (await import('./commands/signal.js')).signal(id, name, payload, options))
+
+program
   .command('reencrypt')
   .summary('encrypt stored payloads with the current key')
   .description(

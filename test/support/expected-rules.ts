@@ -22,7 +22,14 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /admin/dlq/:id',
     'GET /admin/alerts',
   ],
-  'jobs:enqueue': ['POST /jobs', 'POST /jobs/bulk', 'POST /batches', 'POST /batches/:id/jobs', 'POST /batches/:id/close'],
+  'jobs:enqueue': [
+    'POST /jobs',
+    'POST /jobs/bulk',
+    'POST /jobs/:id/signals',
+    'POST /batches',
+    'POST /batches/:id/jobs',
+    'POST /batches/:id/close',
+  ],
   'jobs:read': [
     'GET /batches',
     'GET /batches/:id',

@@ -32,6 +32,7 @@ const mediaTypes = ['application/json', 'application/json', 'application/json', 
 const wanted: Record<string, (known: Known) => object> = {
   '/jobs': () => ({ type: 'greet', payload: {} }),
   '/jobs/bulk': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
+  '/jobs/:id/signals': () => ({ name: 'go', payload: {} }),
   '/batches': () => ({ jobs: [{ type: 'greet', payload: {} }], on_complete: { type: 'greet', payload: {} } }),
   '/batches/:id/jobs': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
   '/session': ({ adminKey }) => ({ key: adminKey }),

@@ -1,7 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/caller.js'
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
-import { type DeleteQuery, decidedAnswer, deleteQuery, explainAnswer, jobAnswer, rejectBody } from '../../api/jobs.js'
+import {
+  type DeleteQuery,
+  decidedAnswer,
+  deleteQuery,
+  explainAnswer,
+  jobAnswer,
+  rejectBody,
+  type SignalBody,
+  signalAnswer,
+  signalBody,
+} from '../../api/jobs.js'
 import { HoldfastError } from '../../errors.js'
 import type { JobStory } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
@@ -15,7 +25,7 @@ interface OneJob {
   Params: { id: string }
 }
 
-/** Routes that read, explain, cancel, approve and reject one job. */
+/** Routes that read, explain, signal, cancel, approve and reject one job. */
 export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }: Reading): void {
   app.get<OneJob>(
     '/jobs/:id',
@@ -51,6 +61,17 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader 
       const { why, forget = false } = request.query
       const who = actor(request, why)
       return orConflict(forget ? await holdfast.forget(id, who) : await holdfast.cancel(id, who))
+    },
+  )
+
+  app.post<OneJob & { Body: SignalBody }>(
+    '/jobs/:id/signals',
+    { schema: { summary: 'Send a signal to a job', params: jobParams, body: signalBody, response: { 202: signalAnswer } } },
+    async (request, reply) => {
+      const { id } = await visibleJob(holdfast, request)
+      const { name, payload } = request.body
+      await holdfast.signal(id, name, payload, { by: actor(request, undefined) })
+      return reply.status(202).send({ id, signal: name })
     },
   )
 
