@@ -1,5 +1,6 @@
 import type { BatchAnswer } from '../api/batches.js'
 import type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
+import type { ScheduleStoryAnswer } from '../api/schedules.js'
 import { sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
 import { Checker } from '../job/checker.js'
@@ -150,6 +151,21 @@ export class HoldfastClient {
   /** Cancels every member of a batch that has not ended. One that has is refused with `conflict`. */
   async cancelBatch(id: string, options: { why?: string } = {}): Promise<void> {
     await this.#send('POST', `/batches/${encodeURIComponent(id)}/cancel`, options)
+  }
+
+  /** One schedule with its latest ticks, and why it makes no job now where it makes none. */
+  async readSchedule(name: string): Promise<ScheduleStoryAnswer> {
+    return (await this.#send<ScheduleStoryAnswer>('GET', `/admin/schedules/${encodeURIComponent(name)}`)).answer
+  }
+
+  /** Pauses a schedule, for a key that may manage them: no tick makes a job until it is resumed. */
+  async pauseSchedule(name: string, options: { why?: string } = {}): Promise<void> {
+    await this.#send('POST', `/admin/schedules/${encodeURIComponent(name)}/pause`, options)
+  }
+
+  /** Lets a paused schedule tick again, from now on. */
+  async resumeSchedule(name: string, options: { why?: string } = {}): Promise<void> {
+    await this.#send('POST', `/admin/schedules/${encodeURIComponent(name)}/resume`, options)
   }
 
   /** One job with all its attempts; undefined where there is none this key sees. */

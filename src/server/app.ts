@@ -18,6 +18,7 @@ import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminFlowRoutes } from './routes/admin-flow.js'
+import { adminScheduleRoutes } from './routes/admin-schedules.js'
 import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
@@ -106,6 +107,7 @@ export function makeApp(
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
   adminFlowRoutes(app, holdfast)
+  adminScheduleRoutes(app, holdfast, reading)
   adminDlqRoutes(app, holdfast, reading)
   adminAlertRoutes(app, holdfast)
   adminAccessRoutes(app, holdfast, callers, reading)

@@ -1,0 +1,103 @@
+import {
+  anything,
+  done,
+  duration,
+  jobType,
+  number,
+  numberOrNull,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  why,
+  yesOrNo,
+} from './common.js'
+import { answer, list, type Of, object } from './schema.js'
+
+const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
+
+const name = { type: 'string', minLength: 1, maxLength: 200, description: 'the name of a schedule' } as const
+const overlap = { enum: ['allow', 'skip', 'queue', 'cancel'] } as const
+const missed = {
+  anyOf: [{ enum: ['skip', 'once'] }, object({ all: { type: 'integer', minimum: 1, maximum: 1_000 } }, ['all'])],
+  description: '"skip", "once", or {"all": n} for the last n of them',
+} as const
+const moment = { type: 'string', maxLength: 50, description: 'a time with its offset, such as "2026-03-01T08:00:00Z"' } as const
+
+const fields = {
+  type: jobType,
+  payload: anything,
+  cron: { type: 'string', maxLength: 200, description: 'a cron expression of five fields, or six with seconds first' },
+  every: duration,
+  time_zone: { type: 'string', maxLength: 100, description: 'the name of an IANA time zone' },
+  start: moment,
+  end: moment,
+  jitter: duration,
+  missed,
+  overlap,
+  priority: { type: 'integer', minimum: 0, maximum: 9 },
+  max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
+  concurrency_key: { type: 'string', minLength: 1, maxLength: 500 },
+  tags: { type: 'array', maxItems: 8, items: { type: 'string', minLength: 1, maxLength: 100 } },
+} as const
+export const scheduleBody = object({ name, ...fields, why }, ['name', 'type'])
+export type ScheduleBody = Of<typeof scheduleBody>
+export const scheduleChange = object({ ...fields, why })
+export type ScheduleChange = Of<typeof scheduleChange>
+export const scheduleParams = object({ name }, ['name'])
+export const schedulesQuery = object({ after: name, limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 } })
+export type SchedulesQuery = Of<typeof schedulesQuery>
+export const previewQuery = object({ count: { type: 'integer', minimum: 1, maximum: 1_000, default: 10 } })
+export const backfillBody = object({ from: time, to: time, dry_run: yesOrNo, why }, ['from', 'to'])
+export type BackfillBody = Of<typeof backfillBody>
+export const pruneBody = object({ dry_run: yesOrNo, why })
+
+const state = {
+  name: text,
+  id: text,
+  type: text,
+  payload: anything,
+  cron: textOrNull,
+  every: textOrNull,
+  time_zone: text,
+  start: timeOrNull,
+  end: timeOrNull,
+  jitter: text,
+  missed,
+  overlap,
+  priority: numberOrNull,
+  max_attempts: numberOrNull,
+  concurrency_key: textOrNull,
+  tags: orNull(list(text)),
+  status: { enum: ['active', 'paused', 'ended', 'failing'] },
+  paused: orNull(done),
+  next: timeOrNull,
+  last_tick: timeOrNull,
+  last_job: textOrNull,
+  dropped: orNull(answer({ ticks: number, last: time })),
+  error: orNull(answer({ message: text, at: time })),
+  code: orNull(answer({ set: text, gone_since: timeOrNull, differs: { type: 'object', additionalProperties: true } })),
+  created_at: time,
+  created_by: text,
+  changed: orNull(done),
+} as const
+export const scheduleAnswer = answer(state)
+export type ScheduleAnswer = Of<typeof scheduleAnswer>
+export const schedulesAnswer = answer({ schedules: list(scheduleAnswer), next: textOrNull })
+
+const outcome = { enum: ['created', 'queued', 'skipped'] } as const
+const tick = answer({
+  tick: time,
+  kind: { enum: ['tick', 'manual', 'backfill'] },
+  outcome,
+  job: textOrNull,
+  status: textOrNull,
+  in_the_way: textOrNull,
+})
+export const scheduleStoryAnswer = answer({ ...state, reasons: list(answer({ why: text, opens: text })), ticks: list(tick) })
+/** A schedule, why it waits and its latest ticks, as `GET /admin/schedules/:name` answers. */
+export type ScheduleStoryAnswer = Of<typeof scheduleStoryAnswer>
+export const previewAnswer = answer({ ticks: list(answer({ tick: time, due: time })) })
+export const ranAnswer = answer({ job: textOrNull, outcome, in_the_way: textOrNull })
+export const backfilledAnswer = answer({ ticks: number, made: list(answer({ tick: time, job: text })) })
+export const prunedAnswer = answer({ names: list(text) })
