@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
+import { by, killAndNote, mostAtOnce, startWorkers } from '../support/flow.js'
+import type { Program } from '../support/processes.js'
+import { makeQueue, work } from '../support/queue.js'
+
+const keys = ['a', 'b', 'c', 'd', 'e']
+const most = { maxRunning: 6, maxRunningPerKey: 2 }
+const jobs = 400
+const worker = { lease: '5s', concurrency: 10 }
+
+test('four workers on one type whose limits, pause and lane an operator changes while workers are killed: no limit is exceeded, no slot leaks', async () => {
+  const queue = await makeQueue()
+  const { flow } = queue.holdfast
+  await queue.holdfast.registerTypes([work])
+  await flow.setLane('other', { slots: 5 }, by, { create: true })
+  await flow.limit('work', most, by)
+  const workers: Program[] = await startWorkers(queue, 4, { worker })
+  await queue.holdfast.enqueueMany(
+    Array.from({ length: jobs }, (_, n) => {
+      const key = keys[n % keys.length] as string
+      return work.job({ key, ms: 5 + (n % 20) }, { concurrencyKey: key, maxAttempts: 20, priority: n % 3 })
+    }),
+  )
+
+  // Every order of two of these comes by; what is chosen is the same each time, when it happens is not.
+  const changes = [
+    () => flow.limit('work', { maxRunning: 2, maxRunningPerKey: 1 }, by),
+    () => flow.moveType('work', 'other', by),
+    () => flow.limit('work', { ...most, fair: true }, by),
+    () => flow.pauseType('work', by),
+    () => flow.pauseKey('work', 'a', by),
+    () => flow.resumeType('work', by),
+    () => flow.moveType('work', 'default', by),
+    () => flow.limit('work', { ...most, rate: { count: 40, per: '100ms' } }, by),
+    () => flow.resumeKey('work', 'a', by),
+  ]
+  const started = () => queue.ledger.starts().length
+  for (let turn = 0; turn < 2 * changes.length; turn++) {
+    await changes[(turn * (turn < changes.length ? 1 : 4)) % changes.length]?.()
+    if (turn % 6 === 3) {
+      await killAndNote(queue, workers.shift() as Program)
+      workers.push(...(await startWorkers(queue, 1, { worker })))
+    }
+    await pause(30)
+  }
+  await Promise.all([flow.resumeType('work', by), flow.resumeKey('work', 'a', by)])
+  await eventually(() => started() > jobs / 4)
+  await flow.limit('work', { maxRunning: 2, maxRunningPerKey: 1 }, by)
+  // What ran when the limit became smaller may go on.
+  await eventually(async () => (await queue.sql('select from holdfast.queue where lease_id is not null')).length <= 2)
+  const lowered = queue.ledger.entries().length
+  await eventually(async () => (await queue.sql('select from holdfast.queue')).length === 0, { within: 60_000 })
+
+  const entries = queue.ledger.entries()
+  expect(mostAtOnce(entries)).toBeLessThanOrEqual(most.maxRunning)
+  expect(mostAtOnce(entries, ({ key }) => key ?? '')).toBeLessThanOrEqual(most.maxRunningPerKey)
+  expect(mostAtOnce(entries.slice(lowered))).toBeLessThanOrEqual(2)
+  expect(mostAtOnce(entries.slice(lowered), ({ key }) => key ?? '')).toBe(1)
+  const [row] = await queue.sql("select count(*)::integer as n from holdfast.jobs where status = 'completed'")
+  expect(row?.n).toBe(jobs)
+  expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
+}, 180_000)
