@@ -7,7 +7,7 @@ import type { ReadCommitted } from './read-committed.js'
 const waitingShare = 1 / 20
 const waitAtOnceMs = 50
 /** How many connections beside the line a worker uses: one under load, more while it claims hundreds of jobs at a time. */
-const beside = { usually: 1, inAHurry: 3 }
+const beside = { usually: 1, inAHurry: 2 }
 const hurryForMs = 2_000
 /** Where no other connection could be opened, the line is all there is for so long. */
 const afterRefusalMs = 1_000
