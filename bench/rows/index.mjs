@@ -4,6 +4,7 @@ import blocked from './blocked.mjs'
 import bulk from './bulk.mjs'
 import drain from './drain.mjs'
 import explain from './explain.mjs'
+import fleets from './fleets.mjs'
 import gates from './gates.mjs'
 import held from './held.mjs'
 import history from './history.mjs'
@@ -29,6 +30,7 @@ export const groups = [
   explain,
   history,
   idle,
+  fleets,
   memory,
   http,
 ]

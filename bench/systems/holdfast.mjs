@@ -23,15 +23,16 @@ export function openProducer(url, { connections }) {
   }
 }
 
-/** `beside`: another type that this worker handles too, whose handler waits so many milliseconds. */
-export async function startWorker(url, { concurrency = 24, listen = true, beside }, handle) {
+/** `beside`: another type that this worker handles too, whose handler waits so many milliseconds. `handlerMs`: how long its own waits. */
+export async function startWorker(url, { concurrency = 24, listen = true, beside, handlerMs }, handle) {
   const holdfast = new Holdfast({ connectionString: url })
   let handled = 0
   const bench = defineType({
     type: 'bench',
     async run(payload) {
-      handled++
       handle(payload)
+      if (handlerMs) await pause(handlerMs)
+      handled++
     },
   })
   const types = beside ? [bench, defineType({ type: beside.type, run: () => pause(beside.ms) })] : [bench]
