@@ -55,6 +55,7 @@ export const jobRequest = object(
     payload: { description: 'any JSON; a job without data has the payload {}' },
     // Checked by the library, whose words send people who look for a key of their own the right way.
     id: text,
+    version: { type: 'integer', minimum: 1, maximum: 32_767, description: 'the version of the payload' },
     priority: { type: 'integer', minimum: 0, maximum: 9 },
     max_attempts: { type: 'integer', minimum: 1, maximum: 20 },
     delay: duration,

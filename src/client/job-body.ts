@@ -9,6 +9,7 @@ import type { UniqueOption } from '../job/unique.js'
 /** What the library calls an option, and what it is called over HTTP. */
 const names: Record<string, string> = {
   id: 'id',
+  version: 'version',
   priority: 'priority',
   maxAttempts: 'max_attempts',
   delay: 'delay',
@@ -30,10 +31,11 @@ const names: Record<string, string> = {
 export async function jobBody({ type, payload, ...options }: JobRequest): Promise<JobBody> {
   refuseUnknown(options, Object.keys(names))
   encodePayload(payload)
-  if (typeof type !== 'string') await checkAgainstSchema(type, payload)
+  if (typeof type !== 'string') await checkAgainstSchema(type, payload, options.version)
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   const renamed = given.map(([name, value]) => [names[name] as string, overHttp(name, value)])
-  return { type: typeof type === 'string' ? type : type.type, payload, ...Object.fromEntries(renamed) }
+  const named = typeof type === 'string' ? { type } : { type: type.type, version: type.version }
+  return { ...named, payload, ...Object.fromEntries(renamed) }
 }
 
 function overHttp(name: string, value: unknown): unknown {

@@ -17,6 +17,7 @@ import { isTraceparent } from '../tracing/traceparent.js'
 const known = [
   'type',
   'payload',
+  'version',
   'id',
   'priority',
   'maxAttempts',
@@ -72,6 +73,7 @@ function everyProblem(request: JobRequest, first: HoldfastError): HoldfastError 
 const parts: readonly ((request: JobRequest) => unknown)[] = [
   ({ id }) => brought(id),
   ({ type }) => typeof type === 'string' && storableText(type, 'type'),
+  ({ version }) => version === undefined || wholeNumber(version, 'version', 1, 32_767),
   ({ priority }) => priority === undefined || wholeNumber(priority, 'priority', 0, 9),
   ({ maxAttempts }) => maxAttempts === undefined || wholeNumber(maxAttempts, 'maxAttempts', 1, 20),
   ({ idempotencyKey }) => key(idempotencyKey, 'idempotencyKey'),
@@ -87,7 +89,7 @@ async function prepareBySchema(request: JobRequest): Promise<NewJob> {
   checkOptions(request)
   const payload = encodePayload(request.payload)
   const definition = definitionOf(request)
-  if (definition?.schema) await checkAgainstSchema(definition, request.payload)
+  if (definition?.schema) await checkAgainstSchema(definition, request.payload, request.version)
   return described(request, payload)
 }
 
@@ -113,6 +115,7 @@ function described(request: JobRequest, payload: string): NewJob {
     brought: request.id !== undefined,
     type: definition?.type ?? storableText(String(request.type), 'type'),
     payload,
+    version: request.version === undefined ? (definition?.version ?? null) : wholeNumber(request.version, 'version', 1, 32_767),
     priority: request.priority === undefined ? (definition?.priority ?? null) : wholeNumber(request.priority, 'priority', 0, 9),
     maxAttempts:
       request.maxAttempts === undefined

@@ -12,6 +12,7 @@ export interface Gate {
     | 'sleep'
     | 'signal'
     | 'approval'
+    | 'version'
     | 'behind'
     | 'parents'
     | 'set_aside'
@@ -47,7 +48,14 @@ export interface Explanation {
 /** Says why a job is not running now, from the facts alone. */
 export function explain(facts: ExplainFacts): Explanation {
   if (facts.task) return explainTask(facts, facts.task)
-  const gates = [...setAside(facts), ...placeGates(facts), ...typeGates(facts), ...keyGates(facts), ...laneGates(facts)]
+  const gates = [
+    ...setAside(facts),
+    ...versionGates(facts),
+    ...placeGates(facts),
+    ...typeGates(facts),
+    ...keyGates(facts),
+    ...laneGates(facts),
+  ]
   if (gates.length === 0) gates.push(inLine(facts))
   const [first] = gates
   if (first && facts.start_by && facts.place !== null && facts.status !== 'processing') {
@@ -81,8 +89,16 @@ const verbs: Record<string, string> = {
   deadlines: 'apply the deadline of its approval',
   followers: 'free the job behind it',
   orphans: 'give back its slot',
+  versions: 'queue it, although a worker can read its payload now',
   expire: 'end it, although it had to start by a time that is over',
   admit: 'let jobs of its type through their gate',
+}
+
+function versionGates({ status, place, type, version, ...facts }: ExplainFacts): Gate[] {
+  const known = facts.known_version ?? facts.type_version
+  if (place === null || status === 'processing' || version <= known) return []
+  const why = `its payload is of version ${version}, and no worker knows a newer one of ${type} than ${known}`
+  return [{ gate: 'version', why, opens: `starting a worker whose ${type} has version ${version}` }]
 }
 
 function placeGates(facts: ExplainFacts): Gate[] {
@@ -97,7 +113,7 @@ function placeGates(facts: ExplainFacts): Gate[] {
     const why = `it waits behind job ${facts.follows}, which has the same unique key`
     return [{ gate: 'behind', why, opens: 'the end of that job', heldBy: [facts.follows as string] }]
   }
-  if (facts.place !== 'waiting') return []
+  if (facts.place !== 'waiting' || facts.version > facts.type_version) return []
   if (status === 'awaiting_approval') return [{ gate: 'approval', why: 'it waits for approval', opens: 'an approval' }]
   if (status === 'blocked') return [waitsForSignal(facts)]
   const inMs = Math.max(0, Number(dueInMs))

@@ -21,6 +21,8 @@ export interface ClaimedJob {
   readonly traceparent?: string | null
   /** The tick it was made for; none where no schedule made it. */
   readonly scheduledForMs?: number | null
+  /** The version of its payload; 1 where it is left out. */
+  readonly version?: number
   /** Its type has a gate: when it ends, another may start. */
   readonly gated?: boolean
   /** Its start is counted against a rate, and has to come soon. */

@@ -32,6 +32,12 @@ export interface JobOptions {
    * @range the years 2000 to 2199
    */
   runAt?: Date
+  /**
+   * The version of the payload.
+   * @range 1 to 32,767
+   * @default that of the definition; by name, the newest that a worker knows
+   */
+  version?: number
   /** A job that has not started by this time ends dead, with the reason `expired`. */
   startBy?: Date
   /** The same, counted from the enqueue. */

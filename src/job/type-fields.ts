@@ -4,6 +4,20 @@ import { defaultResultBytes, mostResultBytes } from './result.js'
 
 const longestTimeoutMs = 7 * 86_400_000
 
+/** Makes a payload of the next version out of one of the version it stands under. */
+export type Upcasts = Readonly<Record<number, (payload: never) => unknown>>
+
+export function readUpcasts(upcast: unknown, version: number): Upcasts {
+  if (upcast === undefined) return {}
+  const form = `must be an object of functions, each under the version from 1 to ${version - 1} that it takes`
+  if (typeof upcast !== 'object' || upcast === null) throw refused('upcast', form)
+  for (const [from, made] of Object.entries(upcast)) {
+    const known = /^[1-9]\d*$/.test(from) && Number(from) < version
+    if (!known || typeof made !== 'function') throw refused(`upcast.${from}`, `has no meaning: upcast ${form}`)
+  }
+  return Object.freeze({ ...upcast }) as Upcasts
+}
+
 /** A name that a type may have. */
 export function checkName(name: unknown, field: string): string {
   if (typeof name === 'string' && /^[\w.:/-]{1,200}$/.test(name)) return name

@@ -12,7 +12,7 @@ import { trueOrFalse, wholeNumber } from './refused.js'
 import { type Backoff, type BackoffFunction, type BackoffOption, defaultBackoff, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
-import { checkName, readAliases, readResultBytes, readTimeout } from './type-fields.js'
+import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness, type UniqueOption } from './unique.js'
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -37,6 +37,9 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
   readonly sensitive: boolean
+  /** The version of its payloads. */
+  readonly version: number
+  readonly upcast: Upcasts
   /** Expired jobs of it raise the alert of dead letters. */
   readonly alertExpired: boolean
   /** Its unique and idempotency keys are common to all services. */
@@ -86,6 +89,16 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   aliases?: readonly string[]
   /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
   payload?: Schema
+  /**
+   * The version of the payload, 1 to 32,767. A job of a newer one waits until a worker knows it.
+   * @default 1
+   */
+  version?: number
+  /**
+   * How older payloads are brought up to date before the handler gets them: under each version a function that makes one of the next.
+   * @default {}
+   */
+  upcast?: Upcasts
   /**
    * The lane whose slots its jobs take.
    * @default 'default'
@@ -161,7 +174,21 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
 }
 
 const fields = [
-  ...['type', 'aliases', 'payload', 'lane', 'priority', 'maxAttempts', 'backoff', 'timeout', 'limits', 'approval', 'unique'],
+  ...[
+    'type',
+    'aliases',
+    'payload',
+    'version',
+    'upcast',
+    'lane',
+    'priority',
+    'maxAttempts',
+    'backoff',
+    'timeout',
+    'limits',
+    'approval',
+    'unique',
+  ],
   ...[
     'sensitive',
     'alertExpired',
@@ -213,6 +240,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
   const unique = check.read(() => (definition.unique && readUnique(definition.unique)) || undefined, undefined)
   const encrypt = check.read(() => trueOrFalse(definition.encrypt ?? false, 'encrypt'), false)
   if (encrypt) check.read(() => refuseUnderEncryption(unique, type), undefined)
+  const version = check.read(() => wholeNumber(definition.version ?? 1, 'version', 1, 32_767), 1)
   check.read(() => readRedactPaths(definition.redact, 'redact'), [])
 
   const made: JobType<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Schema>, ResultOf<Answer, Keep>> = {
@@ -228,6 +256,8 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     approval: check.read(() => readApproval(definition.approval), undefined),
     unique,
     sensitive: check.read(() => trueOrFalse(sensitive, 'sensitive'), false),
+    version,
+    upcast: check.read(() => readUpcasts(definition.upcast, version), {}),
     alertExpired: check.read(() => trueOrFalse(definition.alertExpired ?? false, 'alertExpired'), false),
     sharedKeys: check.read(() => trueOrFalse(sharedKeys, 'sharedKeys'), false),
     isolation: check.read(() => readIsolation(definition, type), inline),

@@ -152,6 +152,13 @@ export class Attempt implements RunningAttempt {
     if (this.job.unreadable !== undefined) throw new FatalError(this.job.unreadable)
     if (this.job.payload === null) throw new FatalError('the body of this job is missing from the database')
     const payload = decodePayload(this.job.payload)
+    const { version = 1, type } = this.job
+    return version === type.version
+      ? this.#checked(payload)
+      : upToDate(payload, version, type).then((today) => this.#checked(today))
+  }
+
+  #checked(payload: unknown): unknown {
     const checked = this.job.type.schema?.['~standard'].validate(payload)
     if (checked === undefined) return payload
     return checked instanceof Promise ? checked.then((result) => this.#accepted(result)) : this.#accepted(checked)
@@ -180,6 +187,17 @@ export class Attempt implements RunningAttempt {
     this.#controller ??= new AbortController()
     currentAttempt.run(this, () => this.#controller?.abort(reason))
   }
+}
+
+/** What a payload of an older version is today. */
+async function upToDate(payload: unknown, version: number, { type, version: today, upcast }: AnyJobType): Promise<unknown> {
+  let brought = payload
+  for (let from = version; from < today; from++) {
+    const next = upcast[from]
+    if (!next) throw new FatalError(`the payload is of version ${from}, and the upcast of ${type} has no function for it`)
+    brought = await next(brought as never)
+  }
+  return brought
 }
 
 function returned(answer: unknown, { maxResultBytes }: AnyJobType): Outcome {

@@ -18,13 +18,14 @@ export interface ClaimedColumns {
   key_limits: Record<string, number> | null
   keys: string[] | null
   scheduled: Record<string, number> | null
+  versions: Record<string, number> | null
 }
 
 /** A piece of a text keeps the whole of it in memory. Where that is longer than this, every job gets a text of its own. */
 const mostToShare = 262_144
 
 export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
-  const { lease, traces, gated, rated, key_limits: keyLimits, keys, scheduled } = columns
+  const { lease, traces, gated, rated, key_limits: keyLimits, keys, scheduled, versions } = columns
   const [seqs, types, priorities] = [wordsOf(columns.seqs), wordsOf(columns.types), wordsOf(columns.priorities)]
   const [attempts, maxes, created] = [wordsOf(columns.attempts), wordsOf(columns.maxes), wordsOf(columns.created)]
   const payloads = columns.payloads.split(payloadSeparator)
@@ -41,6 +42,7 @@ export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
     payload: payloadOrNull(payloads[i], own),
     trace: traces?.[id] ?? null,
     scheduled: scheduled?.[id] ?? null,
+    version: versions?.[id] ?? 1,
     gated: gated?.includes(Number(types[i])) ?? false,
     rated: rated?.includes(Number(types[i])) ?? false,
     strand: keyLimits ? strandOf(types[i] as string, keys?.[i], keyLimits) : null,

@@ -12,6 +12,8 @@ export interface ClaimedRow {
   trace: string | null
   /** The tick it was made for, where a schedule made it. */
   scheduled: number | null
+  /** The version of its payload. */
+  version: number
   /** Its type has a gate: when it ends, another may start. */
   gated: boolean
   /** Its start is counted against a rate. */

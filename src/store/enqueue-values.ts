@@ -28,8 +28,8 @@ export function isPlain({
 
 /** The values of enqueueJob. */
 export function enqueueJobValues(job: NewJob, { wakeAlways, owner }: EnqueueOptions): unknown[] {
-  const { id, type, payload, priority, maxAttempts, concurrencyKey, traceparent } = job
-  return [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent]
+  const { id, type, payload, priority, maxAttempts, concurrencyKey, traceparent, version } = job
+  return [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent, version]
 }
 
 /** The values of enqueueJobs: the jobs side by side. What is the same in almost every call is left out. */
@@ -56,7 +56,15 @@ export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptio
     has.tags ? jobs.map((job) => job.tags && arrayLiteral(job.tags)) : null,
     has.startBy ? jobs.map((job) => job.startBy) : null,
     has.expireInMs ? jobs.map((job) => job.expireInMs) : null,
+    versionsOf(jobs),
   ]
+}
+
+/** Null: none says. One, where it is that of all. */
+function versionsOf(jobs: readonly NewJob[]): (number | null)[] | null {
+  const first = (jobs[0] as NewJob).version
+  if (jobs.some(({ version }) => version !== first)) return jobs.map(({ version }) => version)
+  return first === null ? null : [first]
 }
 
 /** What any of the jobs says, in one look at each; `types`: they have more than one. */

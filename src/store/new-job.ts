@@ -7,6 +7,8 @@ export interface NewJob {
   brought: boolean
   type: string
   payload: string
+  /** The version of its payload; null: the newest that its type has. */
+  version: number | null
   priority: number | null
   maxAttempts: number | null
   delayMs: number | null

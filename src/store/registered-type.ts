@@ -16,6 +16,7 @@ export interface RegisteredType {
   backoff?: Backoff | BackoffFunction
   sensitive?: boolean
   alertExpired?: boolean
+  version?: number
   encrypt?: boolean
   sharedKeys?: boolean
   redact?: readonly string[]
@@ -43,5 +44,6 @@ export function registerValues(types: readonly RegisteredType[], update: boolean
     types.map((t) => t.maxResultBytes ?? defaultResultBytes),
     types.map((t) => t.alertExpired ?? false),
     types.map((t) => t.onDead ?? null),
+    types.map((t) => t.version ?? 1),
   ]
 }

@@ -138,6 +138,10 @@ export interface ExplainFacts {
   waits?: { name: string; kind: 'sleep' | 'signal' }[] | null
   place: 'queue' | 'waiting' | 'gated' | 'following' | null
   start_by: string | null
+  version: number
+  type_version: number
+  /** The newest version that a live worker knows; null: there is none that says. */
+  known_version: number | null
   /** The job it waits behind. */
   follows: string | null
   /** The task it is, where that has not started. */

@@ -155,6 +155,8 @@ export class Store {
     pid: number
     version: string
     types: readonly number[]
+    /** Of each type, the version of payloads it knows. */
+    versions?: readonly number[]
   }): Promise<number> {
     const rows = await this.database.query<{ id: number }>(statement('registerWorker'), [
       worker.name,
@@ -162,6 +164,7 @@ export class Store {
       worker.pid,
       worker.version,
       worker.types,
+      worker.versions ?? null,
     ])
     return (rows[0] as { id: number }).id
   }

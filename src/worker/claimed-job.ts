@@ -17,6 +17,7 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     payload: row.payload,
     traceparent: row.trace,
     scheduledForMs: row.scheduled,
+    version: row.version,
     gated: row.gated,
     rated: row.rated,
     strand: row.strand,

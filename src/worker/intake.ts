@@ -2,6 +2,7 @@ import type { Monitor } from '../background/background.js'
 import type { Lane } from '../claim/lanes.js'
 import type { LeaseKeeper } from '../claim/lease-keeper.js'
 import { monotonicMs } from '../clock.js'
+import type { ClaimedJob } from '../job/claimed.js'
 import type { AnyJobType } from '../job/type.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { SlotPools } from '../run/slot-pools.js'
@@ -10,6 +11,9 @@ import type { ClaimedRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { claimedJob } from './claimed-job.js'
 import type { Outcomes } from './outcomes.js'
+
+/** How long a job is put off whose payload is too new for this worker. */
+const tooNewMs = 5_000
 
 export interface IntakeParts {
   store: Store
@@ -44,9 +48,14 @@ export class Intake {
     const lease = (rows[0] as ClaimedRow).lease
     leases.hold(lease, rows.length, lane.leaseMs)
     const jobs = rows.map((row) => claimedJob(row, types.get(row.type) as AnyJobType, lane.reader.lane, claimedAtMs, privacy))
-    const retried = jobs.filter(mayBeSuspect)
-    if (retried.length === 0) return pools.add(jobs)
-    pools.add(jobs.filter((job) => !mayBeSuspect(job)))
+    const isTooNew = ({ version = 1, type }: ClaimedJob) => version > type.version
+    // Such a job was given a newer payload while it stood in the queue. It waits, and becomes blocked where no worker knows that version.
+    const tooNew = jobs.filter(isTooNew)
+    for (const job of tooNew) outcomes.ended(job, { kind: 'snoozed', delayMs: tooNewMs }, null)
+    const readable = tooNew.length === 0 ? jobs : jobs.filter((job) => !isTooNew(job))
+    const retried = readable.filter(mayBeSuspect)
+    if (retried.length === 0) return pools.add(readable)
+    pools.add(readable.filter((job) => !mayBeSuspect(job)))
     try {
       pools.add(await withCrashes(store, retried))
     } catch (error) {

@@ -52,6 +52,7 @@ export async function startWorker(
       pid: process.pid,
       version,
       types: known.map((row) => row.id),
+      versions: known.map((row) => handlers.get(row.name)?.version ?? 1),
     })
     const ahead = await store.inspect.schemaAhead()
     const gone = options.schedules ? await defineSchedules(holdfast, options.schedules, options.scheduleSet) : []

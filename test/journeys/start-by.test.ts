@@ -138,8 +138,9 @@ test('the end of an expired job frees its unique key, starts who waits behind it
   await expect(holdfast.enqueue(note, 'second', { unique })).rejects.toMatchObject({ code: 'unique_conflict' })
   const waiting = expect(holdfast.wait(leader)).rejects.toMatchObject({ code: 'job_dead', reason: 'expired' })
   await queue.sql(
-    `with moved as (insert into holdfast.bodies select gen_random_uuid(), type_id, 5, 5, holdfast.now(), null, null, null, null, null, null, null, '"follower"'
-       from holdfast.bodies returning id, type_id)
+    `with moved as (
+       insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload)
+       select gen_random_uuid(), type_id, 5, 5, holdfast.now(), '"follower"' from holdfast.bodies returning id, type_id)
      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
      select id, $1, holdfast.now(), type_id, 1, 5 from moved`,
     [leader.id],

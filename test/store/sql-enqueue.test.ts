@@ -107,7 +107,7 @@ describe('select holdfast.enqueue(type, payload, options)', () => {
     await expect(enqueue('send_email', '{}', { prio: 1 })).rejects.toMatchObject({
       code: 'HF002',
       message: 'unknown option "prio"',
-      hint: 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval, unique and tags.',
+      hint: 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval, unique, tags, start_by, expire_in and version.',
     })
   })
 

@@ -16,6 +16,7 @@ export interface JobAcross {
   unreadable?: string
   traceparent?: string | null
   scheduledForMs?: number | null
+  version?: number
 }
 
 export type GiveUp = 'timed_out' | 'handed_back' | 'cancelled' | 'lease_lost'

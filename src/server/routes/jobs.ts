@@ -150,7 +150,7 @@ export function placeIn(jobs: readonly JobBody[], error: unknown): Path {
  * Checks the payload against the schema of its type, if this process has the definition; otherwise the worker checks it. The time in an
  * id must be recent: it decides the partition of the job, which would otherwise be dropped too early, or never.
  */
-export async function checkJob(holdfast: Holdfast, { type, payload, id }: JobBody): Promise<void> {
+export async function checkJob(holdfast: Holdfast, { type, payload, id, version }: JobBody): Promise<void> {
   if (id !== undefined && isJobId(id)) {
     const madeAt = timeOfJobId(id)
     if (madeAt < wallMs() - idsFromMs.past || madeAt > wallMs() + idsFromMs.future) {
@@ -159,7 +159,7 @@ export async function checkJob(holdfast: Holdfast, { type, payload, id }: JobBod
     }
   }
   const definition = insideOf(holdfast).types.definitionOf(type)
-  if (definition) await checkAgainstSchema(definition, payload)
+  if (definition) await checkAgainstSchema(definition, payload, version)
 }
 
 function ownerAsked(asked: string | undefined, own: string | undefined): string | null {

@@ -20,9 +20,10 @@ end $$;
 -- Takes up to p_limit jobs of a type for a lease, as far as its gate is open: locks their rows and notes that the lease runs jobs of the
 -- type. The claim counts their starts, by key where the rate is per key, when its lease is written: a rate counts from then on. Runs under the gate's lock, so that what is counted cannot be exceeded by two claims at once.
 -- p_chunk: how many jobs of one key, for each that may run at once, the worker runs one after the other within a moment.
+-- p_outdated: the worker that claims, where jobs of the type may be too new for it.
 -- rated: starts are counted, and have to come soon. key_max: the worker must see to it that no more of one key run at once.
 create or replace function holdfast.take_through_gate(
-  p_type integer, p_limit integer, p_chunk integer, p_lease bigint,
+  p_type integer, p_limit integer, p_chunk integer, p_lease bigint, p_outdated integer default null,
   out rows tid[], out jobs uuid[], out rated boolean, out key_max integer, out start_keys text[], out start_counts integer[]
 )
 language plpgsql
@@ -56,6 +57,10 @@ begin
       order by q.seq, q.job_id limit least(v_room.room, v_room.slots)
       for update skip locked
     ) as f;
+  end if;
+  if p_outdated is not null then
+    select array_agg(r.row_at order by r.nth), array_agg(r.job_id order by r.nth), array_agg(r.key order by r.nth) into rows, jobs, v_keys
+    from unnest(rows, jobs, v_keys) with ordinality as r (row_at, job_id, key, nth) where r.row_at = any (holdfast.readable_by(p_outdated, rows));
   end if;
   if exists (select from holdfast.start_deadlines) then
     select array_agg(r.row_at order by r.nth), array_agg(r.job_id order by r.nth), array_agg(r.key order by r.nth) into rows, jobs, v_keys

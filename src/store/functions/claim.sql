@@ -16,7 +16,7 @@
 -- Returns one row for all jobs, a list in each column, in the order in which they are to run: a row for each job would be stored, sent
 -- and read one by one, at twice the cost. lease is null where nothing was claimed. Payloads are joined by U+001F, which JSON never
 -- contains; a job whose body is gone has an empty text. traces names only the jobs that
--- are traced, scheduled those that a schedule made, with the tick in milliseconds. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
+-- are traced, versions those whose payload is not of the first, scheduled those that a schedule made, with the tick in milliseconds. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
 -- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these.
 -- The settings pin the plans, whatever the statistics say: the queue is read by the index queue_claim, and the bodies of all claimed jobs
 -- in one walk through their index, where a nested loop would descend it once for each job.
@@ -25,7 +25,7 @@ create or replace function holdfast.claim_jobs(
   p_chunk integer default 1, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
   out maxes smallint[], out created double precision[], out payloads text, out traces jsonb, out gated integer[], out rated integer[], out key_limits jsonb,
-  out keys text[], out scheduled jsonb
+  out keys text[], out scheduled jsonb, out versions jsonb
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
@@ -42,6 +42,7 @@ declare
   -- Some jobs have a time by which they have to have started; those past it are not claimed, and tick ends them.
   v_timed boolean := exists (select from holdfast.start_deadlines);
   v_late integer := 0;
+  v_outdated boolean := holdfast.is_outdated(p_worker);
   v_ranks timestamptz[];
   v_best integer;
   v_lead interval;
@@ -120,7 +121,7 @@ begin
     if v_best > 9 then
       begin
         lease := coalesce(lease, nextval('holdfast.lease_seq'));
-        select * into v_took from holdfast.take_through_gate(v_gates[v_best - 9], least(v_chunk, v_left), p_chunk, lease);
+        select * into v_took from holdfast.take_through_gate(v_gates[v_best - 9], least(v_chunk, v_left), p_chunk, lease, case when v_outdated then p_worker end);
       exception when others then
         -- A gate that fails must not keep everything else in the lane from running.
         get stacked diagnostics v_state = returned_sqlstate, v_error = message_text;
@@ -170,9 +171,10 @@ begin
       v_rows := holdfast.move_aside(v_rows, v_gated);
       v_aside := v_aside + v_found - cardinality(v_rows);
     end if;
-    if v_timed and v_best < 10 then
+    if (v_timed or v_outdated) and v_best < 10 then
       v_late := v_late + cardinality(v_rows);
-      v_rows := holdfast.in_time(v_rows);
+      v_rows := case when v_timed then holdfast.in_time(v_rows) else v_rows end;
+      v_rows := case when v_outdated then holdfast.readable_by(p_worker, v_rows) else v_rows end;
       v_late := v_late - cardinality(v_rows);
     end if;
     v_all := v_all || v_rows[1 : v_left];
@@ -214,10 +216,11 @@ begin
          string_agg(coalesce(j.payload::text, ''), U&'\001F'),
          jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null),
          array_agg(j.concurrency_key) filter (where key_limits is not null),
-         jsonb_object_agg(j.job_id, date_part('epoch', j.scheduled_for) * 1000) filter (where j.scheduled_for is not null)
-  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys, scheduled
+         jsonb_object_agg(j.job_id, date_part('epoch', j.scheduled_for) * 1000) filter (where j.scheduled_for is not null),
+         jsonb_object_agg(j.job_id, j.version) filter (where j.version is not null)
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys, scheduled, versions
   from (
-    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent, b.scheduled_for
+    select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent, b.scheduled_for, b.version
     from claimed as c left join holdfast.bodies as b
       on b.id = c.job_id and b.id = any (v_all_jobs) and b.id >= v_first and b.id <= v_latest
     order by c.priority desc, c.seq, c.job_id

@@ -36,6 +36,7 @@ begin
         when 'followers' then perform holdfast.start_followers(v_part::uuid[]);
         when 'orphans' then perform holdfast.end_orphaned(v_part::uuid[]);
         when 'groups' then perform holdfast.advance_groups(v_part::uuid[]);
+        when 'versions' then perform holdfast.release_newer(v_part::uuid[]);
         when 'expire' then perform holdfast.expire_jobs(v_part::uuid[]);
         when 'signals' then perform holdfast.wake_signalled(v_part::uuid[]);
       end case;
@@ -119,6 +120,15 @@ begin
   end if;
   if v_any_aside then
     v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
+  end if;
+  if exists (select from holdfast.newer_jobs) then
+    v_of := holdfast.newer_no_more(p_limit)::text[];
+    if v_of <> '{}' and v_any_aside then
+      v_of := array(select o from unnest(v_of) as o where o <> all (holdfast.passed_over('versions')));
+    end if;
+    if v_of <> '{}' then
+      duties := coalesce(duties, '[]') || holdfast.do_duty('versions', v_of);
+    end if;
   end if;
   if exists (select from holdfast.start_deadlines) then
     v_of := holdfast.past_start(p_limit, holdfast.passed_over('expire')::uuid[])::text[];

@@ -9,6 +9,7 @@
 -- "unique", false for none; null where no job has any. An array in which every element is null may be empty instead.
 -- p_owner: the service whose jobs these are, and whose keys they take; null: the application's own.
 -- p_start_bys, p_expire_ins_ms: until when each has to have started, as a time or as milliseconds from now; null where none has to.
+-- p_versions: the version of each payload, or one for all; null: the newest that the type has.
 -- Returns only what was not simply created: the ordinal in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
 -- A caller whose snapshot may be old does not know the lanes of today: its jobs that are due go through waiting, from where a worker
@@ -19,7 +20,7 @@ create or replace function holdfast.enqueue_jobs(
   p_delays_ms double precision[], p_run_ats timestamptz[], p_keys text[], p_concurrency_keys text[],
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
   p_traces text[] default null, p_owner text default null, p_tags text[] default null,
-  p_start_bys timestamptz[] default null, p_expire_ins_ms double precision[] default null
+  p_start_bys timestamptz[] default null, p_expire_ins_ms double precision[] default null, p_versions smallint[] default null
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -42,11 +43,15 @@ declare
   v_standing uuid[] := p_ids;
 begin
   v_plain := p_fresh and not v_behind and cardinality(p_keys) = 0 and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
-    and p_approvals is null and p_uniques is null and p_tags is null and p_start_bys is null and p_expire_ins_ms is null;
+    and p_approvals is null and p_uniques is null and p_tags is null and p_start_bys is null and p_expire_ins_ms is null
+    and (p_versions is null or 1 = all (p_versions));
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
   from holdfast.check_types(p_types) as c;
   if cardinality(p_types) = 1 and (v_encrypted or not v_plain) then
     p_types := array_fill(p_types[1], array[cardinality(p_ids)]);
+  end if;
+  if cardinality(p_versions) = 1 and not v_plain then
+    p_versions := array_fill(p_versions[1], array[cardinality(p_ids)]);
   end if;
   if v_encrypted then
     perform holdfast.refuse_plaintext(p_types, p_payloads);
@@ -92,6 +97,10 @@ begin
       if v_met.what in ('replaced', 'debounced') then
         delete from holdfast.start_deadlines as d where d.job_id = v_met.job_id;
       end if;
+      if v_met.stored and v_met.what <> 'existing' then
+        update holdfast.bodies as b set version = nullif(coalesce(p_versions[v_met.ordinal], t.version), 1) from holdfast.types as t
+        where b.id = v_met.job_id and t.id = b.type_id and b.version is distinct from nullif(coalesce(p_versions[v_met.ordinal], t.version), 1);
+      end if;
       p_delays_ms[v_met.ordinal] := coalesce(v_met.delay_ms, p_delays_ms[v_met.ordinal]);
       if coalesce(p_traces[v_met.ordinal], p_tags[v_met.ordinal]) is not null and v_met.stored and v_met.what <> 'existing' then
         update holdfast.bodies as b set traceparent = coalesce(p_traces[v_met.ordinal], b.traceparent),
@@ -109,23 +118,24 @@ begin
   with asked as materialized (
     select a.ordinal, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent, a.tags::text[] as tags,
+           nullif(coalesce(a.version, t.version), 1) as version,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
-                v_taken, p_approvals, p_traces, p_tags, v_unique_keys)
+                v_taken, p_approvals, p_traces, p_tags, v_unique_keys, p_versions)
          with ordinality as a (id, type, payload, priority, max_attempts, delay_ms, run_at, key, concurrency_key, taken, approval,
-                               traceparent, tags, unique_key, ordinal)
+                               traceparent, tags, unique_key, version, ordinal)
     join holdfast.types as t on t.name = a.type
     where not a.taken
   ), stored as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner, tags)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags
+                                 owner, tags, version)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version
     from asked where p_fresh
   ), stored_unless_known as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner, tags)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags
+                                 owner, tags, version)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
@@ -151,7 +161,6 @@ begin
          array_agg(judged.ordinal) filter (where not is_new), count(*),
          array_agg((id, type_id, priority, 1, v_now, null)::holdfast.ready order by judged.ordinal) filter (where goes_on and is_due)
   into v_lanes, v_known, v_asked, v_ready from judged;
-  perform holdfast.put_ready(v_ready, p_wake_always);
 
   -- An enqueue that stored fewer jobs than it was given fails as a whole, whatever the reason: an acknowledged job must exist.
   v_asked := v_asked + cardinality(array_positions(v_taken, true));
@@ -170,6 +179,10 @@ begin
     return next;
   end loop;
 
+  if p_versions is not null then
+    perform holdfast.note_newer(v_standing, p_types, p_versions);
+  end if;
+  perform holdfast.put_ready(v_ready, p_wake_always);
   if p_start_bys is not null or p_expire_ins_ms is not null then
     perform holdfast.set_start_deadlines(v_standing, p_start_bys, p_expire_ins_ms);
   end if;
@@ -181,7 +194,7 @@ end $$;
 -- happened, and the id of the job that stands. Writes to queue itself, not through put_ready: nothing can hold such a job back.
 create or replace function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
-  p_owner text, p_trace text) returns text language plpgsql
+  p_owner text, p_trace text, p_version smallint default null) returns text language plpgsql
 security definer set search_path = holdfast, pg_temp
 as $$
 declare
@@ -189,13 +202,14 @@ declare
   v_type record;
 begin
   select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
-         not t.gated and t.uniqueness is null and t.approval is null and not holdfast.may_be_behind() as plain, t.encrypted
+         not t.gated and t.uniqueness is null and t.approval is null and t.version = 1 and coalesce(p_version, 1) = 1
+           and not holdfast.may_be_behind() as plain, t.encrypted
   into v_type from holdfast.types as t where t.name = p_type;
   if not found or not v_type.plain then
     return (select e.what || ' ' || e.job_id from holdfast.enqueue_jobs(
       array[p_id], array[p_type], array[p_payload], array[p_priority], array[p_max_attempts], '{}', '{}', '{}',
       array[p_concurrency_key], true, false, p_wake_always, p_traces => case when p_trace is not null then array[p_trace] end,
-      p_owner => p_owner) as e);
+      p_owner => p_owner, p_versions => case when p_version is not null then array[p_version] end) as e);
   end if;
   if v_type.encrypted then
     perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);

@@ -31,6 +31,7 @@ begin
   delete from holdfast.start_deadlines as d where d.job_id = p_job;
   delete from holdfast.steps as s where s.job_id = p_job;
   delete from holdfast.signals as g where g.job_id = p_job;
+  delete from holdfast.newer_jobs as n where n.job_id = p_job;
   delete from holdfast.moves as m where m.job_id = p_job;
   delete from holdfast.approvals as a where a.job_id = p_job;
   delete from holdfast.approval_requests as a where a.job_id = p_job;

@@ -130,16 +130,24 @@ $$;
 
 -- Puts jobs that are ready, and stand nowhere, where they belong: into the queue, or before the gate of their type, in the lane
 -- that the type is in now; and notifies workers of these lanes. One with a position in the queue (seq) keeps it; the others get
--- theirs in the order of the list. p_always: as in wake_lanes.
+-- theirs in the order of the list. Those that no worker can read yet are blocked (versions.sql). p_always: as in wake_lanes.
 create or replace function holdfast.put_ready(p_jobs holdfast.ready[], p_always boolean) returns void
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_lanes smallint[];
+  v_newer uuid[];
 begin
   if p_jobs is null or p_jobs = '{}' then
     return;
+  end if;
+  v_newer := holdfast.still_newer(array(select r.job_id from unnest(p_jobs) as r));
+  if v_newer <> '{}' then
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    select r.job_id, 'infinity', r.type_id, t.lane_id, r.priority, r.attempt, 'blocked'
+    from unnest(p_jobs) as r join holdfast.types as t on t.id = r.type_id where r.job_id = any (v_newer);
+    p_jobs := array(select r from unnest(p_jobs) as r where r.job_id <> all (v_newer));
   end if;
   with job as materialized (
     select r.*, t.lane_id, t.gated, l.ageing

@@ -155,6 +155,10 @@ begin
   delete from holdfast.checkpoints where ctid = any (array(
     select c.ctid from holdfast.checkpoints as c
     where c.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = c.job_id) limit p_limit));
+  delete from holdfast.newer_jobs where ctid = any (array(
+    select n.ctid from holdfast.newer_jobs as n
+    where n.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = n.job_id) limit p_limit));
   delete from holdfast.start_deadlines where ctid = any (array(
     select d.ctid from holdfast.start_deadlines as d
     where d.job_id < holdfast.first_id_at(v_now - p_completed)

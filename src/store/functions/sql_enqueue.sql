@@ -41,7 +41,8 @@ begin
     case when v_asked.uniqueness is not null then array[v_asked.uniqueness::text] end,
     p_tags => case when v_asked.tags is not null then array[v_asked.tags::text] end,
     p_start_bys => case when v_asked.start_by is not null then array[v_asked.start_by] end,
-    p_expire_ins_ms => case when v_asked.expire_in_ms is not null then array[v_asked.expire_in_ms] end) as e;
+    p_expire_ins_ms => case when v_asked.expire_in_ms is not null then array[v_asked.expire_in_ms] end,
+    p_versions => case when v_asked.version is not null then array[v_asked.version] end) as e;
   return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end $$;
 
@@ -49,7 +50,7 @@ end $$;
 create or replace function holdfast.read_options(
   p_options jsonb, out id uuid, out priority smallint, out max_attempts smallint, out delay_ms double precision,
   out run_at timestamptz, out idempotency_key text, out concurrency_key text, out approval jsonb, out uniqueness jsonb, out tags text[],
-  out start_by timestamptz, out expire_in_ms double precision
+  out start_by timestamptz, out expire_in_ms double precision, out version smallint
 ) language plpgsql as $$
 declare
   v_option text;
@@ -60,11 +61,11 @@ begin
   end if;
   select o.key into v_option from jsonb_object_keys(p_options) as o (key)
   where o.key not in ('id', 'priority', 'max_attempts', 'delay', 'run_at', 'idempotency_key', 'concurrency_key', 'approval',
-                      'unique', 'tags', 'start_by', 'expire_in')
+                      'unique', 'tags', 'start_by', 'expire_in', 'version')
   limit 1;
   if found then
     raise exception 'unknown option "%"', v_option using errcode = 'HF002',
-      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval, unique, tags, start_by and expire_in.';
+      hint = 'The options are id, priority, max_attempts, delay, run_at, idempotency_key, concurrency_key, approval, unique, tags, start_by, expire_in and version.';
   end if;
   if p_options ->> 'delay' is not null and p_options ->> 'run_at' is not null then
     raise exception 'delay and run_at exclude each other' using errcode = 'HF002';
@@ -92,6 +93,8 @@ begin
     approval := holdfast.read_approval(p_options -> v_option);
     v_option := 'unique';
     uniqueness := nullif(p_options -> v_option, 'null');
+    v_option := 'version';
+    version := p_options ->> v_option;
     v_option := 'start_by';
     start_by := p_options ->> v_option;
     v_option := 'expire_in';
@@ -113,6 +116,7 @@ begin
     ('delay', p_options ->> 'delay' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),
     ('delay', delay_ms not between 0 and 157680000000, 'it must lie between 0 and five years'),
     ('run_at', run_at not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
+    ('version', version < 1, 'it must be a whole number from 1 to 32767'),
     ('start_by', start_by not between '2000-01-01Z' and '2199-12-31Z', 'it must lie between the years 2000 and 2199'),
     ('start_by', start_by <= run_at, 'it must be later than run_at'),
     ('expire_in', p_options ->> 'expire_in' ~ '^[-+ \d.]*$', 'it must have a unit, such as "5 minutes" or "90s"'),

@@ -4,20 +4,20 @@
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
 insert into holdfast.types as known (id, name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff,
-                                     sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead)
+                                     sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version)
 overriding system value
 select coalesce(k.id, nextval('holdfast.types_id_seq')), t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb,
-       t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead
+       t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, t.version
 from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[], $10::boolean[],
-            $11::boolean[], $12::text[], $13::boolean[], $14::integer[], $15::boolean[], $16::text[])
-  as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead)
+            $11::boolean[], $12::text[], $13::boolean[], $14::integer[], $15::boolean[], $16::text[], $17::smallint[])
+  as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version)
 join holdfast.lanes as l on l.name = t.lane
 left join holdfast.types as k on k.name = t.name
 where k.id is null or $6::text::boolean
   and (k.defined_lane, k.priority, k.max_attempts, k.timeout_ms, k.approval, k.uniqueness, k.backoff, k.sensitive, k.encrypted, k.redact,
-       k.shared_keys, k.max_result_bytes, k.alert_expired, k.on_dead)
+       k.shared_keys, k.max_result_bytes, k.alert_expired, k.on_dead, k.version)
       is distinct from (l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive,
-                        t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead)
+                        t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, greatest(k.version, t.version))
 order by t.name
 on conflict (name) do update
   set lane_id = case when known.defined_lane = excluded.defined_lane then known.lane_id else excluded.lane_id end,
@@ -28,7 +28,8 @@ on conflict (name) do update
       defined_lane = excluded.defined_lane, priority = excluded.priority, max_attempts = excluded.max_attempts,
       timeout_ms = excluded.timeout_ms, approval = excluded.approval, uniqueness = excluded.uniqueness,
       backoff = excluded.backoff, sensitive = excluded.sensitive, encrypted = excluded.encrypted, redact = excluded.redact,
-      shared_keys = excluded.shared_keys, max_result_bytes = excluded.max_result_bytes, alert_expired = excluded.alert_expired, on_dead = excluded.on_dead
+      shared_keys = excluded.shared_keys, max_result_bytes = excluded.max_result_bytes, alert_expired = excluded.alert_expired, on_dead = excluded.on_dead,
+      version = greatest(known.version, excluded.version)
   where $6::text::boolean
 
 -- name: readTypes

@@ -67,6 +67,8 @@ create table holdfast.types (
   shared_keys    boolean not null default false,
   -- A list of paths of the payload that people are not shown. Whoever shows payloads heeds it.
   redact         jsonb,
+  -- The newest version of its payloads that any worker ever knew.
+  version        smallint not null default 1 constraint version_is_positive check (version >= 1),
   -- Whether expired jobs of it raise the alert of dead letters.
   alert_expired  boolean not null default false,
   -- The name of the type of which a job is enqueued when a job of this one has died; null: none is.
@@ -78,6 +80,7 @@ create table holdfast.types (
 
 create index types_gated on holdfast.types (id) where gated;
 create index types_reacting on holdfast.types (id) where on_dead is not null;
+create index types_versioned on holdfast.types (id) where version > 1;
 
 -- One row per worker process start: an id is never used again, so nobody can inherit a dead worker's leases.
 create table holdfast.workers (
@@ -87,6 +90,8 @@ create table holdfast.workers (
   pid         integer not null,
   version     text not null,
   types       integer[] not null default '{}',
+  -- The version of payloads it knows of each of these types. Null: it takes any.
+  versions    smallint[],
   started_at  timestamptz not null default holdfast.now(),
   seen_at     timestamptz not null default holdfast.now(),
   -- When it last asked for jobs and was answered, as its heartbeats say. Null: it has not, or does not say.
@@ -120,6 +125,8 @@ create table holdfast.bodies (
   tags             text[] constraint tags_are_1_to_8 check (cardinality(tags) between 1 and 8),
   -- The tick it was made for; null where no schedule made it.
   scheduled_for    timestamptz,
+  -- The version of the payload; null for the first, which most are.
+  version          smallint constraint version_is_positive check (version >= 1),
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
@@ -263,20 +270,6 @@ create table holdfast.following (
 create index following_by_leader on holdfast.following (follows);
 
 create index following_unsure on holdfast.following (job_id) where unsure;
-
--- A job that was cancelled while it ran, until its worker has reported the end of the handler or its lease is gone. Until
--- then it keeps its slots: the handler may still be at work. Whoever cancels only adds rows here and leaves the lease's own
--- row alone, which a rescue or a settle may hold.
-create table holdfast.cancellations (
-  job_id           uuid primary key,
-  lease_id         bigint not null,
-  type_id          integer not null,
-  concurrency_key  text not null
-) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
-
-create index cancellations_of_lease on holdfast.cancellations (lease_id);
-
-create index cancellations_of_type on holdfast.cancellations (type_id);
 
 create table holdfast.bodies_rest partition of holdfast.bodies default;
 

@@ -123,6 +123,29 @@ create table holdfast.idle_workers (
   primary key (lane_id, worker_id)
 );
 
+-- A job that was cancelled while it ran, until its worker has reported the end of the handler or its lease is gone. Until
+-- then it keeps its slots: the handler may still be at work. Whoever cancels only adds rows here and leaves the lease's own
+-- row alone, which a rescue or a settle may hold.
+create table holdfast.cancellations (
+  job_id           uuid primary key,
+  lease_id         bigint not null,
+  type_id          integer not null,
+  concurrency_key  text not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index cancellations_of_lease on holdfast.cancellations (lease_id);
+
+create index cancellations_of_type on holdfast.cancellations (type_id);
+
+-- Jobs whose payload is of a newer version than any worker knew when they were enqueued. Until one does, put_ready makes them blocked.
+create table holdfast.newer_jobs (
+  job_id   uuid not null constraint newer_jobs_by_job primary key,
+  type_id  integer not null,
+  version  smallint not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+create index newer_jobs_of_type on holdfast.newer_jobs (type_id, version);
+
 -- One disagreement:
 --   lane_slot_left     a slot of a lane is taken by a job that does not run
 --   lane_slot_missing  a job runs in a lane with a limit and takes no slot

@@ -1,0 +1,75 @@
+-- Payloads have versions. A worker brings older ones up to date itself; a job whose payload is newer than what every worker knows waits,
+-- and a worker that knows an older version than others passes over the jobs that are too new for it.
+
+-- Notes which of these jobs are newer than any worker knows. The arrays stand side by side; a null job or version does not matter.
+create or replace function holdfast.note_newer(p_jobs uuid[], p_types text[], p_versions smallint[]) returns void
+language sql volatile as $$
+  insert into holdfast.newer_jobs (job_id, type_id, version)
+  select distinct on (a.job_id) a.job_id, t.id, a.version
+  from unnest(p_jobs, p_types, p_versions) with ordinality as a (job_id, type, version, ordinal) join holdfast.types as t on t.name = a.type
+  where a.job_id is not null and a.version > t.version order by a.job_id, a.ordinal desc
+  on conflict (job_id) do update set version = excluded.version
+$$;
+
+-- Those of these jobs that no worker knows how to read yet.
+create or replace function holdfast.still_newer(p_jobs uuid[]) returns uuid[]
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  if not exists (select from holdfast.newer_jobs) then
+    return '{}';
+  end if;
+  return array(select n.job_id from holdfast.newer_jobs as n join holdfast.types as t on t.id = n.type_id
+               where n.job_id = any (p_jobs) and n.version > t.version);
+end $$;
+
+-- Jobs that were newer than any worker and are no longer, at most p_limit.
+create or replace function holdfast.newer_no_more(p_limit integer) returns uuid[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  return array(
+    select n.job_id from holdfast.types as t
+    cross join lateral (select n.job_id from holdfast.newer_jobs as n where n.type_id = t.id and n.version <= t.version limit p_limit) as n
+    limit p_limit);
+end $$;
+
+-- Lets these go where they belong. One that somebody works on at this moment comes again.
+create or replace function holdfast.release_newer(p_jobs uuid[]) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_held uuid[] := array(select l.job_id from holdfast.lock_unheld(p_jobs) as l);
+begin
+  delete from holdfast.newer_jobs as n where n.job_id = any (p_jobs)
+    and (n.job_id = any (v_held) or not exists (select from holdfast.whereabouts(n.job_id)));
+  perform holdfast.make_ready(array(select w.job_id from holdfast.waiting as w where w.job_id = any (v_held) and w.status = 'blocked'),
+                              holdfast.now(), true);
+end $$;
+
+-- Whether others know newer payloads of some of its types than this worker does.
+create or replace function holdfast.is_outdated(p_worker integer) returns boolean
+language plpgsql stable
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on set jit = off
+as $$
+begin
+  return exists (select from holdfast.types as t where t.version > 1)
+    and exists (select from holdfast.workers as w cross join unnest(w.types, w.versions) as k (type_id, version)
+                join holdfast.types as t on t.id = k.type_id where w.id = p_worker and t.version > k.version);
+end $$;
+
+-- Of these rows of the queue, which the caller has locked, those whose payload this worker can read, in their order.
+create or replace function holdfast.readable_by(p_worker integer, p_rows tid[]) returns tid[]
+language sql volatile
+set enable_seqscan = off set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+  select coalesce(array_agg(r.row_at order by r.nth), '{}')
+  from unnest(p_rows) with ordinality as r (row_at, nth) join holdfast.queue as q on q.ctid = r.row_at
+  where not exists (
+    select from holdfast.workers as w cross join unnest(w.types, w.versions) as k (type_id, version)
+    join holdfast.bodies as b on b.id = q.job_id
+    where w.id = p_worker and k.type_id = q.type_id and b.version > k.version)
+$$;
