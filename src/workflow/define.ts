@@ -3,10 +3,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { Checker } from '../job/checker.js'
 import { notA, refused } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
+import { workflowMark } from '../job/workflow-mark.js'
 import { checkGraph, inputName } from './check-graph.js'
 import type { Graph, OnFailure } from './graph.js'
 import { readTask, type TaskDefinition } from './read-task.js'
-import type { AnyTask, AnyWorkflow, OutputOf, OutputTasks, TaskMaker, Workflow } from './typed.js'
+import type { AnyTask, OutputOf, OutputTasks, TaskMaker, Workflow } from './typed.js'
 
 /** What `defineWorkflow` takes: what an execution is given, and its tasks. */
 export interface WorkflowDefinition<Schema extends StandardSchemaV1, Tasks extends OutputTasks> {
@@ -26,14 +27,6 @@ export interface WorkflowDefinition<Schema extends StandardSchemaV1, Tasks exten
 
 const fields = ['name', 'input', 'onFailure', 'tasks']
 const mostTasks = 10_000
-
-/** Known by name, because a program may hold two copies of this package. */
-const mark = Symbol.for('holdfast.workflow')
-
-/** Whether defineWorkflow made it. */
-export function isWorkflow(value: unknown): value is AnyWorkflow {
-  return typeof value === 'object' && value !== null && mark in value
-}
 
 /**
  * Defines a workflow once, for those who start it and for workers alike. Every problem is found here, when the program starts.
@@ -97,7 +90,7 @@ export function defineWorkflow<Schema extends StandardSchemaV1, Tasks extends Ou
     [...own, ...subWorkflows.flatMap((sub) => sub.types)].map((type) => [type.type, type]),
   )
   const made = { name, schema: input, types: [...types.values()], graph, hash: hashOf(graph), subWorkflows, usedTypes }
-  return Object.freeze(Object.defineProperty(made, mark, { value: true })) as Workflow<
+  return Object.freeze(Object.defineProperty(made, workflowMark, { value: true })) as Workflow<
     StandardSchemaV1.InferInput<Schema>,
     OutputOf<Tasks>
   >

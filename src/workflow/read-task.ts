@@ -5,6 +5,7 @@ import { encodePayload } from '../job/payload.js'
 import { notA, refused, wholeNumber } from '../job/refused.js'
 import { readTags } from '../job/tags.js'
 import { type AnyJobType, defineType, isJobType } from '../job/type.js'
+import { workflowMark } from '../job/workflow-mark.js'
 import { inputName } from './check-graph.js'
 import type { GraphTask, TaskJobOptions, When } from './graph.js'
 import type { AnyWorkflow } from './typed.js'
@@ -167,7 +168,7 @@ function typeOrName(value: unknown): AnyJobType | string {
 
 function workflowIn(value: unknown): AnyWorkflow {
   const workflow = value as AnyWorkflow | null
-  if (typeof workflow !== 'object' || workflow === null || !(Symbol.for('holdfast.workflow') in workflow)) {
+  if (typeof workflow !== 'object' || workflow === null || !(workflowMark in workflow)) {
     throw notA([], value, 'what defineWorkflow answered')
   }
   if (hasSecrets(workflow)) {

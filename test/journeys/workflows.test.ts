@@ -329,3 +329,11 @@ test('an execution goes on when the worker that ended a task died before it coul
   expect(await queue.holdfast.executions.wait(started)).toBe(2)
   await eventually(async () => (await queue.holdfast.executions.get(started.id))?.status === 'completed')
 })
+
+test('a file that exports a workflow exports its handlers, and a task in a thread reads its parents as well', async () => {
+  const own = await freshQueue()
+  const file = new URL('../support/workflow-handlers.mjs', import.meta.url)
+  const { exported } = (await import(file.href)) as { exported: AnyWorkflow }
+  await own.work(file)
+  expect(await own.holdfast.executions.wait(await own.holdfast.start(exported, { n: 20 }))).toBe(42)
+})

@@ -10,8 +10,8 @@ export interface FreshQueue {
   readonly holdfast: Holdfast
   sql(text: string, values?: unknown[]): Promise<Row[]>
   connect(): Promise<pg.Client>
-  /** A worker in this process that runs these types. */
-  work(types: readonly AnyJobType[]): Promise<Worker>
+  /** A worker in this process that runs these types, or those of a file. */
+  work(types: readonly AnyJobType[] | URL): Promise<Worker>
 }
 
 const quiet = { info() {}, warn() {}, error() {} }

@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { HoldfastError } from '../../errors.js'
 import { describeFailure } from '../../job/failure.js'
 import { type AnyJobType, isJobType } from '../../job/type.js'
+import { typesOfWorkflow } from '../../job/workflow-mark.js'
 
 const typescript = /\.[cm]?tsx?$/
 
@@ -13,7 +14,7 @@ export function moduleUrl(module: string | URL): string {
   return module.startsWith('file:') ? module : pathToFileURL(resolve(module)).href
 }
 
-/** Every job type the file exports, by name or in an array. What goes wrong names the file. */
+/** Every job type the file exports, by name, in an array or in a workflow. What goes wrong names the file. */
 export async function loadTypes(module: string): Promise<AnyJobType[]> {
   const file = module.startsWith('file:') ? fileURLToPath(module) : module
   let exported: Record<string, unknown>
@@ -41,7 +42,9 @@ export async function loadTypes(module: string): Promise<AnyJobType[]> {
   return [...byName.values()]
 }
 
-function typesIn(value: unknown): AnyJobType[] {
+function typesIn(value: unknown): readonly AnyJobType[] {
+  const ofWorkflow = typesOfWorkflow(value)
+  if (ofWorkflow) return ofWorkflow
   if (isJobType(value)) return [value]
   if (Array.isArray(value)) return value.filter(isJobType)
   return typeof value === 'object' && value !== null ? Object.values(value).filter(isJobType) : []
