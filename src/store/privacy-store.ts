@@ -3,11 +3,12 @@ import type { Database } from './database.js'
 import { statement } from './queries.js'
 
 /** What is stored of a job that may be encrypted. */
-export type StoredKind = 'payload' | 'checkpoint' | 'result'
+export type StoredKind = 'payload' | 'checkpoint' | 'result' | 'step' | 'signal'
 
-/** A stored text; null where it is as it should be. */
+/** A stored text; null where it is as it should be. `id`: begins with that of the job. `what`: what it is encrypted as, where that is another. */
 export interface StoredText {
   id: string
+  what?: StoredKind
   type: string
   text: string | null
 }
@@ -22,11 +23,15 @@ const nextOf = {
   payload: () => statement('nextToEncrypt'),
   checkpoint: () => statement('nextCheckpointsToEncrypt'),
   result: () => statement('nextResultsToEncrypt'),
+  step: () => statement('nextStepsToEncrypt'),
+  signal: () => statement('nextSignalsToEncrypt'),
 }
 const putOf = {
   payload: () => statement('putEncrypted'),
   checkpoint: () => statement('putEncryptedCheckpoints'),
   result: () => statement('putEncryptedResults'),
+  step: () => statement('putEncryptedSteps'),
+  signal: () => statement('putEncryptedSignals'),
 }
 
 /** What is encrypted is read and written back here; nothing is decrypted in the database. */
@@ -37,7 +42,7 @@ export class PrivacyStore {
     this.#database = database
   }
 
-  /** The next payloads, checkpoints or results, by the ids of their jobs. */
+  /** The next texts of one kind, by the ids of their jobs. */
   next(what: StoredKind, ask: { after: string; limit: number; key: string; all: boolean }): Promise<StoredText[]> {
     const values = [ask.after, ask.limit, ask.key, ask.all]
     return this.#database.query(nextOf[what](), values)

@@ -43,7 +43,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {
-    for (const what of ['payload', 'checkpoint', 'result'] as const) {
+    for (const what of ['payload', 'checkpoint', 'result', 'step', 'signal'] as const) {
       const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
         const rows = await again(() => store.privacy.next(what, { ...ask, after }))
@@ -80,10 +80,12 @@ function reencrypted(url: string, text: string, privacy: Privacy, done: Reencryp
   return unlessUnreadable(done, () => privacy.encryptSecret(url, privacy.decrypt(url, text, 'secret'))) ?? text
 }
 
-function exchange({ id, type, text: was }: StoredText, what: StoredKind, privacy: Privacy, done: Reencrypted): Exchanged[] {
+function exchange(row: StoredText, kind: StoredKind, privacy: Privacy, done: Reencrypted): Exchanged[] {
+  const { id, type, text: was, what = kind } = row
   if (was === null) return []
-  const open = () => privacy.decrypt(id, was, what, { type, encrypted: true })
-  const made = unlessUnreadable(done, () => privacy.encrypt(type, id, open(), what))
+  const job = id.slice(0, 36)
+  const open = () => privacy.decrypt(job, was, what, { type, encrypted: true })
+  const made = unlessUnreadable(done, () => privacy.encrypt(type, job, open(), what))
   return made === undefined ? [] : [{ id, was, made }]
 }
 
