@@ -155,7 +155,7 @@ describe('a job that ends dead', () => {
       [1, 2, 3].map((number) => ({
         attempt: number,
         outcome: 'failed',
-        error: { name: 'TypeError', message: `attempt ${number} failed`, stack: expect.stringContaining('retries.test') },
+        error: { name: 'TypeError', message: `attempt ${number} failed`, stack: expect.stringContaining('retries.sized.test') },
         startedAt: expect.any(Date),
         worker: expect.any(String),
       })),
