@@ -147,11 +147,11 @@ export class Holdfast {
   }
 
   /**
-   * Starts an execution of a workflow. Resolved means durable, or with `tx`: part of the caller's transaction.
+   * Starts an execution of a workflow, or of what is registered under a name. Resolved means durable, or with `tx`: part of the caller's transaction.
    * @example
    * const { id } = await holdfast.start(order, { cart: 'a7', total: 30 })
    */
-  start<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options: StartOptions = {}): Promise<Started<Output>> {
+  start<In, Output>(workflow: Workflow<In, Output> | string, input: In, options?: StartOptions): Promise<Started<Output>> {
     return this.executions.start(workflow, input, options)
   }
 

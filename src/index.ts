@@ -74,10 +74,25 @@ export type { ScheduleState, ScheduleTick } from './schedule/states.js'
 export type { CallerTransaction } from './store/transaction.js'
 export type { Reencrypted, ReencryptOptions } from './upkeep/reencrypt.js'
 export { defineWorkflow, type WorkflowDefinition } from './workflow/define.js'
-export type { ExecutionFilter, ExecutionPage, Executions, ExecutionWaitOptions, MovedExecution } from './workflow/executions.js'
+export type {
+  ExecutionFilter,
+  ExecutionPage,
+  Executions,
+  ExecutionWaitOptions,
+  MovedExecution,
+  RegisteredWorkflow,
+} from './workflow/executions.js'
 export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
+export type { ExecutionOwner, TaskPage, TaskPageOptions } from './workflow/look.js'
 export type { Started, StartOptions } from './workflow/start.js'
-export type { Execution, ExecutionStatus, ExecutionSummary, ExecutionTask, TaskStatus } from './workflow/story.js'
+export type {
+  Execution,
+  ExecutionOverview,
+  ExecutionStatus,
+  ExecutionSummary,
+  ExecutionTask,
+  TaskStatus,
+} from './workflow/story.js'
 export type {
   AnyTask,
   AnyWorkflow,

@@ -10,6 +10,7 @@ import { wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
 import type { JobRequest, JobType } from '../job/type.js'
 import { batchBody, type ClientBatch } from './batch-body.js'
+import { ClientExecutions } from './executions.js'
 import { jobBody } from './job-body.js'
 
 /** Where the server is, and how patient the client is. */
@@ -61,6 +62,8 @@ const mostAtOnce = 100
  * const { status } = await client.wait(id)
  */
 export class HoldfastClient {
+  /** Executions of workflows: start, look, cancel, resume, run again. */
+  readonly executions = new ClientExecutions((method, path, body) => this.#send(method, path, body))
   readonly #url: string
   readonly #key: string
   readonly #tries: number

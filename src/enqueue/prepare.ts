@@ -148,7 +148,7 @@ function key(key: unknown, field: string): string | null {
   throw refused(field, 'must be a string of 1 to 500 characters without NUL')
 }
 
-function trace(given: unknown): string | null {
+export function trace(given: unknown): string | null {
   if (given === undefined) return null
   if (typeof given === 'string' && isTraceparent(given)) return given
   throw refused('traceparent', 'must be a W3C traceparent, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')

@@ -42,6 +42,14 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /batches/:id/cancel': 'jobs:cancel',
   'POST /batches/:id/retry': 'dlq:manage',
 
+  'POST /executions': 'jobs:enqueue',
+  'POST /executions/:id/rerun': 'jobs:enqueue',
+  'GET /executions': 'jobs:read',
+  'GET /executions/:id': 'jobs:read',
+  'GET /executions/:id/tasks': 'jobs:read',
+  'POST /executions/:id/cancel': 'jobs:cancel',
+  'POST /executions/:id/resume': 'dlq:manage',
+
   'POST /worker/register': 'jobs:work',
   'POST /worker/claim': 'jobs:work',
   'POST /worker/heartbeat': 'jobs:work',

@@ -81,6 +81,23 @@ export interface NewExecution {
   from: string | null
 }
 
+/** A workflow as it was registered. */
+export interface StartableRow {
+  version: number
+  hash: string
+  /** As src/workflow/graph.ts has it. */
+  graph: unknown
+  types: string[]
+}
+
+/** Which tasks are meant; all that are not left out. */
+export interface SomeTasks {
+  names?: readonly string[]
+  status?: string
+  after?: { name: string; item: number }
+  limit?: number
+}
+
 /** Executions of workflows. */
 export class ExecutionStore {
   readonly #database: Database
@@ -110,12 +127,24 @@ export class ExecutionStore {
     return (await this.#query<{ created: boolean }>(statement('startExecution'), values, tx))[0]?.created === true
   }
 
-  async execution(id: string): Promise<ExecutionRow | undefined> {
-    return (await this.#database.query<ExecutionRow>(statement('executionById'), [id]))[0]
+  /** A registered workflow: of that version, or the latest. */
+  async startable(name: string, version: number | null): Promise<StartableRow | undefined> {
+    return (await this.#database.query<StartableRow>(statement('startableWorkflow'), [name, version]))[0]
   }
 
-  async tasks(id: string): Promise<TaskRow[]> {
-    return this.#database.query(statement('tasksOfExecution'), [id])
+  async execution(id: string, owner: string | null): Promise<ExecutionRow | undefined> {
+    return (await this.#database.query<ExecutionRow>(statement('executionById'), [id, owner]))[0]
+  }
+
+  async tasks(id: string, some: SomeTasks = {}): Promise<TaskRow[]> {
+    const { names = null, status = null, after, limit = null } = some
+    const values = [id, names, status, after?.name ?? null, after?.item ?? null, limit]
+    return this.#database.query(statement('tasksOfExecution'), values)
+  }
+
+  async tasksByStatus(id: string): Promise<{ counts: Partial<Record<TaskRow['status'], number>>; redact: string[] }> {
+    type Row = Awaited<ReturnType<ExecutionStore['tasksByStatus']>>
+    return (await this.#database.query<Row>(statement('tasksByStatus'), [id]))[0] as Row
   }
 
   async taskOfJob(

@@ -145,6 +145,8 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
     case 'HF010':
     case 'HF011':
       return new HoldfastError(code === 'HF010' ? 'conflict' : 'forbidden', text, { field: detail ?? '', cause: error })
+    case 'HF012':
+      return new HoldfastError('unknown_workflow', text, { field: 'workflow', cause: error })
     case 'HF404':
       return new HoldfastError('not_found', text, { field: detail ?? 'name', cause: error })
     case 'HF409':

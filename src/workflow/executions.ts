@@ -7,17 +7,20 @@ import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
+import { type Confirm, readConfirm } from '../operate/dead-letters.js'
 import { moveAll } from '../operate/moves.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { ExecutionRow, MovedExecutionRow } from '../store/execution-store.js'
 import { told } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import type { Graph } from './graph.js'
+import { type ExecutionOwner, readOverview, readTasks, type TaskPage, type TaskPageOptions } from './look.js'
 import { resultOf, resultsByTask } from './read.js'
 import { WorkflowRegistry } from './register.js'
 import { type Started, type Starter, type StartOptions, start, startGraph } from './start.js'
 import {
   type Execution,
+  type ExecutionOverview,
   type ExecutionStatus,
   type ExecutionSummary,
   outputOf,
@@ -25,7 +28,7 @@ import {
   storyOf,
   summaryOf,
 } from './story.js'
-import type { Workflow } from './typed.js'
+import type { AnyWorkflow, Workflow } from './typed.js'
 
 /** Which executions are listed: those that fit every field that is given. */
 export interface ExecutionFilter {
@@ -54,6 +57,14 @@ export interface ExecutionWaitOptions {
   signal?: AbortSignal
 }
 
+/** A workflow as the database knows it. */
+export interface RegisteredWorkflow {
+  name: string
+  version: number
+  /** The types of the jobs that an execution of it may make. */
+  types: string[]
+}
+
 const statuses = ['running', 'completed', 'failed', 'cancelled']
 const longestMs = 24 * 86_400_000
 
@@ -72,9 +83,20 @@ export class Executions {
     this.#waiters = waiters
   }
 
+  /** Makes a workflow known, so that it can be started by its name, also over HTTP. The first `start` with its definition does the same. */
+  async register(workflow: AnyWorkflow): Promise<void> {
+    await this.#starter.registry.ensure(workflow)
+  }
+
+  /** A registered workflow, of that version or the latest: which types of jobs it makes, itself or in a sub-workflow. */
+  async workflow(name: string, version?: number): Promise<RegisteredWorkflow | undefined> {
+    const row = await told(this.#store.executions.startable(storableText(name, 'name'), version ?? null))
+    return row && { name, version: row.version, types: row.types }
+  }
+
   /** Starts an execution; `holdfast.start` is the same. */
   async start<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: Workflow<Input, Output> | string,
     input: Input,
     options: StartOptions = {},
   ): Promise<Started<Output>> {
@@ -82,10 +104,24 @@ export class Executions {
   }
 
   /** One execution with its tasks, their times and results; undefined where none of that id is kept. */
-  async get(id: string): Promise<Execution | undefined> {
+  async get(id: string, { owner }: ExecutionOwner = {}): Promise<Execution | undefined> {
     checkId(id)
-    const row = await told(this.#store.executions.execution(id))
+    const row = await told(this.#store.executions.execution(id, owner ?? null))
     return row && storyOf(row, await told(this.#store.executions.tasks(id)), this.#privacy)
+  }
+
+  /** One execution with its tasks counted by status, however many there are; undefined where none of that id is kept. */
+  async overview(id: string, { owner }: ExecutionOwner = {}): Promise<ExecutionOverview | undefined> {
+    checkId(id)
+    return told(readOverview(this.#store.executions, this.#privacy, id, owner ?? null))
+  }
+
+  /** One page of the tasks of an execution and of their items, by name: `limit` of them (20), after `cursor`. */
+  async tasks(id: string, options: TaskPageOptions = {}): Promise<TaskPage> {
+    checkId(id)
+    const page = await told(readTasks(this.#store.executions, this.#privacy, id, options))
+    if (!page) throw noExecution(id)
+    return page
   }
 
   /** One page of executions, newest first: `limit` of them (20), after `cursor`. */
@@ -119,7 +155,7 @@ export class Executions {
     const ms = toMilliseconds(options.timeout ?? '1m', 'timeout')
     if (ms > longestMs) throw refused('timeout', 'is too long; at most 24 days')
     const { status } = await this.#waiters.ended(id.toLowerCase(), ms, options.signal)
-    const row = await told(this.#store.executions.execution(id))
+    const row = await told(this.#store.executions.execution(id, null))
     if (!row) throw noExecution(id)
     if (status !== 'completed') throw await this.#endOf(row)
     return (await this.#output(row)) as Output
@@ -129,10 +165,10 @@ export class Executions {
    * Ends an execution: nothing of it starts any more, and its jobs are cancelled, running ones too. What it did stays. An execution that has
    * ended is not changed.
    */
-  async cancel(id: string, who: Actor): Promise<MovedExecution> {
+  async cancel(id: string, who: Actor, { owner }: ExecutionOwner = {}): Promise<MovedExecution> {
     checkId(id)
     const actor = checkedActor(who)
-    const moved = movedOf(id, await told(this.#store.executions.cancel(id, null, actor)))
+    const moved = movedOf(id, await told(this.#store.executions.cancel(id, owner ?? null, actor)))
     if (moved.done) {
       const left = await told(this.#store.executions.jobsToCancel(id))
       await moveAll(left, (ids) => told(this.#store.move.cancelJobs(ids, actor)))
@@ -144,18 +180,19 @@ export class Executions {
    * Goes on with an execution that failed or was cancelled: its dead jobs are replayed, cancelled ones are made again, and what was given up
    * waits again for its parents. `confirm` names the sensitive types among them.
    */
-  async resume(id: string, who: Actor, options: { confirm?: readonly string[] } = {}): Promise<MovedExecution> {
+  async resume(id: string, who: Actor, options: ExecutionOwner & { confirm?: Confirm } = {}): Promise<MovedExecution> {
     checkId(id)
-    return movedOf(id, await told(this.#store.executions.resume(id, null, checkedActor(who), options.confirm ?? [])))
+    const { owner = null, confirm } = options
+    return movedOf(id, await told(this.#store.executions.resume(id, owner, checkedActor(who), readConfirm(confirm))))
   }
 
   /**
    * Starts a new execution that repeats one that has ended from a task on: what did not depend on that task and completed is taken over,
-   * the rest is done again, with the same input and graph.
+   * the rest is done again, with the same input and graph. With `id`, a UUIDv7 of your own, the same call made again starts no second one.
    */
-  async rerun(id: string, from: string, who: Actor): Promise<Started> {
+  async rerun(id: string, from: string, who: Actor, options: ExecutionOwner & { id?: string } = {}): Promise<Started> {
     checkId(id)
-    const row = await told(this.#store.executions.execution(id))
+    const row = await told(this.#store.executions.execution(id, options.owner ?? null))
     if (!row) throw noExecution(id)
     if (row.status === 'running') throw new HoldfastError('conflict', `execution ${id} is running; cancel it first`)
     const graph = row.graph as Graph
@@ -163,7 +200,8 @@ export class Executions {
     if (!names.includes(from))
       throw refused('from', `is ${JSON.stringify(from)}, which is no task of ${row.workflow}${didYouMean(from, names)}`)
     const { priority, concurrency_key: key, tags, owner } = row
-    const options = {
+    const same = {
+      ...(options.id === undefined ? {} : { id: options.id }),
       ...(priority === null ? {} : { priority }),
       ...(key === null ? {} : { concurrencyKey: key }),
       ...(tags === null ? {} : { tags }),
@@ -174,7 +212,7 @@ export class Executions {
       this.#starter,
       startable,
       this.#readable(() => this.#privacy.decrypt(id, row.input)),
-      options,
+      same,
     )
   }
 
@@ -227,7 +265,7 @@ function movedOf(id: string, row: MovedExecutionRow | undefined): MovedExecution
 }
 
 function noExecution(id: string): HoldfastError {
-  return new HoldfastError('not_found', `there is no execution ${id}; it may never have been, or its time of keeping is over`)
+  return new HoldfastError('not_found', `no execution ${id} is kept`, { field: 'id' })
 }
 
 export function checkId(id: unknown): void {

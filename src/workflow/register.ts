@@ -12,7 +12,7 @@ import type { AnyWorkflow } from './typed.js'
 export class WorkflowRegistry {
   readonly #store: Store
   readonly #types: TypeRegistry
-  readonly #known = new Set<string>()
+  readonly #known = new Map<string, AnyWorkflow>()
 
   constructor(store: Store, types: TypeRegistry) {
     this.#store = store
@@ -20,7 +20,7 @@ export class WorkflowRegistry {
   }
 
   async ensure(workflow: AnyWorkflow, tx?: Queryable): Promise<void> {
-    const key = `${workflow.name} ${workflow.hash}`
+    const key = keyOf(workflow.name, workflow.hash)
     if (this.#known.has(key)) return
     for (const sub of workflow.subWorkflows) await this.ensure(sub, tx)
     await this.#types.ensure(workflow.usedTypes, tx)
@@ -31,6 +31,15 @@ export class WorkflowRegistry {
       if (issues.length > 0) throw refusal('invalid_option', issues, `the workflow ${workflow.name} has problems`)
     }
     // What a transaction of the caller's sees may be undone, but what is registered stays so.
-    if (!tx) this.#known.add(key)
+    if (!tx) this.#known.set(key, workflow)
   }
+
+  /** The definition of a graph, where this process has registered it. */
+  definitionOf(name: string, hash: string): AnyWorkflow | undefined {
+    return this.#known.get(keyOf(name, hash))
+  }
+}
+
+function keyOf(name: string, hash: string): string {
+  return `${name} ${hash}`
 }

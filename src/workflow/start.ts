@@ -1,6 +1,7 @@
 import { sleep } from '../clock.js'
 import type { Backpressure } from '../enqueue/backpressure.js'
 import { reserved } from '../enqueue/encrypt.js'
+import { trace } from '../enqueue/prepare.js'
 import { HoldfastError } from '../errors.js'
 import { fieldOf, type Issue } from '../issue.js'
 import type { RecordedActor } from '../job/actor.js'
@@ -8,9 +9,10 @@ import { isJobId, newJobId } from '../job/id.js'
 import { encodePayload } from '../job/payload.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { readTags } from '../job/tags.js'
+import { storableText } from '../job/text.js'
 import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
-import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
+import { explained, isWorthAnotherTry, told } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction } from '../store/transaction.js'
 import { telemetry } from '../tracing/telemetry.js'
@@ -43,6 +45,16 @@ export interface StartOptions {
   tags?: readonly string[]
   /** The service it belongs to, which sees it over HTTP. */
   owner?: string
+  /**
+   * Of a workflow that is named: which version of it.
+   * @default the latest that is registered
+   */
+  version?: number
+  /**
+   * The W3C traceparent of the span that asks for it.
+   * @default that of the active span
+   */
+  traceparent?: string
 }
 
 declare const outputOf: unique symbol
@@ -73,16 +85,45 @@ export interface Startable {
   by?: RecordedActor
 }
 
-const known = ['tx', 'id', 'priority', 'concurrencyKey', 'tags', 'owner']
+const known = ['tx', 'id', 'priority', 'concurrencyKey', 'tags', 'owner', 'version', 'traceparent']
 const tries = 4
 
-export async function start(starter: Starter, workflow: AnyWorkflow, input: unknown, options: StartOptions): Promise<Started> {
+export async function start(
+  starter: Starter,
+  workflow: AnyWorkflow | string,
+  input: unknown,
+  options: StartOptions,
+): Promise<Started> {
   refuseUnknown(options, known)
   const text = encodePayload(input, 'input')
+  if (typeof workflow === 'string') return startNamed(starter, workflow, { input, text }, options)
+  if (options.version !== undefined) throw refused('version', 'is for a workflow that is named; a definition is a version')
   await checkInput(workflow, input)
   const tx = options.tx && asQueryable(options.tx)
   await starter.registry.ensure(workflow, tx)
   return startGraph(starter, workflow, text, options)
+}
+
+/** Starts what is registered under a name. Its input is checked where this process has the definition, and otherwise by the workers. */
+async function startNamed(
+  starter: Starter,
+  name: string,
+  { input, text }: { input: unknown; text: string },
+  options: StartOptions,
+): Promise<Started> {
+  const { version } = options
+  const asked = version === undefined ? null : wholeNumber(version, 'version', 1, 2_147_483_647)
+  const found = await told(starter.store.executions.startable(storableText(name, 'workflow'), asked))
+  if (!found) throw notRegistered(name, asked)
+  const definition = starter.registry.definitionOf(name, found.hash)
+  if (definition) await checkInput(definition, input)
+  return startGraph(starter, { name, hash: found.hash, graph: found.graph as Graph }, text, options)
+}
+
+export function notRegistered(name: string, version: number | null = null): HoldfastError {
+  const which = version === null ? JSON.stringify(name) : `${JSON.stringify(name)} of version ${version}`
+  const problem = `no workflow ${which} is registered; a program that has its definition registers it with executions.register`
+  return new HoldfastError('unknown_workflow', problem, { field: 'workflow' })
 }
 
 /** Stores the execution and whatever of it can start, in one statement. */
@@ -110,7 +151,7 @@ export async function startGraph(
     ...(tx ? { wake_always: true } : {}),
     ...by,
   }
-  const span = { id, type: workflow, traceparent: null as string | null }
+  const span = { id, type: workflow, traceparent: trace(options.traceparent) }
   const storeIt = async (): Promise<boolean> => {
     const traced = span.traceparent === null ? fields : { ...fields, traceparent: span.traceparent }
     const asked = { id, workflow, hash, input: own.input, options: traced, own: own.tasks, rerunOf, from }

@@ -50,12 +50,21 @@ export interface ExecutionTask {
   error: Failure | null
 }
 
-/** An execution with its tasks, as people see it: redacted. */
-export interface Execution extends ExecutionSummary {
+/** What an execution was started with and results in, as people see it: redacted. */
+interface ExecutionEnds extends ExecutionSummary {
   input: unknown
   /** What its workflow names as its output; undefined while a task of that has not completed. */
   output: unknown
+}
+
+/** An execution with its tasks, as people see it: redacted. */
+export interface Execution extends ExecutionEnds {
   tasks: ExecutionTask[]
+}
+
+/** An execution with its tasks counted; items are not. */
+export interface ExecutionOverview extends ExecutionEnds {
+  tasks: Record<TaskStatus, number>
 }
 
 export function summaryOf(row: ExecutionSummaryRow): ExecutionSummary {
@@ -73,38 +82,56 @@ export function summaryOf(row: ExecutionSummaryRow): ExecutionSummary {
   }
 }
 
-/** Whatever one of its types redacts is redacted in the input: it is the payload of them all. */
 export function storyOf(row: ExecutionRow, tasks: readonly TaskRow[], privacy: Privacy): Execution {
-  const graph = row.graph as Graph
   const redact = [...new Set(tasks.flatMap((task) => task.redact ?? []))]
-  const shown = (task: TaskResultRow, text: string): string => {
-    const { type, encrypted, payload, redact: own } = task as TaskRow
-    const of = { type: type ?? row.workflow, encrypted: encrypted === true, payload, redact: type === null ? redact : own }
-    return JSON.stringify(privacy.shownResult(text, of) ?? null)
-  }
-  const results = resultsByTask(tasks, shown)
-  const order = new Map(graph.tasks.map(({ name }, at) => [name, at]))
+  const order = new Map((row.graph as Graph).tasks.map(({ name }, at) => [name, at]))
   const sorted = [...tasks].sort((a, b) => (order.get(a.name) ?? 0) - (order.get(b.name) ?? 0) || a.item - b.item)
-  const plain = { type: row.workflow, encrypted: isEncrypted(row.input), redact }
+  const results = resultsByTask(tasks, shownBy(privacy, row, redact))
+  const ofItems = sorted.map((task) => (task.item === -1 && task.fans_out ? decoded(results[task.name] ?? null) : undefined))
+  const shown = taskStories(row, sorted, redact, privacy)
   return {
-    ...summaryOf(row),
-    input: privacy.shown(row.input, plain),
-    output: outputOf(graph, results),
-    tasks: sorted.map((task) => ({
-      name: task.name,
-      item: task.item === -1 ? null : task.item,
-      status: task.status,
-      because: task.because,
-      jobId: task.job_id,
-      type: task.type,
-      workflow: task.sub_workflow,
-      after: task.parents,
-      reused: task.reused,
-      startedAt: dateOf(task.started_at),
-      endedAt: dateOf(task.ended_at),
-      result: decoded(task.item === -1 ? (results[task.name] ?? null) : task.result === null ? null : shown(task, task.result)),
-      error: task.error,
-    })),
+    ...endsOf(row, tasks, redact, privacy),
+    tasks: shown.map((task, at) => (ofItems[at] === undefined ? task : { ...task, result: ofItems[at] })),
+  }
+}
+
+/** Tasks as people see them. What a task with items resulted in stands with its items. */
+export function taskStories(
+  row: ExecutionRow,
+  tasks: readonly TaskRow[],
+  redact: readonly string[],
+  privacy: Privacy,
+): ExecutionTask[] {
+  const shown = shownBy(privacy, row, redact)
+  return tasks.map((task) => ({
+    name: task.name,
+    item: task.item === -1 ? null : task.item,
+    status: task.status,
+    because: task.because,
+    jobId: task.job_id,
+    type: task.type,
+    workflow: task.sub_workflow,
+    after: task.parents,
+    reused: task.reused,
+    startedAt: dateOf(task.started_at),
+    endedAt: dateOf(task.ended_at),
+    result: decoded(task.result === null ? null : shown(task, task.result)),
+    error: task.error,
+  }))
+}
+
+/** Input and output. Whatever one of its types redacts is redacted in the input: it is the payload of them all. */
+export function endsOf(row: ExecutionRow, tasks: readonly TaskRow[], redact: readonly string[], privacy: Privacy): ExecutionEnds {
+  const plain = { type: row.workflow, encrypted: isEncrypted(row.input), redact }
+  const results = resultsByTask(tasks, shownBy(privacy, row, redact))
+  return { ...summaryOf(row), input: privacy.shown(row.input, plain), output: outputOf(row.graph as Graph, results) }
+}
+
+function shownBy(privacy: Privacy, { workflow }: ExecutionRow, redact: readonly string[]) {
+  return (task: TaskResultRow, text: string): string => {
+    const { type, encrypted, payload, redact: own } = task as TaskRow
+    const of = { type: type ?? workflow, encrypted: encrypted === true, payload, redact: type === null ? redact : own }
+    return JSON.stringify(privacy.shownResult(text, of) ?? null)
   }
 }
 

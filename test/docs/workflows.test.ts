@@ -1,18 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { type AnyWorkflow, defineWorkflow } from 'holdfast'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectAnswer, filled, httpExamples } from '../support/http-examples.js'
+import { serve } from '../support/serving.js'
 import { freshQueue } from '../support/workflows.js'
 
 const page = readFileSync(new URL('../../docs/workflows.md', import.meta.url), 'utf8')
 
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
+const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
+const [definition = '', use = ''] = example
+  .replaceAll(/^import .*$/gm, '')
+  .replace('export ', '')
+  .split('\nconst started')
+const order: AnyWorkflow = await new AsyncFunction('defineWorkflow', `${definition}\nreturn order`)(defineWorkflow)
+
 test('docs/workflows.md has an example that runs as it stands', async () => {
-  const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
-  const [definition = '', use = ''] = example
-    .replaceAll(/^import .*$/gm, '')
-    .replace('export ', '')
-    .split('\nconst started')
-  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
-  const order: AnyWorkflow = await new AsyncFunction('defineWorkflow', `${definition}\nreturn order`)(defineWorkflow)
   const queue = await freshQueue(order.types)
   const used = `const started${use}\nreturn [started.id, output]`
   const [id, output] = await new AsyncFunction('order', 'holdfast', used)(order, queue.holdfast)
@@ -29,4 +32,18 @@ test('docs/workflows.md names every option of a task that all tasks have, and ev
     (name) => name !== 'constructor',
   )
   expect(moves.filter((name) => name !== 'start' && !page.includes(`executions.${name}(`))).toEqual([])
+})
+
+test('docs/workflows.md has requests that are answered as they stand', async () => {
+  const serving = await serve()
+  onTestFinished(() => serving.end())
+  await serving.holdfast.executions.register(order)
+  const known: Record<string, string> = {}
+  for (const { method, path, body, status, answer } of httpExamples(page)) {
+    const response = await serving.call(method, filled(path, known), body)
+    const text = await response.text()
+    expect(response.status, text).toBe(status)
+    known.execution ??= JSON.parse(text).id
+    expectAnswer(filled(answer, known), text, `${method} ${path}`)
+  }
 })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { defineType, FatalError } from 'holdfast'
+import { defineType, defineWorkflow, FatalError } from 'holdfast'
 import { rules } from 'holdfast/server'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -63,10 +63,13 @@ beforeAll(async () => {
   for (const key of ['one', 'many', 'batch'].flatMap((place) => [0, 1, 2, 3].map((n) => `march-${place}-${n}`))) {
     await enqueue({ type: 'mail', payload: { marker }, delay: '1h', unique: { key, on_conflict: 'reject' } })
   }
+  const books = defineWorkflow({ name: 'books', tasks: (task) => task('book', { type: 'ledger', delay: '1h' }) })
+  await holdfast.executions.register(books)
+  const execution = (await post('/executions', { workflow: 'books', input: { marker } }, producer.key)).id
   const unapproved = await enqueue({ type: 'ledger', payload: { marker }, approval: true })
   const things = {
     ...{ service: 'accounts', type: 'ledger', shared: 'mail', marker, key: String(producer.id), lease, token: registered.worker },
-    ...{ batch, worker: String(registered.id), idempotencyKey: 'invoice', uniqueKey: 'march' },
+    ...{ batch, execution, workflow: 'books', worker: String(registered.id), idempotencyKey: 'invoice', uniqueKey: 'march' },
   }
   theirs = [running, waiting, unapproved, completed, dead, cancelled].map((job) => ({ ...things, job }))
   nothing = {
@@ -78,6 +81,8 @@ beforeAll(async () => {
       uniqueKey: 'april',
       job: notYet(running),
       batch: notYet(batch),
+      execution: notYet(execution),
+      workflow: 'novels',
     },
   }
   // What any worker's next look would add up is added up, so that it is not taken for something that was done to it.
@@ -112,12 +117,16 @@ async function lookEverywhere(): Promise<string> {
     look('types', `types as t where t.name = 'ledger'`),
   ]
   return `with its as materialized (
-    select id from holdfast.bodies where owner = 'accounts' union all select id from holdfast.batches where owner = 'accounts') ${all.join(' union all ')} order by 1, 2`
+    select id from holdfast.bodies where owner = 'accounts' union all select id from holdfast.batches where owner = 'accounts'
+    union all select id from holdfast.executions where owner = 'accounts') ${all.join(' union all ')} order by 1, 2`
 }
 
 /** Without what names the one or the other. */
-function plain(text: string, { service, type, job, batch, lease }: Things): string {
-  const names = [`"${lease}"`, service, type, job, batch].reduce((left, name) => left.replaceAll(name, '…'), text)
+function plain(text: string, { service, type, job, batch, execution, workflow, lease }: Things): string {
+  const names = [`"${lease}"`, service, type, job, batch, execution, workflow].reduce(
+    (left, name) => left.replaceAll(name, '…'),
+    text,
+  )
   return names.replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, '…')
 }
 

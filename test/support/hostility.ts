@@ -35,6 +35,8 @@ const wanted: Record<string, (known: Known) => object> = {
   '/jobs/:id/signals': () => ({ name: 'go', payload: {} }),
   '/batches': () => ({ jobs: [{ type: 'greet', payload: {} }], on_complete: { type: 'greet', payload: {} } }),
   '/batches/:id/jobs': () => ({ jobs: [{ type: 'greet', payload: {} }] }),
+  '/executions': () => ({ workflow: 'greeting', input: {} }),
+  '/executions/:id/rerun': () => ({ from: 'greet' }),
   '/session': ({ adminKey }) => ({ key: adminKey }),
   '/admin/depth-limits': () => ({ scope: 'type', name: 'greet', hard: 1_000_000_000 }),
   '/admin/job-types/:type/keys/pause': () => ({ key: 'k' }),

@@ -6,6 +6,8 @@ export interface Things {
   shared: string
   job: string
   batch: string
+  execution: string
+  workflow: string
   /** The number of a key. */
   key: string
   /** A worker's number, and its token. */
@@ -81,6 +83,18 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'GET /batches': (its) => [{ path: `/batches?job=${its.job}` }, { path: `/batches?cursor=${its.batch}` }],
   'GET /batches/:id': ({ batch }) => get(`/batches/${batch}`),
   'POST /batches/:id/cancel': ({ batch }) => [{ path: `/batches/${batch}/cancel`, body: { why: 'because' } }],
+  'POST /executions': (its) => [
+    { path: '/executions', body: { workflow: its.workflow, input: {} } },
+    { path: '/executions', body: { workflow: its.workflow, input: {}, version: 1 } },
+  ],
+  'POST /executions/:id/rerun': ({ execution }) => [{ path: `/executions/${execution}/rerun`, body: { from: 'book' } }],
+  'GET /executions': (its) =>
+    [`owner=${its.service}`, `workflow=${its.workflow}`, `cursor=${its.execution}&status=running`].map((query) => ({
+      path: `/executions?${query}`,
+    })),
+  'GET /executions/:id': ({ execution }) => get(`/executions/${execution}`),
+  'GET /executions/:id/tasks': ({ execution }) => get(`/executions/${execution}/tasks`),
+  'POST /executions/:id/cancel': ({ execution }) => [{ path: `/executions/${execution}/cancel`, body: { why: 'because' } }],
   'POST /worker/register': ({ type }) =>
     [[type], [{ type, max_attempts: 1 }]].map((types) => ({ path: '/worker/register', body: { name: 'spy', types } })),
   'POST /worker/claim': (its, own) => [

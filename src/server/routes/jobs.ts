@@ -151,18 +151,21 @@ export function placeIn(jobs: readonly JobBody[], error: unknown): Path {
  * id must be recent: it decides the partition of the job, which would otherwise be dropped too early, or never.
  */
 export async function checkJob(holdfast: Holdfast, { type, payload, id, version }: JobBody): Promise<void> {
-  if (id !== undefined && isJobId(id)) {
-    const madeAt = timeOfJobId(id)
-    if (madeAt < wallMs() - idsFromMs.past || madeAt > wallMs() + idsFromMs.future) {
-      const problem = `id was made at ${new Date(madeAt).toISOString()}; it must be from between 7 days ago and a day from now`
-      throw new HoldfastError('invalid_option', problem, { field: 'id' })
-    }
-  }
+  checkTimeOf(id)
   const definition = insideOf(holdfast).types.definitionOf(type)
   if (definition) await checkAgainstSchema(definition, payload, version)
 }
 
-function ownerAsked(asked: string | undefined, own: string | undefined): string | null {
+/** An id that is none is refused by the library. */
+export function checkTimeOf(id: string | undefined): void {
+  if (id === undefined || !isJobId(id)) return
+  const madeAt = timeOfJobId(id)
+  if (madeAt >= wallMs() - idsFromMs.past && madeAt <= wallMs() + idsFromMs.future) return
+  const problem = `id was made at ${new Date(madeAt).toISOString()}; it must be from between 7 days ago and a day from now`
+  throw new HoldfastError('invalid_option', problem, { field: 'id' })
+}
+
+export function ownerAsked(asked: string | undefined, own: string | undefined): string | null {
   if (own !== undefined && asked !== undefined && asked !== own) {
     throw new HoldfastError('forbidden', `the key of ${own} sees its own jobs only`, { field: 'owner' })
   }

@@ -44,7 +44,7 @@ end $$;
 -- Starts an execution: its tasks are stored, and those that wait for nobody start. p_options: {"priority", "concurrency_key", "tags", "traceparent",
 -- "owner", "wake_always", and who asked for a rerun: "by", "why", "from"}. p_own: by task, the id and the payload of what has to be encrypted outside. p_parent: the execution that this one is a task of.
 -- p_rerun_of, p_from: what that execution did before this task is taken over; what depends on it, or did not complete, is done again.
--- Returns false where an execution has that id already; one of another workflow is refused.
+-- Returns false where an execution has that id already; one of another workflow is refused, and so is the id of a job.
 create or replace function holdfast.start_execution(
   p_id uuid, p_workflow text, p_hash text, p_input text, p_options jsonb default '{}', p_own jsonb default null, p_parent uuid default null,
   p_rerun_of uuid default null, p_from text default null
@@ -60,6 +60,10 @@ begin
   select * into v_workflow from holdfast.workflows as w where w.name = p_workflow and w.hash = p_hash;
   if not found then
     raise exception 'the workflow % is not registered as it is defined here', p_workflow using errcode = 'HF012';
+  end if;
+  -- Whoever waits for that job, or folds its end, would take this execution for it.
+  if p_parent is null and (exists (select from holdfast.bodies as b where b.id = p_id) or exists (select from holdfast.members as m where m.job_id = p_id)) then
+    raise exception 'id % belongs to a job', p_id using errcode = 'HF410';
   end if;
   insert into holdfast.executions (id, workflow, version, stops, owner, created_at, parent_id, rerun_of, rerun_from, priority, concurrency_key, tags,
                                    traceparent, input)

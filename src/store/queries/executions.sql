@@ -14,18 +14,48 @@ select holdfast.start_execution($1::text::uuid, $2::text, $3::text, $4::text, $5
 -- One execution, with the graph it runs by. No row: none of that id is kept.
 select e.id, e.workflow, e.version, w.hash, w.graph, e.status, e.owner, e.parent_id, e.rerun_of, e.rerun_from, e.priority, e.concurrency_key,
        to_jsonb(e.tags) as tags, e.input, date_part('epoch', e.created_at) * 1000 as created_at, date_part('epoch', e.ended_at) * 1000 as ended_at
-from holdfast.executions as e join holdfast.workflows as w on w.name = e.workflow and w.version = e.version where e.id = $1::text::uuid
+from holdfast.executions as e join holdfast.workflows as w on w.name = e.workflow and w.version = e.version
+where e.id = $1::text::uuid and ($2::text is null or e.owner = $2::text)
+
+-- name: startableWorkflow
+-- The version $2 of a workflow, or the latest, with the types of all jobs it may make, those of its sub-workflows too. No row: it is not registered.
+with recursive top as (
+  select w.version, w.hash, w.graph from holdfast.workflows as w
+  where w.name = $1::text and ($2::text is null or w.version = $2::text::integer) order by w.version desc limit 1
+), used (graph) as (
+  select t.graph from top as t
+  union
+  select s.graph from used as u cross join lateral jsonb_array_elements(u.graph -> 'tasks') as t
+  join holdfast.workflows as s on s.name = t -> 'workflow' ->> 'name' and s.hash = t -> 'workflow' ->> 'hash'
+)
+select top.version, top.hash, top.graph, (
+  select coalesce(jsonb_agg(distinct t ->> 'type'), '[]') from used as u cross join lateral jsonb_array_elements(u.graph -> 'tasks') as t
+  where t ->> 'type' is not null) as types
+from top
+
+-- name: tasksByStatus
+-- How many tasks of an execution are in each status, items not counted, and what their types redact.
+select coalesce((select jsonb_object_agg(s.status, s.count) from (
+         select t.status, count(*) from holdfast.tasks as t where t.execution_id = $1::text::uuid and t.item = -1 group by t.status) as s), '{}') as counts,
+       (select coalesce(jsonb_agg(distinct r.path), '[]') from (
+         select distinct t.type from holdfast.tasks as t where t.execution_id = $1::text::uuid and t.item = -1) as u
+        join holdfast.types as y on y.name = u.type cross join lateral jsonb_array_elements_text(y.redact) as r (path)) as redact
 
 -- name: tasksOfExecution
--- Its tasks and their items, each with what its job failed of; in the order of the graph.
+-- Its tasks and their items, each with what its job failed of: those of the names $2, in the status $3, after the one of the name $4 and the item $5,
+-- where these are given, and $6 of them.
 select t.name, t.item, t.status, t.because, t.job_id, t.reused, to_jsonb(t.parents) as parents, t.type, t.sub_workflow, t.each_of is not null as fans_out, y.encrypted, y.redact,
        coalesce(t.payload, e.input) as payload, t.result, coalesce(t.error, d.error) as error,
        date_part('epoch', t.started_at) * 1000 as started_at, date_part('epoch', t.ended_at) * 1000 as ended_at
 from holdfast.executions as e
-cross join lateral (select * from holdfast.tasks as t where t.execution_id = e.id) as t
+cross join lateral (
+  select * from holdfast.tasks as t
+  where t.execution_id = e.id and ($2::text[] is null or t.name = any ($2::text[])) and ($3::text is null or t.status = $3::text)
+    and ($4::text is null or (t.name, t.item) > ($4::text, $5::text::integer))
+  order by t.name, t.item limit $6::text::integer) as t
 left join holdfast.types as y on y.name = t.type
 left join lateral (select l.error from holdfast.dead_letters as l where t.status = 'dead' and l.job_id = t.job_id limit 1) as d on true
-where e.id = $1::text::uuid
+where e.id = $1::text::uuid order by t.name, t.item
 
 -- name: taskOfJob
 -- Which task of which execution a job is. No row: it is none.
