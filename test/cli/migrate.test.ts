@@ -35,7 +35,8 @@ describe('holdfast migrate', () => {
 
   test('answers in JSON on request', async () => {
     const first = JSON.parse((await run(['migrate', '--json', '--database-url', url])).output)
-    expect(first).toMatchObject({ files: [{ number: 1, name: 'jobs' }, {}, {}, {}, {}, {}, {}], functions: true })
+    expect(first).toMatchObject({ functions: true })
+    expect(first.files[0]).toMatchObject({ number: 1, name: 'jobs' })
     const second = await run(['migrate', '--json', '--database-url', url])
     expect(JSON.parse(second.output)).toEqual({ files: [], functions: false })
   })
@@ -135,7 +136,7 @@ describe('holdfast', () => {
     expect(code).toBe(0)
     expect(output).toMatch(/^ {2}up .+$/m)
     expect(output).toMatch(/^ {2}migrate .+$/m)
-    expect((await run(['up', '--help'])).output).toContain('HOLDFAST_DEMO=off')
+    expect((await run(['up', '--help'])).output).toContain('HOLDFAST_DEMO ')
   })
 })
 

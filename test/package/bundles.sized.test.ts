@@ -27,7 +27,7 @@ beforeAll(async () => {
   await mkdir(join(project, 'node_modules'))
   await mkdir(installed())
   for (const name of ['dist', 'package.json']) await cp(join(repository, name), join(installed(), name), { recursive: true })
-  for (const name of ['pg', 'pino']) {
+  for (const name of ['croner', 'pg', 'pino']) {
     await symlink(await realpath(join(repository, 'node_modules', name)), join(project, 'node_modules', name))
   }
 })

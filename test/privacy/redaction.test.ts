@@ -47,6 +47,7 @@ const later = defineType({ type: 'later', redact, approval: true })
 
 let serving: Serving
 const jobs: Record<string, string> = {}
+const schedule = 'every-year'
 const status = async (id: string) => (await serving.holdfast.job(id))?.status
 
 beforeAll(async () => {
@@ -57,6 +58,8 @@ beforeAll(async () => {
   for (const type of [leaky, encrypted, remote, later]) {
     jobs[type.type] = (await holdfast.enqueue(type, payload)).id
   }
+  jobs.batch = (await holdfast.batch({ open: true, onComplete: later.job(payload) })).id
+  await holdfast.schedules.create({ name: schedule, type: 'later', payload, cron: '0 0 1 1 *' }, { by: 'ada' })
   const worker = await startWorker(holdfast, [leaky, encrypted], { logger, drain: 0 })
   await eventually(
     async () => (await status(jobs.leaky as string)) === 'dead' && (await status(jobs.encrypted as string)) === 'dead',
@@ -166,7 +169,7 @@ test('no answer of any GET route has it, whatever is asked', async () => {
   for (const route of routes) {
     const some = route.endsWith('/wait') ? ['?timeout=1ms'] : route.endsWith('/stream') ? [''] : queries
     const asks = (route.includes(':') ? ids : ['']).flatMap((id) =>
-      some.map((query) => route.replace(':id', id).replace(':type', 'leaky') + query),
+      some.map((query) => route.replace(':id', id).replace(':type', 'leaky').replace(':name', schedule) + query),
     )
     const read = async (path: string) => {
       const headers = { authorization: `Bearer ${adminKey}` }
