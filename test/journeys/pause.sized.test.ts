@@ -107,6 +107,6 @@ test(`${paused} jobs that stood in the queue when their type was paused are out 
   const { id } = await queue.holdfast.enqueue(other, {})
   await startWorkers(queue, 2, { types })
   await eventually(() => queue.ledger.finishes(id).length === 1)
-  await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.queue where pass > 0'))[0]?.n === mails)
+  await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.queue where pass > 0'))[0]?.n === paused)
   expect(queue.ledger.starts().length).toBe(1)
 })
