@@ -119,9 +119,8 @@ export class Holdfast {
     options: JobOptions & { tx?: CallerTransaction } = {},
   ): Promise<Enqueued<Result>> {
     const { tx, ...jobOptions } = options
-    return (
-      await enqueue(this.#counter, [{ ...jobOptions, type, payload } as JobRequest], tx ? { tx } : {})
-    )[0] as Enqueued<Result>
+    const [enqueued] = await enqueue(this.#counter, [{ ...jobOptions, type, payload } as JobRequest], tx ? { tx } : {})
+    return enqueued as Enqueued<Result>
   }
 
   /**
@@ -174,8 +173,7 @@ export class Holdfast {
 
   /** One page of jobs, newest first, ended or not: `limit` of them (20) after `cursor`; `next` is the cursor of the page after it, or null. */
   async jobs(filter: JobListFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<JobPage> {
-    const [asked, page] = [encodeListFilter(filter), encodePageOptions(options)]
-    return told(listJobs(this.#store, this.#privacy, asked, page))
+    return told(listJobs(this.#store, this.#privacy, encodeListFilter(filter), encodePageOptions(options)))
   }
 
   /** What a job's handler logged, first to last: at most `limit` lines (1,000) after the one with the id `after`. */
@@ -211,6 +209,11 @@ export class Holdfast {
   /** Cancels every job that fits, a thousand at a time in a transaction of their own. `dryRun` (false) only counts them. */
   cancelMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.cancelMany(filter, who, options)
+  }
+
+  /** Takes up a cancelled job from its last checkpoint or step, once its handler has stopped. Approval and unique key are asked for again. */
+  resume(id: string, who: Actor): Promise<Moved> {
+    return this.#moves.resume(id, who)
   }
 
   /** Gives a job that does not run another priority, 0 (low) to 9 (high). */

@@ -2,7 +2,7 @@
 export const permissions = {
   'jobs:read': 'See jobs: those of its own service, and with workers:view those of all',
   'jobs:enqueue': 'Enqueue jobs of the types the key is for',
-  'jobs:cancel': 'Cancel jobs it sees, and approve or reject those of others',
+  'jobs:cancel': 'Cancel and resume jobs it sees, and approve or reject those of others',
   'jobs:work': 'Claim and settle jobs as a worker',
   'workers:view': 'See lanes, workers, depths, gates, schedules and the jobs of all services',
   'workers:manage': 'Change lanes, limits, pauses, breakers, schedules and the priority of jobs',

@@ -79,6 +79,16 @@ program
   .action(async (id, name, payload, options) => (await import('./commands/signal.js')).signal(id, name, payload, options))
 
 program
+  .command('resume')
+  .summary('take up a cancelled job')
+  .description('Takes up a cancelled job from its last checkpoint or step. Approval and unique key are asked for again.')
+  .argument('<id>', 'the id of the job')
+  .addOption(databaseUrl())
+  .option('--why <text>', 'the reason, for the audit log')
+  .option('--json', 'answer in JSON')
+  .action(async (id, options) => (await import('./commands/resume.js')).resume(id, options))
+
+program
   .command('reencrypt')
   .summary('encrypt stored payloads with the current key')
   .description(

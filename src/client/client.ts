@@ -204,6 +204,11 @@ export class HoldfastClient {
     return (await this.#send<ClientMoved>('DELETE', `/jobs/${encodeURIComponent(id)}${why}`)).answer
   }
 
+  /** Takes up a cancelled job from its last checkpoint or step. One that is not, or whose handler may still be at work, is refused with `conflict`. */
+  async resume(id: string, options: { why?: string } = {}): Promise<ClientMoved> {
+    return (await this.#send<ClientMoved>('POST', `/jobs/${encodeURIComponent(id)}/resume`, options)).answer
+  }
+
   /** Deletes everything that is kept of a job that has ended. One that has not is refused with `conflict`. */
   async forget(id: string, options: { why?: string } = {}): Promise<ClientMoved> {
     const why = options.why === undefined ? '' : `&why=${encodeURIComponent(options.why)}`

@@ -64,8 +64,11 @@ export interface LogLine {
 
 /** Something that was changed about a job, by whom and why. */
 export interface JobChange {
-  /** `replace` and `debounce`: a unique enqueue gave the job another body. Of these the last twenty are kept. */
-  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'replace' | 'debounce'
+  /**
+   * `replace` and `debounce`: a unique enqueue gave the job another body. Of these the last twenty are kept. `resume`: `before` says who had
+   * cancelled it.
+   */
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'resume' | 'replace' | 'debounce'
   by: string
   why: string | null
   before: Record<string, unknown>

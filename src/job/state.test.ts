@@ -38,8 +38,8 @@ describe('the states of a job', () => {
     expect([...reachableFrom(null)].sort()).toEqual(all.sort())
   })
 
-  it('end, finally, in completed, cancelled or discarded and nowhere else', () => {
-    expect(all.filter(isFinal).sort()).toEqual(['cancelled', 'completed', 'discarded'])
+  it('end, finally, in completed or discarded and nowhere else', () => {
+    expect(all.filter(isFinal).sort()).toEqual(['completed', 'discarded'])
   })
 
   it.each(all.filter((status) => !isFinal(status)))('lead from %s to a visible end: no job can be caught in a loop', (status) => {
@@ -50,6 +50,10 @@ describe('the states of a job', () => {
 
   it('leave dead only because somebody replayed or discarded it', () => {
     expect(new Set(moves.filter((move) => move.from === 'dead').map((move) => move.by))).toEqual(new Set(['replay', 'discard']))
+  })
+
+  it('leave cancelled only because somebody resumed it', () => {
+    expect(new Set(moves.filter((move) => move.from === 'cancelled').map((move) => move.by))).toEqual(new Set(['resume']))
   })
 
   it('enter processing by a claim only, and from pending only', () => {

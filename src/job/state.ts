@@ -7,7 +7,7 @@ export const statuses = {
   processing: 'A worker holds its lease and runs it now',
   failed: 'An attempt failed; the next one is scheduled',
   completed: 'Done; its handler succeeded',
-  cancelled: 'Stopped by somebody; it will not run again',
+  cancelled: 'Stopped by somebody; it runs again only if somebody resumes it',
   dead: 'Failed for good; a dead letter until somebody replays or discards it',
   discarded: 'Was dead, and somebody decided that it need not run',
 } as const satisfies Record<string, string>
@@ -34,6 +34,7 @@ export type Cause =
   | 'cancel'
   | 'replay'
   | 'discard'
+  | 'resume'
 
 /** From null is creation. */
 export interface Move {
@@ -101,6 +102,13 @@ export const moves: readonly Move[] = [
   // Another job has its unique key now.
   { from: 'dead', to: 'blocked', by: 'replay' },
   { from: 'dead', to: 'discarded', by: 'discard' },
+
+  { from: 'cancelled', to: 'pending', by: 'resume' },
+  // It had not started, and was enqueued for a time that has not come.
+  { from: 'cancelled', to: 'scheduled', by: 'resume' },
+  { from: 'cancelled', to: 'awaiting_approval', by: 'resume' },
+  // Another job has its unique key now.
+  { from: 'cancelled', to: 'blocked', by: 'resume' },
 ]
 
 export function isStatus(text: string): text is JobStatus {
@@ -111,7 +119,7 @@ export function canMove(from: JobStatus | null, to: JobStatus): boolean {
   return moves.some((move) => move.from === from && move.to === to)
 }
 
-/** True where no move leads out. `dead` is not final: a person still has to decide. */
+/** True where no move leads out. `dead` and `cancelled` are not final: a person can still decide otherwise. */
 export function isFinal(status: JobStatus): boolean {
   return !moves.some((move) => move.from === status)
 }

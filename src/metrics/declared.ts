@@ -43,6 +43,7 @@ export const metrics = {
   ),
   replayed: metric('jobs_replayed_total', 'counter', ['type'], 'Dead letters that were replayed.'),
   cancelled: metric('jobs_cancelled_total', 'counter', ['type'], 'Jobs that were cancelled or not approved.'),
+  resumed: metric('jobs_resumed_total', 'counter', ['type'], 'Cancelled jobs that were resumed.'),
   rescued: metric(
     'lease_rescues_total',
     'counter',

@@ -32,6 +32,7 @@ export function expose(row: MetricsRow): string {
     ofTypes(metrics.expired, (one) => one.expired),
     ofTypes(metrics.replayed, (one) => one.replayed),
     ofTypes(metrics.cancelled, (one) => one.cancelled),
+    ofTypes(metrics.resumed, (one) => one.resumed),
     ofTypes(metrics.rescued, (one) => one.rescued),
     ofTypes(metrics.late, (one) => one.late),
     block(

@@ -84,6 +84,11 @@ export class Moves {
     return this.#many(filter, options, this.#hurrying(checkedActor(who)))
   }
 
+  async resume(id: string, who: Actor): Promise<Moved> {
+    const by = checkedActor(who)
+    return this.#one(id, () => this.#store.move.resumeJob(id, by))
+  }
+
   async forget(id: string, who: Actor): Promise<Moved> {
     const by = checkedActor(who)
     return this.#one(id, () => this.#store.move.forgetJob(id, by))

@@ -31,6 +31,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /jobs/:id/wait': 'jobs:read',
   'GET /jobs/:id/stream': 'jobs:read',
   'DELETE /jobs/:id': 'jobs:cancel',
+  'POST /jobs/:id/resume': 'jobs:cancel',
   'POST /jobs/:id/approve': 'jobs:cancel',
   'POST /jobs/:id/reject': 'jobs:cancel',
 

@@ -26,6 +26,7 @@ export interface TypeMetrics {
   cancelled: number
   expired: number
   replayed: number
+  resumed: number
   late: number
   deadLetters: number
   breakerOpen: boolean

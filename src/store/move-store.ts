@@ -49,6 +49,10 @@ export class MoveStore {
     return this.#database.query(statement('runNow'), [ids, who.by, who.why, who.from])
   }
 
+  async resumeJob(id: string, who: RecordedActor): Promise<MovedRow[]> {
+    return this.#database.query(statement('resumeJob'), [id, who.by, who.why, who.from])
+  }
+
   /** Removes what is kept of a job that has ended. */
   async forgetJob(id: string, who: RecordedActor): Promise<MovedRow[]> {
     return this.#database.query(statement('forgetJob'), [id, who.by, who.why, who.from])

@@ -213,7 +213,7 @@ export interface MovedRow {
 }
 
 export interface MoveRow {
-  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'resume'
   actor: string
   why: string | null
   before: Record<string, unknown>

@@ -106,6 +106,13 @@ describe('the audit log', () => {
       await holdfast.cancelMany({ type: 'send_email' }, who)
       return { target: '2 jobs', before: null, after: { jobs } }
     }],
+    ['resume_job', async () => {
+      const { id } = await later()
+      await holdfast.cancel(id, { by: 'bob', why: 'a mistake' })
+      await holdfast.resume(id, who)
+      const before = { status: 'cancelled', cancelled_by: 'bob', cancelled_why: 'a mistake' }
+      return { target: id, before, after: { status: 'scheduled' } }
+    }],
     ['forget_job', async () => {
       const { id } = await later()
       await holdfast.cancel(id, { by: 'bob' })

@@ -218,6 +218,16 @@ describe('one job', () => {
     expect(again).toMatchObject({ status: 200, body: { id, status: 'existing' } })
   })
 
+  test('is resumed by its service after it was cancelled, and no other', async () => {
+    const id = await enqueue({ delay: '1h' })
+    await call('DELETE', `/jobs/${id}`, undefined, billing)
+    expect((await call('POST', `/jobs/${id}/resume`, {}, shipping)).status).toBe(404)
+    const resumed = await call('POST', `/jobs/${id}/resume`, { why: 'needed after all' }, billing)
+    expect(resumed).toMatchObject({ status: 200, body: { id, done: true, was: 'cancelled', status: 'scheduled' } })
+    const again = await call('POST', `/jobs/${id}/resume`, {}, billing)
+    expect(again.body).toMatchObject({ status: 409, code: 'conflict', detail: /already resumed by billing and is scheduled/ })
+  })
+
   test('is approved by as many others as it needs, and never by who asked for it', async () => {
     const id = await enqueue({ approval: { quorum: 2 } })
     expect((await call('POST', `/jobs/${id}/approve`, {}, billing)).status).toBe(403)

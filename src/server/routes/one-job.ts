@@ -25,7 +25,7 @@ interface OneJob {
   Params: { id: string }
 }
 
-/** Routes that read, explain, signal, cancel, approve and reject one job. */
+/** Routes that read, explain, signal, cancel, resume, approve and reject one job. */
 export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }: Reading): void {
   app.get<OneJob>(
     '/jobs/:id',
@@ -72,6 +72,15 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader 
       const { name, payload } = request.body
       await holdfast.signal(id, name, payload, { by: actor(request, undefined) })
       return reply.status(202).send({ id, signal: name })
+    },
+  )
+
+  app.post<OneJob & { Body: { why?: string } }>(
+    '/jobs/:id/resume',
+    { schema: { summary: 'Take up a cancelled job', params: jobParams, body: whyBody, response: { 200: movedAnswer } } },
+    async (request) => {
+      const { id } = await visibleJob(holdfast, request)
+      return orConflict(await holdfast.resume(id, actor(request, request.body.why)))
     },
   )
 

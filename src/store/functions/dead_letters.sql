@@ -24,40 +24,6 @@ begin
   raise exception 'the dead letter of job % moved between tables a hundred times while it was being locked', p_jobs[1] using errcode = '40001';
 end $$;
 
--- Gives a job that is live again the unique key it was created under, and says behind which one it has to wait: the last one
--- that lives and has that key now. Null: behind none. One that waits behind this very job is no reason to wait for it.
-create or replace function holdfast.retake_unique(p_job uuid) returns uuid
-language plpgsql
-set enable_seqscan = off set jit = off
-as $$
-declare
-  v_body holdfast.bodies;
-  v_taken holdfast.uniques;
-  v_lead uuid;
-begin
-  select * into v_body from holdfast.bodies as b where b.id = p_job;
-  v_taken := holdfast.take_unique(
-    v_body.type_id, (select holdfast.key_owner(t.shared_keys, v_body.owner) from holdfast.types as t where t.id = v_body.type_id),
-    v_body.unique_key, p_job, interval '0');
-  if v_taken.job_id is null then
-    return null;
-  end if;
-  v_lead := case when exists (select from holdfast.whereabouts(nullif(v_taken.next_job_id, p_job))) then v_taken.next_job_id
-                 when exists (select from holdfast.whereabouts(nullif(v_taken.job_id, p_job))) then v_taken.job_id end;
-  if exists (
-    with recursive ahead (job_id) as (
-      select f.follows from holdfast.following as f where f.job_id = v_lead
-      union
-      select f.follows from ahead as a join holdfast.following as f on f.job_id = a.job_id
-    )
-    select from ahead as a where a.job_id = p_job) then
-    return null;
-  end if;
-  update holdfast.uniques as u set job_id = coalesce(v_lead, p_job), next_job_id = case when v_lead is not null then p_job end
-  where u.type_id = v_taken.type_id and u.key = v_taken.key and u.owner = v_taken.owner;
-  return v_lead;
-end $$;
-
 -- The answer for a job that is no dead letter, or no longer.
 create or replace function holdfast.not_dead(p_job uuid) returns setof holdfast.moved language sql volatile as $$
   select p_job, false, j.status, j.status, case j.status
@@ -87,9 +53,7 @@ declare
   v_moved holdfast.moved[];
   v_go uuid[];
   v_ask uuid[];
-  v_job uuid;
-  v_lead uuid;
-  v_behind uuid[] := '{}';
+  v_behind uuid[];
 begin
   if v_dead = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_dead(p_jobs[1]);
@@ -147,21 +111,8 @@ begin
     delete from holdfast.approvals as a where a.job_id = any (v_ask);
   end if;
   update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
-  -- In the order in which enqueues take keys. One by one: the first of two with one key is in front of the second.
-  for v_job in
-    select b.id from holdfast.bodies as b where b.id = any (v_dead) and b.unique_key is not null order by b.type_id, b.unique_key, b.id
-  loop
-    v_lead := holdfast.retake_unique(v_job);
-    if v_lead is not null then
-      with held_back as (
-        delete from holdfast.waiting as w where w.job_id = v_job returning w.type_id, w.lane_id, w.priority
-      )
-      insert into holdfast.following (job_id, follows, due_at, type_id, lane_id, priority)
-      select v_job, v_lead, v_now, h.type_id, h.lane_id, h.priority from held_back as h;
-      v_go := array_remove(v_go, v_job);
-      v_behind := v_behind || v_job;
-    end if;
-  end loop;
+  v_behind := holdfast.stand_behind_keys(v_dead);
+  v_go := array(select g from unnest(v_go) as g where g <> all (v_behind));
   if v_behind <> '{}' then
     v_moved := array(select row (m.job_id, m.done, m.was, case when m.job_id = any (v_behind) then 'blocked' else m.status end, m.because)::holdfast.moved
                      from unnest(v_moved) as m);

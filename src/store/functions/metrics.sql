@@ -2,9 +2,9 @@
 -- while jobs run is in attempt_counts and event_counts; what stands there long enough is added to totals and deleted in one statement, so
 -- that whoever reads both in one snapshot sees everything once.
 
--- Everything that is counted of a type, up to now. ended: jobs that came to an end and have not been replayed since.
+-- Everything that is counted of a type, up to now. ended: jobs that came to an end and have been neither replayed nor resumed since.
 create or replace view holdfast.counters as
-  select s.*, s.completed + s.dead + s.expired - s.replayed + s.cancelled as ended
+  select s.*, s.completed + s.dead + s.expired - s.replayed + s.cancelled - s.resumed as ended
   from (
     select t.id as type_id,
            (coalesce(k.completed, 0) + coalesce(o.good, 0))::bigint as completed,
@@ -13,6 +13,7 @@ create or replace view holdfast.counters as
            (coalesce(k.dead, 0) + coalesce(h.dead, 0))::bigint as dead,
            (coalesce(k.cancelled, 0) + coalesce(h.cancelled, 0))::bigint as cancelled,
            (coalesce(k.replayed, 0) + coalesce(h.replayed, 0))::bigint as replayed,
+           (coalesce(k.resumed, 0) + coalesce(h.resumed, 0))::bigint as resumed,
            (coalesce(k.late, 0) + coalesce(h.late, 0))::bigint as late,
            (coalesce(k.expired, 0) + coalesce(h.expired, 0))::bigint as expired
     from holdfast.types as t
@@ -23,7 +24,7 @@ create or replace view holdfast.counters as
     left join (
       select type_id, sum(count) filter (where what = 'dead') as dead, sum(count) filter (where what = 'cancelled') as cancelled,
              sum(count) filter (where what = 'replayed') as replayed, sum(count) filter (where what = 'late') as late,
-             sum(count) filter (where what = 'expired') as expired
+             sum(count) filter (where what = 'expired') as expired, sum(count) filter (where what = 'resumed') as resumed
       from holdfast.event_counts group by type_id
     ) as h on h.type_id = t.id
   ) as s;
@@ -77,7 +78,7 @@ begin
         'type', t.name, 'priority', t.priority,
         'enqueued', greatest(coalesce(e.total, 0), c.ended), 'running', coalesce(e.running, 0),
         'completed', c.completed, 'failed', c.failed, 'rescued', c.lost, 'dead', c.dead, 'expired', c.expired, 'cancelled', c.cancelled,
-        'replayed', c.replayed, 'late', c.late, 'deadLetters', coalesce(d.dead, 0),
+        'replayed', c.replayed, 'resumed', c.resumed, 'late', c.late, 'deadLetters', coalesce(d.dead, 0),
         'breakerOpen', coalesce(g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'), false),
         'paused', g.paused_at is not null,
         'depths', coalesce((select json_agg(json_build_array(p.priority, p.waiting, p.scheduled, p.blocked) order by p.priority)
@@ -136,19 +137,19 @@ begin
   ), happened as (
     delete from holdfast.event_counts as h returning h.type_id, h.what, h.count
   ), moved as (
-    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late, 0 as expired from counted_attempts
+    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late, 0 as expired, 0 as resumed from counted_attempts
     union all
     select type_id, 0, 0, 0, case what when 'dead' then count else 0 end, case what when 'cancelled' then count else 0 end,
            case what when 'replayed' then count else 0 end, case what when 'late' then count else 0 end,
-           case what when 'expired' then count else 0 end
+           case what when 'expired' then count else 0 end, case what when 'resumed' then count else 0 end
     from happened
   )
-  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late, expired)
-  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late), sum(expired) from moved group by type_id
+  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late, expired, resumed)
+  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late), sum(expired), sum(resumed) from moved group by type_id
   on conflict (type_id) do update set
     completed = k.completed + excluded.completed, failed = k.failed + excluded.failed, lost = k.lost + excluded.lost,
     dead = k.dead + excluded.dead, cancelled = k.cancelled + excluded.cancelled, replayed = k.replayed + excluded.replayed,
-    late = k.late + excluded.late, expired = k.expired + excluded.expired;
+    late = k.late + excluded.late, expired = k.expired + excluded.expired, resumed = k.resumed + excluded.resumed;
   delete from holdfast.notes as n where n.at < v_now - interval '1 hour';
 
   -- Of a minute ago nobody needs to know any more which worker it was, except where one died. Where many workers run many types,

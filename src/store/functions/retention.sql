@@ -54,7 +54,8 @@ begin
         ) as needed;
       -- Of all the older jobs that live, those with an attempt in this day; the jobs that ended lately matter too, their earlier
       -- attempts may stand here. Looking through millions of them takes seconds, and need not be done under the lock: no attempt of an
-      -- old day is ever added, and a job that nobody needs any more is never needed again.
+      -- old day is ever added, and a job that nobody needs any more is never needed again, except a cancelled one that is resumed at this very
+      -- moment: it runs, and its attempts of this day are lost.
       elsif v_check = 1 then
         execute format('select array_agg(job_id) from (
             select n.job_id from holdfast.jobs_still_needed($1, $2, $3) as n (job_id)

@@ -29,6 +29,7 @@ comment on function holdfast.set_lane is 'Changes the named fields of a lane, or
 comment on function holdfast.set_type_lane is 'Puts a type into another lane.';
 comment on function holdfast.set_depth_limit is 'Sets how much may wait in the queue, a lane or a type before enqueue is refused.';
 comment on function holdfast.cancel_jobs is 'Cancels jobs, running ones too.';
+comment on function holdfast.resume_job is 'Takes up a cancelled job where it was.';
 comment on function holdfast.set_priority is 'Gives jobs that do not run another priority.';
 comment on function holdfast.reschedule_jobs is 'Makes jobs that do not run due at another time.';
 comment on function holdfast.run_now is 'Makes jobs that wait for a time due at once.';

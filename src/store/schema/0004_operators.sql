@@ -20,11 +20,11 @@ create table holdfast.approvals (
   constraint approvals_once primary key (job_id, actor)
 );
 
--- What was changed about a job that goes on: who, when, why, from what to what. A cancelled job says so in history.
+-- What was changed about a job that goes on: who, when, why, from what to what. A cancelled job says so in history; of one that was resumed it stands here.
 create table holdfast.moves (
   job_id  uuid not null,
   at      timestamptz not null,
-  move    text not null constraint move_is_known check (move in ('set_priority', 'reschedule', 'run_now', 'replay', 'replace', 'debounce')),
+  move    text not null constraint move_is_known check (move in ('set_priority', 'reschedule', 'run_now', 'replay', 'resume', 'replace', 'debounce')),
   actor   text not null,
   why     text,
   before  jsonb not null,

@@ -50,6 +50,7 @@ create table holdfast.totals (
   expired    bigint not null default 0,
   cancelled  bigint not null default 0,
   replayed   bigint not null default 0,
+  resumed    bigint not null default 0,
   late       bigint not null default 0
 );
 
