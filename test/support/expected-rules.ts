@@ -51,6 +51,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /batches/:id/cancel',
     'POST /executions/:id/cancel',
     'DELETE /jobs/:id',
+    'POST /jobs/:id/resume',
     'POST /jobs/:id/approve',
     'POST /jobs/:id/reject',
   ],

@@ -69,6 +69,7 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'GET /jobs/:id/stream': job('/stream'),
   'DELETE /jobs/:id': ({ job }) => [{ path: `/jobs/${job}` }, { path: `/jobs/${job}?forget=true` }],
   'POST /jobs/:id/signals': ({ job }) => [{ path: `/jobs/${job}/signals`, body: { name: 'go', payload: 1 } }],
+  'POST /jobs/:id/resume': decided('resume'),
   'POST /jobs/:id/approve': decided('approve'),
   'POST /jobs/:id/reject': decided('reject'),
   'POST /batches': (its) => [
