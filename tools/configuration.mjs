@@ -12,6 +12,8 @@ const sections = [
   ['EncryptionOptions', '`encryption` of a Holdfast'],
   ['TypeDefinition', '`defineType(definition)`'],
   ['IsolationOptions', '`defineType(definition)`: isolation'],
+  ['ChunkDefinition', '`defineType(definition)`: several jobs in one call'],
+  ['ChunkOptions', '`chunk` of a type'],
   ['TypeHooks', '`defineType(definition)`: hooks'],
   ['JobHooks', 'hooks of a type, and of `startWorker(holdfast, types, options)`'],
   ['Limits', '`limits` of a type'],

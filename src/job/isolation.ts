@@ -20,9 +20,9 @@ export interface IsolationOptions {
    */
   memory?: number
   /**
-   * How many run at once in one worker. A type that says so has slots of its own beside the worker's `concurrency`.
+   * How many run at once in one worker, and with `chunk` how many calls. A type that says so has slots of its own beside the worker's `concurrency`.
    * @range 1 to 1,000
-   * @default isolated: as many as there are cores; inline: the `concurrency` of the worker, shared with other types
+   * @default isolated: as many as there are cores; with `chunk`: 1 call; inline: the `concurrency` of the worker, shared with other types
    */
   atOnce?: number
   /**

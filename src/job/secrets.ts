@@ -15,11 +15,19 @@ export class Secrets {
   readonly #starts = new Set<string>()
   readonly #heads = new Map<string, string[]>()
   readonly #ofLength = new Map<number, Set<string>>()
-  readonly #lengths: readonly number[]
+  #lengths: readonly number[] = []
 
   constructor(value: unknown, paths: readonly RedactPath[]) {
     for (const path of paths) for (const found of valuesAt(value, path)) this.#collect(found)
-    this.#lengths = [...this.#ofLength.keys()].sort((a, b) => b - a)
+    this.#sortLengths()
+  }
+
+  /** Those of several payloads, for a text in which any of them may stand. */
+  static together(all: readonly Secrets[]): Secrets {
+    const made = new Secrets(undefined, [])
+    for (const one of all) for (const same of one.#ofLength.values()) for (const spelling of same) made.#addSpelling(spelling)
+    made.#sortLengths()
+    return made
   }
 
   get none(): boolean {
@@ -66,15 +74,21 @@ export class Secrets {
     const inJson = JSON.stringify(secret).slice(1, -1)
     const inAddress = encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '\ufffd'))
     const spellings = [secret, inJson, JSON.stringify(inJson).slice(1, -1), inAddress]
-    for (const spelling of new Set(spellings)) {
-      this.#starts.add(spelling.slice(0, shortestSecret))
-      const same = this.#ofLength.get(spelling.length) ?? new Set()
-      this.#ofLength.set(spelling.length, same.add(spelling))
-      if (spelling.length <= tellTale) continue
-      const head = spelling.slice(0, tellTale)
-      const others = this.#heads.get(head)
-      if (others) others.push(spelling)
-      else this.#heads.set(head, [spelling])
-    }
+    for (const spelling of new Set(spellings)) this.#addSpelling(spelling)
+  }
+
+  #addSpelling(spelling: string): void {
+    this.#starts.add(spelling.slice(0, shortestSecret))
+    const same = this.#ofLength.get(spelling.length) ?? new Set()
+    this.#ofLength.set(spelling.length, same.add(spelling))
+    if (spelling.length <= tellTale) return
+    const head = spelling.slice(0, tellTale)
+    const others = this.#heads.get(head)
+    if (others) others.push(spelling)
+    else this.#heads.set(head, [spelling])
+  }
+
+  #sortLengths(): void {
+    this.#lengths = [...this.#ofLength.keys()].sort((a, b) => b - a)
   }
 }

@@ -37,20 +37,30 @@ export interface AttemptEvents {
   escaped(attempt: RunningAttempt, failure: Failure): void
 }
 
+/** What fails by an error that escapes: an attempt, or all of a call with several jobs. */
+export interface Failable {
+  fail(error: unknown): void
+}
+
 const completed: Outcome = { kind: 'completed' }
 
 /** Which attempt the code that is running belongs to, through every await and timer it starts. */
-const currentAttempt = new AsyncLocalStorage<Attempt | undefined>()
+const currentAttempt = new AsyncLocalStorage<Failable | undefined>()
 
-export function attemptInProgress(): Attempt | undefined {
+export function attemptInProgress(): Failable | undefined {
   return currentAttempt.getStore()
 }
 
+/** Runs code that belongs to it, through every await and timer it starts. */
+export function inNameOf<Answer>(owner: Failable, run: () => Answer): Answer {
+  return currentAttempt.run(owner, run)
+}
+
 /** One try at one job in this process. It ends exactly once: by its handler, its timeout, a cancel, a lost lease or a shutdown, whichever is first. */
-export class Attempt implements RunningAttempt {
-  readonly job: ClaimedJob
-  readonly startedAtMs: number = monotonicMs()
-  readonly deadlineMs: number
+export class Attempt implements RunningAttempt, Failable {
+  job: ClaimedJob
+  startedAtMs: number | null
+  deadlineMs: number
   readonly services: AttemptServices
   readonly #events: AttemptEvents
   #controller: AbortController | undefined
@@ -63,7 +73,9 @@ export class Attempt implements RunningAttempt {
     this.job = job
     this.services = services
     this.#events = events
-    this.deadlineMs = this.startedAtMs + job.type.timeoutMs
+    const now = monotonicMs()
+    this.startedAtMs = now
+    this.deadlineMs = now + job.type.timeoutMs
   }
 
   /** Made when the handler first reads it, because most short handlers never do. */
@@ -131,12 +143,16 @@ export class Attempt implements RunningAttempt {
     else this.#giveUp(failed(error), error)
   }
 
+  protected call(payload: unknown): unknown {
+    return this.job.type.run?.(payload, new AttemptContext(this))
+  }
+
   async #perform(): Promise<void> {
     let outcome: Outcome
     try {
       const read = this.#payload()
       const payload = read instanceof Promise ? await read : read
-      const answer = await this.job.type.run?.(payload, new AttemptContext(this))
+      const answer = await this.call(payload)
       outcome = answer === undefined ? completed : returned(answer, this.job.type)
     } catch (error) {
       outcome = failed(error)

@@ -99,7 +99,10 @@ export class Completion {
     if (kept.kind === 'failed') throw new FatalError(kept.failure.message)
     const result = kept.kind === 'completed' ? (kept.result ?? null) : null
     await this.#attempt.asHolder(async () => {
-      const { text, values } = await services.completion(job, { startedAgoMs: monotonicMs() - startedAtMs, result })
+      const { text, values } = await services.completion(job, {
+        startedAgoMs: startedAtMs === null ? 0 : monotonicMs() - startedAtMs,
+        result,
+      })
       this.#state = 'sent'
       const [row] = await tx.query<{ held: boolean }>(text, values)
       if (row?.held !== true) this.#state = 'unused'

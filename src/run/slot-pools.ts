@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { AnyJobType } from '../job/type.js'
+import { Chunks } from './chunks.js'
 import { openProcess, ThreadSupervisor } from './isolate/channels.js'
 import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
 import { IsolatedAttempt } from './isolate/isolated-attempt.js'
@@ -26,8 +27,8 @@ const quarantineWaitMs = 60_000
 const quarantinedAtOnce = 1
 
 /**
- * All slots of a worker. Inline types share one pool; a type that is isolated, or has `atOnce`, has a pool of its own; jobs that may have
- * crashed their hosts run in quarantine. No pool waits for a slot of another.
+ * All slots of a worker. Inline types share one pool; a type that is isolated, or has `atOnce` or `chunk`, has a pool of its own; jobs that
+ * may have crashed their hosts run in quarantine. No pool waits for a slot of another.
  */
 export class SlotPools {
   readonly #shared: Slots
@@ -37,6 +38,7 @@ export class SlotPools {
   readonly #pools = new Map<string, HostPool>()
   readonly #quarantinePools = new Map<string, HostPool>()
   readonly #supervisors: ThreadSupervisor[] = []
+  readonly #chunks: Chunks[] = []
   #closed = false
   readonly #settings: SlotPoolsSettings
   readonly #services: AttemptServices
@@ -136,6 +138,7 @@ export class SlotPools {
   close(): void {
     this.#closed = true
     for (const slots of this.#all()) slots.handBackWaiting()
+    for (const chunks of this.#chunks) chunks.close()
   }
 
   handBackRunning(): void {
@@ -164,6 +167,12 @@ export class SlotPools {
   #ownSlots(type: AnyJobType): Slots {
     const { kind, memoryMb, atOnce, graceMs, recycle } = type.isolation
     const concurrency = atOnce ?? availableParallelism()
+    if (type.chunk) {
+      const chunks = new Chunks(type.chunk, concurrency)
+      this.#chunks.push(chunks)
+      const settings = { concurrency: chunks.jobsAtOnce, open: () => chunks.open, begin: chunks.begin }
+      return new Slots(settings, this.#services, this.#events, this.#strands)
+    }
     if (kind === 'inline') return new Slots({ concurrency }, this.#services, this.#events, this.#strands)
     const module = this.#settings.module as string
     const supervisor = kind === 'thread' ? new ThreadSupervisor(module, memoryMb as number, concurrency) : undefined

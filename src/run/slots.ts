@@ -271,7 +271,7 @@ export class Slots {
 
   /** Waits for the handler of an attempt that was given up. Only for inline ones: the host of an isolated one is killed after its grace time. */
   #expectReturn(attempt: RunningAttempt): void {
-    if (attempt instanceof Attempt) this.#overruns.expect(attempt)
+    if (attempt instanceof Attempt && attempt.startedAtMs !== null) this.#overruns.expect(attempt)
     this.#watchTime()
   }
 }

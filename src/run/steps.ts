@@ -93,6 +93,7 @@ export class Steps {
   }
 
   async #wait(kind: 'sleep' | 'signal', given: string, ms: number | null): Promise<string | null> {
+    if (this.#attempt.job.type.chunk) throw inAChunk(kind)
     const call = this.#call(given, kind)
     return this.#during(async () => {
       const stored = await this.#arrive(call)
@@ -193,6 +194,15 @@ function comesBefore(other: StoredStep, call: Call, stored: StoredStep | undefin
   if (other.after === null || (stored ? stored.after : call.after) === null) return false
   if (stored) return other.done !== null && other.done <= (stored.after as number)
   return other.after <= (call.after as number)
+}
+
+function inAChunk(kind: 'sleep' | 'signal'): HoldfastError {
+  const what = kind === 'sleep' ? 'sleep' : 'wait for a signal'
+  const instead = 'return ctx.snooze(…) for it instead'
+  return new HoldfastError(
+    'invalid_option',
+    `a job of a chunk cannot ${what}, because its call goes on for the others; ${instead}`,
+  )
 }
 
 function changed(problem: string): HoldfastError {

@@ -8,9 +8,10 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, pools: SlotPool
   const shared = all.filter(([, type]) => !hasOwnSlots(type)).map(([id]) => id)
   const own = all.filter(([, type]) => hasOwnSlots(type))
   const groups = own.map(
-    ([id, { type }]): TypeGroup => ({
+    ([id, { type, chunk, isolation }]): TypeGroup => ({
       types: [id],
-      atOnce: pools.ownAtOnce(type),
+      // The jobs of one call have an order too.
+      atOnce: chunk ? (isolation.atOnce as number) : pools.ownAtOnce(type),
       claimable: () => pools.ownClaimable(type),
       chunk: () => pools.ownChunk(type),
     }),

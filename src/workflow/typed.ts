@@ -1,7 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../job/duration.js'
 import type { ExecutionInHand, RunContext } from '../job/run-context.js'
-import type { AnyJobType, JobType, ResultOf, TypeDefinition } from '../job/type.js'
+import type { AnyJobType, JobType, ResultOf } from '../job/type.js'
+import type { TypeDefinition } from '../job/type-definition.js'
 import type { Graph, When } from './graph.js'
 
 declare const resultOf: unique symbol

@@ -5,6 +5,8 @@
 import { type } from 'arktype'
 import {
   type AttemptOutcome,
+  type ChunkContext,
+  type ChunkJob,
   defineType,
   type Holdfast,
   type JobRequest,
@@ -34,9 +36,34 @@ const returning = defineType({
   payload: z.object({ n: z.number() }),
   run: async ({ n }, { snooze }) => (n < 0 ? snooze('1m') : { doubled: 2 * n }),
 })
+const chunked = defineType({
+  type: 'chunked',
+  payload: z.object({ at: z.string().transform((text) => new Date(text)) }),
+  chunk: { size: 10 },
+  async run(jobs, ctx) {
+    expectTypeOf(jobs).toEqualTypeOf<readonly ChunkJob<{ at: Date }>[]>()
+    expectTypeOf(ctx).toEqualTypeOf<ChunkContext>()
+    if (jobs.length > 5) return ctx.snooze('1m')
+    return jobs.map(({ payload, ctx }) => {
+      if (payload.at.getTime() < 0) return new Error('too early')
+      return ctx.job.attempt > 1 ? ctx.snooze('1m') : { year: payload.at.getFullYear() }
+    })
+  },
+})
+const silent = defineType({ type: 'silent', chunk: { size: 10, wait: '1s' }, run: async () => {} })
+const unkept = defineType({ type: 'unkept', chunk: { size: 10 }, keepResult: false, run: (jobs) => jobs.map(() => 7) })
+const declared = defineType({ type: 'declared', payload: z.object({ n: z.number() }), chunk: { size: 10 } })
+// @ts-expect-error One result cannot be that of several jobs.
+defineType({ type: 'one_for_all', chunk: { size: 10 }, run: () => ({ n: 1 }) })
+// @ts-expect-error A chunk has a size.
+defineType({ type: 'sizeless', chunk: {}, run: () => [] })
 const ignored = defineType({ type: 'ignored', keepResult: false, run: () => 7 })
 
 expectTypeOf(returning).toEqualTypeOf<JobType<{ n: number }, { n: number }, { doubled: number }>>()
+expectTypeOf(chunked).toEqualTypeOf<JobType<{ at: string }, { at: Date }, { year: number }>>()
+expectTypeOf(silent).toEqualTypeOf<JobType<unknown, unknown, undefined>>()
+expectTypeOf(unkept).toEqualTypeOf<JobType<unknown, unknown, undefined>>()
+expectTypeOf(declared).toEqualTypeOf<JobType<{ n: number }, { n: number }, unknown>>()
 expectTypeOf(ignored).toEqualTypeOf<JobType<unknown, unknown, undefined>>()
 
 async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> {
@@ -49,6 +76,11 @@ async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> 
   // @ts-expect-error The inside is not for users.
   holdfast.types
 
+  const { year } = await holdfast.wait(await holdfast.enqueue(chunked, { at: '2030-01-01' }))
+  expectTypeOf(year).toEqualTypeOf<number>()
+  // @ts-expect-error The input is a text; the Date is what the handler gets.
+  await holdfast.enqueue(chunked, { at: new Date() })
+  await startWorker(holdfast, [chunked, silent])
   await holdfast.enqueue(transforming, { at: '2030-01-01' })
   await holdfast.enqueue(transforming, { at: '2030-01-01', times: 2 }, { delay: '1h', idempotencyKey: 'k' })
   // @ts-expect-error The input is a text; the Date is what the handler gets.

@@ -1,0 +1,156 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { ApprovalOption } from './approval.js'
+import type { ChunkContext, ChunkJob, ChunkOptions } from './chunk.js'
+import type { Duration } from './duration.js'
+import { hookNames, type TypeHooks } from './hooks.js'
+import { type IsolationOptions, isolationFields } from './isolation.js'
+import type { Limits } from './limits.js'
+import type { BackoffOption } from './retry.js'
+import type { RunContext } from './run-context.js'
+import type { Upcasts } from './type-fields.js'
+import type { UniqueOption } from './unique.js'
+
+/** What `defineType` takes: the handler of a type, and the defaults of its jobs. */
+export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
+  extends IsolationOptions,
+    TypeHooks {
+  /**
+   * The name jobs of this type carry everywhere, such as `send_email`.
+   * @range 1 to 200 letters, digits or _ - . : /
+   */
+  type: string
+  /**
+   * Names the type had before it was renamed: a worker of it runs the jobs that were enqueued under them, too.
+   * @range at most 20
+   * @default []
+   */
+  aliases?: readonly string[]
+  /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
+  payload?: Schema
+  /**
+   * The version of the payload, 1 to 32,767. A job of a newer one waits until a worker knows it.
+   * @default 1
+   */
+  version?: number
+  /**
+   * How older payloads are brought up to date before the handler gets them: under each version a function that makes one of the next.
+   * @default {}
+   */
+  upcast?: Upcasts
+  /**
+   * The lane whose slots its jobs take.
+   * @default 'default'
+   */
+  lane?: string
+  /**
+   * The priority of its jobs, 0 (low) to 9 (high).
+   * @range 0 to 9
+   * @default 5
+   */
+  priority?: number
+  /**
+   * How often a job may be tried in all, 1 to 20.
+   * @range 1 to 20
+   * @default 5
+   */
+  maxAttempts?: number
+  /**
+   * How long a job waits after a failed attempt: base × factor^(n−1) after attempt n, at most cap, plus 0 to jitter.
+   * @default { base: '30s', factor: 2, cap: '1h', jitter: half of base, at most '15s' }
+   */
+  backoff?: BackoffOption
+  /**
+   * After this the attempt has failed and its slot is free.
+   * @range 1 ms to 7 days
+   * @default '5m'
+   */
+  timeout?: Duration
+  /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
+  limits?: Limits
+  /** Every job of the type has to be approved before it runs. */
+  approval?: ApprovalOption
+  /** What every enqueue of the type says that does not say otherwise, from SQL too. */
+  unique?: UniqueOption
+  /**
+   * A dead job of the type is replayed only when whoever does it confirms it by the name of the type.
+   * @default false
+   */
+  sensitive?: boolean
+  /**
+   * Jobs of the type that expire (`startBy`, `expireIn`) raise the alert of dead letters.
+   * @default false
+   */
+  alertExpired?: boolean
+  /**
+   * Unique and idempotency keys of the type are common to all services that enqueue over HTTP, and to the application itself.
+   * @default false
+   */
+  sharedKeys?: boolean
+  /**
+   * Payloads are encrypted before they are stored, with the keys Holdfast was given.
+   * @default false
+   */
+  encrypt?: boolean
+  /**
+   * What people do not see of the payload, such as `card.number` or `items[].secret`. Handlers get all of it.
+   * @default []
+   */
+  redact?: readonly string[]
+  /**
+   * False: what `run` returns is not looked at and not kept.
+   * @default true
+   */
+  keepResult?: Keep
+  /**
+   * Most bytes of JSON that `run` may return, up to 1,048,576. A job that returns more ends dead.
+   * @range 1 to 1,048,576
+   * @default 65_536
+   */
+  maxResultBytes?: number
+  /** Left out where only enqueueing is needed. What it returns is kept with the job, except for `ctx.snooze(…)`. */
+  run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): Answer
+}
+
+/** What `defineType` takes where one call of the handler runs several jobs: the same, with `chunk` and another `run`. */
+export interface ChunkDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
+  extends Omit<TypeDefinition<Schema, unknown, Keep>, 'run'> {
+  /** How many jobs one call takes, and how long it waits for them. */
+  chunk: ChunkOptions
+  /**
+   * Returns a list with an entry for each job, in their order: its result, an error, or `ctx.snooze(…)`. Where it returns nothing, all of
+   * them have completed; where it throws, all of them have failed.
+   */
+  run?(jobs: readonly ChunkJob<StandardSchemaV1.InferOutput<Schema>>[], context: ChunkContext): Answer
+}
+
+/** The names of all fields of a definition. */
+export const definitionFields = [
+  ...[
+    'type',
+    'aliases',
+    'payload',
+    'version',
+    'upcast',
+    'lane',
+    'priority',
+    'maxAttempts',
+    'backoff',
+    'timeout',
+    'limits',
+    'approval',
+    'unique',
+  ],
+  ...[
+    'sensitive',
+    'alertExpired',
+    'sharedKeys',
+    'encrypt',
+    'redact',
+    'keepResult',
+    'maxResultBytes',
+    ...isolationFields,
+    ...hookNames,
+    'run',
+    'chunk',
+  ],
+]
