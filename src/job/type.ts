@@ -94,7 +94,7 @@ export function isJobType(value: unknown): value is AnyJobType {
  *   async run(jobs, { signal }) {
  *     const body = JSON.stringify(jobs.map(({ payload }) => payload))
  *     const answer = await fetch('https://search.example.com/bulk', { method: 'POST', body, signal })
- *     const pages: { version: number; error?: string }[] = await answer.json()
+ *     const pages = (await answer.json()) as { version: number; error?: string }[]
  *     return pages.map(({ version, error }) => (error ? new Error(error) : { version }))
  *   },
  * })

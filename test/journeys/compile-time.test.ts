@@ -53,10 +53,6 @@ const chunked = defineType({
 const silent = defineType({ type: 'silent', chunk: { size: 10, wait: '1s' }, run: async () => {} })
 const unkept = defineType({ type: 'unkept', chunk: { size: 10 }, keepResult: false, run: (jobs) => jobs.map(() => 7) })
 const declared = defineType({ type: 'declared', payload: z.object({ n: z.number() }), chunk: { size: 10 } })
-// @ts-expect-error One result cannot be that of several jobs.
-defineType({ type: 'one_for_all', chunk: { size: 10 }, run: () => ({ n: 1 }) })
-// @ts-expect-error A chunk has a size.
-defineType({ type: 'sizeless', chunk: {}, run: () => [] })
 const ignored = defineType({ type: 'ignored', keepResult: false, run: () => 7 })
 
 expectTypeOf(returning).toEqualTypeOf<JobType<{ n: number }, { n: number }, { doubled: number }>>()
@@ -76,6 +72,10 @@ async function neverRun(holdfast: Holdfast, queue: ScratchQueue): Promise<void> 
   // @ts-expect-error The inside is not for users.
   holdfast.types
 
+  // @ts-expect-error One result cannot be that of several jobs.
+  defineType({ type: 'one_for_all', chunk: { size: 10 }, run: () => ({ n: 1 }) })
+  // @ts-expect-error A chunk has a size.
+  defineType({ type: 'sizeless', chunk: {}, run: () => [] })
   const { year } = await holdfast.wait(await holdfast.enqueue(chunked, { at: '2030-01-01' }))
   expectTypeOf(year).toEqualTypeOf<number>()
   // @ts-expect-error The input is a text; the Date is what the handler gets.
