@@ -2,13 +2,16 @@ import type { TargetSecretsRow } from './alert-store.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 
-/** What is stored of a job that may be encrypted. */
-export type StoredKind = 'payload' | 'checkpoint' | 'result' | 'step' | 'signal'
+/** What a text is encrypted as. */
+export type EncryptedAs = 'payload' | 'checkpoint' | 'result' | 'step' | 'signal'
 
-/** A stored text; null where it is as it should be. `id`: begins with that of the job. `what`: what it is encrypted as, where that is another. */
+/** What is stored of a job, an execution or a task that may be encrypted. */
+export type StoredKind = EncryptedAs | 'input' | 'taskPayload' | 'taskResult'
+
+/** A stored text; null where it is as it should be. `id`: begins with that of the job or execution. `what`: what it is encrypted as, where that is another. */
 export interface StoredText {
   id: string
-  what?: StoredKind
+  what?: EncryptedAs
   type: string
   text: string | null
 }
@@ -25,6 +28,9 @@ const nextOf = {
   result: () => statement('nextResultsToEncrypt'),
   step: () => statement('nextStepsToEncrypt'),
   signal: () => statement('nextSignalsToEncrypt'),
+  input: () => statement('nextInputsToEncrypt'),
+  taskPayload: () => statement('nextTaskPayloadsToEncrypt'),
+  taskResult: () => statement('nextTaskResultsToEncrypt'),
 }
 const putOf = {
   payload: () => statement('putEncrypted'),
@@ -32,6 +38,9 @@ const putOf = {
   result: () => statement('putEncryptedResults'),
   step: () => statement('putEncryptedSteps'),
   signal: () => statement('putEncryptedSignals'),
+  input: () => statement('putEncryptedInputs'),
+  taskPayload: () => statement('putEncryptedTaskPayloads'),
+  taskResult: () => statement('putEncryptedTaskResults'),
 }
 
 /** What is encrypted is read and written back here; nothing is decrypted in the database. */

@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.js'
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import { isEncrypted, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
-import type { Exchanged, StoredKind, StoredText } from '../store/privacy-store.js'
+import type { EncryptedAs, Exchanged, StoredKind, StoredText } from '../store/privacy-store.js'
 import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 
@@ -29,6 +29,7 @@ export interface Reencrypted {
   unreadable: Record<string, number>
 }
 
+const kinds = ['payload', 'checkpoint', 'result', 'step', 'signal', 'input', 'taskPayload', 'taskResult'] as const
 const first = '00000000-0000-0000-0000-000000000000'
 const tries = 5
 
@@ -43,7 +44,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {
-    for (const what of ['payload', 'checkpoint', 'result', 'step', 'signal'] as const) {
+    for (const what of kinds) {
       const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
         const rows = await again(() => store.privacy.next(what, { ...ask, after }))
@@ -81,7 +82,7 @@ function reencrypted(url: string, text: string, privacy: Privacy, done: Reencryp
 }
 
 function exchange(row: StoredText, kind: StoredKind, privacy: Privacy, done: Reencrypted): Exchanged[] {
-  const { id, type, text: was, what = kind } = row
+  const { id, type, text: was, what = kind as EncryptedAs } = row
   if (was === null) return []
   const job = id.slice(0, 36)
   const open = () => privacy.decrypt(job, was, what, { type, encrypted: true })

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { defineType, Holdfast } from 'holdfast'
+import { defineType, defineWorkflow, Holdfast } from 'holdfast'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue } from '../support/queue.js'
@@ -95,4 +95,36 @@ test('the command line does it, and fails where something is left that it cannot
   const { stdout } = await run({ HOLDFAST_ENCRYPTION_KEYS: both, HOLDFAST_ENCRYPTION_CURRENT: 'new' })
   expect(JSON.parse(stdout)).toMatchObject({ key: 'new', encrypted: 1, unreadable: {} })
   expect(await keysInUse(queue)).toEqual({ new: 1 })
+})
+
+test('an execution that waits goes on with the new key alone: its input, and the payloads and results of its tasks', async () => {
+  const queue = await makeQueue()
+  const encrypt = true
+  const order = defineWorkflow({
+    name: 'order',
+    tasks(task) {
+      const charge = task('charge', { encrypt, run: async (input) => ({ paid: input }) })
+      return task('ship', {
+        ...{ after: [charge], encrypt, delay: '1h' },
+        run: async (input, { parents, execution }) => [input, (await parents()).charge, (await execution()).input],
+      })
+    },
+  })
+  const old = as(queue, { keys: { old: keys.old }, current: 'old' })
+  const worker = await startHere(old, order.types)
+  const { id } = await old.holdfast.start(order, 'thirty')
+  const shipping = await eventually(async () => {
+    const [ship] = (await old.holdfast.executions.tasks(id)).tasks.filter(({ name }) => name === 'ship')
+    return ship?.status === 'started' && ship.jobId
+  })
+  await worker.stop()
+  const both = as(queue, { keys, current: 'new' })
+  // The input, the payload of both tasks and of both jobs, the result of the one that ran, and that of its job.
+  expect(await both.holdfast.reencrypt({ batch: 1 })).toMatchObject({ encrypted: 7, unreadable: {} })
+  expect(await both.holdfast.reencrypt()).toMatchObject({ encrypted: 0 })
+
+  const fresh = as(queue, { keys: { new: keys.new }, current: 'new' })
+  await startHere(fresh, order.types)
+  await fresh.holdfast.runNow(shipping, { by: 'ada' })
+  expect(await fresh.holdfast.executions.wait(id)).toEqual(['thirty', { paid: 'thirty' }, 'thirty'])
 })

@@ -84,3 +84,66 @@ returning s.name as id
 update holdfast.signals as g set payload = n.made::json from unnest($1::text[], $2::text[], $3::text[]) as n (id, was, made)
 where g.id = substr(n.id, 38)::bigint and g.payload::text = n.was
 returning g.name as id
+
+-- name: nextInputsToEncrypt
+-- The same of the inputs of executions, whatever $4 says only those that are encrypted: of a plain one the database makes jobs that have yet to start.
+select e.id::text as id, e.workflow as type, 'payload' as what,
+       case when e.input::text like '{"$enc"%' and e.input -> '$enc' ->> 'k' is distinct from $3::text then e.input::text end as text
+from holdfast.executions as e where e.id > $1::text::uuid and $4::text is not null order by e.id limit $2::text::integer
+
+-- name: nextTaskPayloadsToEncrypt
+-- The same of the payloads of tasks: the id is that of the job, the execution, the item and the name.
+select t.job_id::text || '/' || t.execution_id || '/' || t.item || '/' || t.name as id, y.name as type, 'payload' as what,
+       case when case when t.payload::text like '{"$enc"%' then t.payload -> '$enc' ->> 'k' is distinct from $3::text
+                      else t.payload is not null and (y.encrypted or $4::text::boolean) end
+            then t.payload::text end as text
+from holdfast.tasks as t join holdfast.types as y on y.name = t.type
+where t.job_id is not null
+  and (t.execution_id, t.name, t.item) > (
+    coalesce(nullif(substr($1::text, 38, 36), ''), $1::text)::uuid, regexp_replace(substr($1::text, 75), '^-?\d+/', ''),
+    coalesce(nullif(split_part($1::text, '/', 3), ''), '-1')::integer)
+order by t.execution_id, t.name, t.item limit $2::text::integer
+
+-- name: nextTaskResultsToEncrypt
+-- The same of their results. A plain one stays so where the database may have to read it: for a condition, for items, for a sub-workflow.
+select t.job_id::text || '/' || t.execution_id || '/' || t.item || '/' || t.name as id, y.name as type, 'result' as what,
+       case when case when t.result::text like '{"$enc"%' then t.result -> '$enc' ->> 'k' is distinct from $3::text
+                      else t.result is not null and (y.encrypted or $4::text::boolean)
+                           and not exists (select from holdfast.tasks as o where o.execution_id = t.execution_id
+                                           and (o.condition is not null or o.each_of is not null or o.sub_workflow is not null))
+                           and not exists (select from holdfast.executions as e where e.id = t.execution_id and e.parent_id is not null) end
+            then t.result::text end as text
+from holdfast.tasks as t join holdfast.types as y on y.name = t.type
+where t.job_id is not null
+  and (t.execution_id, t.name, t.item) > (
+    coalesce(nullif(substr($1::text, 38, 36), ''), $1::text)::uuid, regexp_replace(substr($1::text, 75), '^-?\d+/', ''),
+    coalesce(nullif(split_part($1::text, '/', 3), ''), '-1')::integer)
+order by t.execution_id, t.name, t.item limit $2::text::integer
+
+-- name: putEncryptedInputs
+-- The same of inputs.
+update holdfast.executions as e set input = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
+where e.id = n.id and e.input::text = n.was
+returning e.id::text as id
+
+-- name: putEncryptedTaskPayloads
+-- The same of the payloads of tasks. Whoever changes a task holds its execution.
+with held as materialized (
+  select e.id from holdfast.executions as e where e.id = any (array(select substr(i, 38, 36)::uuid from unnest($1::text[]) as i)) order by e.id for update
+)
+update holdfast.tasks as t set payload = n.made::json
+from unnest($1::text[], $2::text[], $3::text[]) as n (id, was, made) join held as h on h.id = substr(n.id, 38, 36)::uuid
+where t.execution_id = h.id and t.name = regexp_replace(substr(n.id, 75), '^-?\d+/', '') and t.item = split_part(n.id, '/', 3)::integer
+  and t.payload::text = n.was
+returning t.name as id
+
+-- name: putEncryptedTaskResults
+-- The same of their results.
+with held as materialized (
+  select e.id from holdfast.executions as e where e.id = any (array(select substr(i, 38, 36)::uuid from unnest($1::text[]) as i)) order by e.id for update
+)
+update holdfast.tasks as t set result = n.made::json
+from unnest($1::text[], $2::text[], $3::text[]) as n (id, was, made) join held as h on h.id = substr(n.id, 38, 36)::uuid
+where t.execution_id = h.id and t.name = regexp_replace(substr(n.id, 75), '^-?\d+/', '') and t.item = split_part(n.id, '/', 3)::integer
+  and t.result::text = n.was
+returning t.name as id
