@@ -275,11 +275,13 @@ begin
       select array_agg(b.name), array_agg(b.parents) into v_below, v_parents from (
         select c.name, count(*) as parents from holdfast.tasks as t cross join lateral unnest(t.children) as c (name)
         where t.execution_id = p_execution and t.name = any (p_ended) and t.item = -1 group by c.name) as b;
+      -- The counter of one that waits for nobody any more is not written: it starts or is skipped now, and only of a blocked task is it read.
       with told as (
         update holdfast.tasks as t set waits = t.waits - b.parents from unnest(v_below, v_parents) as b (name, parents)
-        where t.execution_id = p_execution and t.name = any (v_below) and t.name = b.name and t.item = -1 returning t.name, t.waits, t.status
+        where t.execution_id = p_execution and t.name = any (v_below) and t.name = b.name and t.item = -1 and t.status = 'blocked' and t.waits > b.parents
       )
-      select array_agg(t.name) filter (where t.waits = 0 and t.status = 'blocked') into v_freed from told as t;
+      select array_agg(t.name) into v_freed from holdfast.tasks as t join unnest(v_below, v_parents) as b (name, parents) on t.name = b.name
+      where t.execution_id = p_execution and t.name = any (v_below) and t.item = -1 and t.status = 'blocked' and t.waits <= b.parents;
       p_ready := p_ready || v_freed;
     end if;
     exit when p_ready = '{}' or p_ready is null;

@@ -60,7 +60,7 @@ create table holdfast.tasks (
                 check (status in ('blocked', 'started', 'completed', 'dead', 'cancelled', 'discarded', 'skipped')),
   -- Why it was skipped: a condition, a failure before it, a failure anywhere (stopped), or somebody cancelled the execution.
   because       text constraint because_is_known check (because in ('condition', 'failed', 'stopped', 'cancelled')),
-  -- How many of its parents have not ended; how many of its items.
+  -- Of a blocked task, how many of its parents have not ended; of one with items, how many of these.
   waits         integer not null default 0,
   items_left    integer,
   -- Its job, or the execution that it is: known before either exists. What an earlier execution did keeps the job of that one.
