@@ -8,12 +8,12 @@ const parts = defineWorkflow({
   name: 'parts',
   tasks(task) {
     const list = task('list', {
-      run: (how: string) => {
+      run: (how) => {
         if (how === 'bad') throw new FatalError('broken')
         return ['x', 'y']
       },
     })
-    const each = task('each', { after: [list], each: '$.list[*]', run: (item: string) => item.toUpperCase() })
+    const each = task('each', { after: [list], each: '$.list[*]', run: (item) => String(item).toUpperCase() })
     return task('last', { after: [each], run: async (_, { parents }) => (await parents()).each.join('') })
   },
 })

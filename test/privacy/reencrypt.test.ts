@@ -125,6 +125,6 @@ test('an execution that waits goes on with the new key alone: its input, and the
 
   const fresh = as(queue, { keys: { new: keys.new }, current: 'new' })
   await startHere(fresh, order.types)
-  await fresh.holdfast.runNow(shipping, { by: 'ada' })
+  await fresh.holdfast.runNow(shipping as string, { by: 'ada' })
   expect(await fresh.holdfast.executions.wait(id)).toEqual(['thirty', { paid: 'thirty' }, 'thirty'])
 })
