@@ -6,19 +6,24 @@ import { makeQueue, openQueue } from '../support/queue.js'
 import { openTcpProxy } from '../support/severed-proxy.js'
 import { startHere } from '../support/worker-here.js'
 
-/** How many claims of a worker were under way at once, at most. */
+/** How many claims of a worker were under way at once, at most. It claims over a store of its own, made from the one of its Holdfast. */
 function watchClaims(holdfast: Holdfast): { most: number; now: number } {
   const { store } = insideOf(holdfast)
-  const claim = store.claim.bind(store)
+  const over = store.over.bind(store)
   const seen = { most: 0, now: 0 }
-  store.claim = async (ask) => {
-    seen.now += 1
-    seen.most = Math.max(seen.most, seen.now)
-    try {
-      return await claim(ask)
-    } finally {
-      seen.now -= 1
+  store.over = (line) => {
+    const own = over(line)
+    const claim = own.claim.bind(own)
+    own.claim = async (ask) => {
+      seen.now += 1
+      seen.most = Math.max(seen.most, seen.now)
+      try {
+        return await claim(ask)
+      } finally {
+        seen.now -= 1
+      }
     }
+    return own
   }
   return seen
 }

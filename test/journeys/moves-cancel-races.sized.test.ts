@@ -6,6 +6,7 @@ import { type Oracle, startOracle } from '../support/oracle.js'
 import { sized } from '../support/sized.js'
 
 const races = sized({ sample: 1_500, whole: 10_000 })
+const atOnce = sized({ sample: 100, whole: 500 })
 let scratch: ScratchDatabase
 let holdfast: Holdfast
 let oracle: Oracle
@@ -51,14 +52,17 @@ describe('a cancel and the end of a handler at the same moment', () => {
       if (what === 'begin') void cancel(job)
       if (what === 'told') won += detail === 'job.cancelled' ? 1 : -1
     }
-    for (let made = 0; made < races; made += 500) {
+    for (let made = 0; made < races; made += atOnce) {
       spread *= won > 0 ? 0.7 : 1.4
       won = 0
-      const jobs = Array.from({ length: 500 }, () => ({ type: 'watched', payload: { ms: Math.random() * spread } }))
+      const jobs = Array.from({ length: atOnce }, () => ({ type: 'watched', payload: { ms: Math.random() * spread } }))
       const ids = (await holdfast.enqueueMany(jobs)).map((job) => job.id)
       // Some are cancelled wherever they stand: in the queue, just claimed, in a worker's line.
-      await Promise.all(ids.slice(0, 25).map(cancel))
-      await vi.waitFor(() => expect(answers.size + failed.length).toBe(made + 500), { timeout: 120_000, interval: 20 })
+      await Promise.all(ids.slice(0, atOnce / 20).map(cancel))
+      await vi.waitFor(() => expect(answers.size + failed.length).toBeGreaterThanOrEqual(made + atOnce), {
+        timeout: 120_000,
+        interval: 20,
+      })
     }
     expect(failed).toEqual([])
 
