@@ -44,7 +44,7 @@ export const defectsInSql = [
     name: 'retry-that-loses-the-job',
     caughtBy: 'I1',
     story: quiet,
-    put: inSql('end_moved', `e.move in ('retry', 'snooze')`, `e.move = 'snooze'`),
+    put: inSql('end_moved', `e.move in ('retry', 'snooze', 'block')`, `e.move in ('snooze', 'block')`),
   },
   {
     name: 'dead-letter-not-kept',

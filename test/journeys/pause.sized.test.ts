@@ -59,7 +59,7 @@ test('a paused type starts nothing in any process while enqueue goes on, says by
   await queue.holdfast.flow.resumeType('mail', { by: 'ada' })
   await eventually(() => queue.ledger.finishes().length === 350)
   await eventually(async () => (await queue.sql(`select from holdfast.types where name = 'mail' and not gated`)).length === 1)
-})
+}, 120_000)
 
 test('a paused key starts nothing in any process while other keys run, and goes on when it is resumed', async () => {
   const queue = await twoTypes()
@@ -73,7 +73,7 @@ test('a paused key starts nothing in any process while other keys run, and goes 
   expect((await queue.holdfast.explain(id))?.gates[0]?.why).toBe('key acme of mail was paused by ada (they did not pay)')
   await queue.holdfast.flow.resumeKey('mail', 'acme', { by: 'ada' })
   await eventually(() => queue.ledger.finishes().length === 220)
-})
+}, 120_000)
 
 test('100,000 paused jobs in front cost the next claim nothing, counted in pages', async () => {
   const queue = await twoTypes()
@@ -95,7 +95,7 @@ test('100,000 paused jobs in front cost the next claim nothing, counted in pages
   expect(behind.map(({ rows }) => rows)).toEqual([10, 10, 10])
   // The least of three: where statistics have just come in, a claim plans again and reads the catalogue for it.
   expect(Math.min(...behind.map(({ pages }) => pages))).toBeLessThanOrEqual(empty.pages * 1.2)
-})
+}, 120_000)
 
 const paused = sized({ sample: 20_000, whole: 100_000 })
 
@@ -109,4 +109,4 @@ test(`${paused} jobs that stood in the queue when their type was paused are out 
   await eventually(() => queue.ledger.finishes(id).length === 1)
   await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.queue where pass > 0'))[0]?.n === paused)
   expect(queue.ledger.starts().length).toBe(1)
-})
+}, 120_000)

@@ -41,6 +41,8 @@ whenInstalled(
 
     const total = ids.length + 40 + 1
     await eventually(async () => (await database.counts()).completed === total, { within: 90_000 })
+    // What the processes say of it may come a moment later than what the database knows.
+    await eventually(() => fleets.flatMap((fleet) => fleet.started()).length >= total)
     const started = fleets.flatMap((fleet) => fleet.started())
     expect(started).toHaveLength(total)
     expect(new Set(started).size).toBe(total)
