@@ -90,7 +90,7 @@ test('an old worker beside a new one passes over jobs that are too new, also thr
   expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
 })
 
-test('a replaced payload has the version of the newcomer, and an edited replay that of today', async () => {
+test('a replaced payload has the version of the newcomer', async () => {
   const queue = await makeQueue()
   const { holdfast } = queue
   const ran: unknown[] = []
@@ -106,6 +106,26 @@ test('a replaced payload has the version of the newcomer, and an edited replay t
   await holdfast.runNow(job.id, ada)
   await holdfast.wait(job)
   expect(ran).toEqual([{ steps: [5] }])
+})
+
+test('a dead job that is replayed with another payload has the version of today, and one replayed as it is keeps its own', async () => {
+  const queue = await makeQueue()
+  const { holdfast } = queue
+  const ran: unknown[] = []
+  const failing = defineType({ type: 'greet', ...once, run: () => Promise.reject(new Error('no')) })
+  const jobs = await holdfast.enqueueMany([failing.job({ steps: [] }), failing.job({ steps: [] })])
+  const worker = await startHere(queue, [failing])
+  const [edited, kept] = jobs.map(({ id }) => id) as [string, string]
+  for (const id of [edited, kept]) await expect(holdfast.wait(id)).rejects.toMatchObject({ code: 'job_dead' })
+  await worker.stop()
+  await startHere(queue, [ofVersion(3, ran)])
+  await holdfast.deadLetters.replay(edited, ada, { payload: { steps: [9] } })
+  await holdfast.wait(edited)
+  await holdfast.deadLetters.replay(kept, ada)
+  await holdfast.wait(kept)
+  // What was written today is not brought up to date once more.
+  expect(ran).toEqual([{ steps: [9] }, { steps: [1, 2] }])
+  expect(await versions(queue)).toEqual([3, 1])
 })
 
 test('a missing upcast ends the job dead and names the version; a wrong one is refused at definition', async () => {
