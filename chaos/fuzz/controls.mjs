@@ -45,7 +45,7 @@ export const controls = [
       inSql('resolve_conflict', `v_target is null and (v_first_is = 'processing' or v_next_is = 'processing')`, `v_next_is is null and v_first_is = 'processing'`),
       inSql('resolve_conflict', 'for v_look in 1..10 loop', 'for v_look in 1..2000000000 loop'),
       inSql('resolve_conflict', 'elsif v_look = 10 then', 'elsif false then'),
-      inSql('replay_dead', 'v_lead := holdfast.retake_unique(v_job);', 'v_lead := null;'),
+      inSql('stand_behind_keys', 'v_lead := holdfast.retake_unique(v_job);', 'v_lead := null;'),
     ], // biome-ignore format: what becomes what
   },
 ].map((control) => ({ withinMs, ...control }))
