@@ -100,7 +100,7 @@ const defectsInCode = [
     name: 'completed-without-running',
     caughtBy: 'I4',
     story: quiet,
-    put: inModule('run/attempt.js', 'await this.job.type.run?.(payload, new AttemptContext(this));', 'undefined;'),
+    put: inModule('run/attempt.js', 'return this.job.type.run?.(payload, new AttemptContext(this));', 'return undefined;'),
   },
 ]
 
