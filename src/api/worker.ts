@@ -131,5 +131,22 @@ export const settleAnswer = answer({
   ...orders,
 })
 
+export const taskBody = object({ worker: token, ...attempt }, ['worker', 'job', 'lease'])
+export type TaskBody = Of<typeof taskBody>
+export const taskAnswer = answer({
+  execution: answer({
+    id: jobId,
+    workflow: text,
+    task: text,
+    item: { type: ['number', 'null'], description: 'which item of a task with each it is' },
+    input: anything,
+  }),
+  parents: {
+    type: 'object',
+    additionalProperties: true,
+    description: 'what each parent returned, by its name; null where it did not complete or returned nothing',
+  },
+})
+
 export const signOffBody = object({ worker: token }, ['worker'])
 export const signOffAnswer = answer({ handed_back: number })

@@ -55,6 +55,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /worker/claim': 'jobs:work',
   'POST /worker/heartbeat': 'jobs:work',
   'POST /worker/settle': 'jobs:work',
+  'POST /worker/task': 'jobs:work',
   'POST /worker/sign-off': 'jobs:work',
 
   'GET /admin/workers/lanes': 'workers:view',

@@ -15,7 +15,7 @@ export function attemptServices(store: Store, worker: number, privacy: Privacy, 
     log: (job, entry) => logWriter.note(job, job.secrets ? logEntryWithoutSecrets(entry, job.secrets) : entry),
     saveCheckpoint: (job, json) => checkpoints.save(job, json),
     readCheckpoint: (job) => checkpoints.read(job),
-    readTask: (job) => readTask(store.executions, privacy, job),
+    readTask: (job) => readTask(store.executions, privacy, job.id),
     async completion({ id, lease, type: { type, encrypt } }, { startedAgoMs, result }) {
       const kept = result !== null && privacy.encrypts(encrypt) ? privacy.encrypt(type, id, result, 'result') : result
       return store.completion.statement(worker, { id, lease }, startedAgoMs, kept)

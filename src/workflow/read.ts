@@ -1,12 +1,11 @@
 import { FatalError } from '../errors.js'
-import type { ClaimedJob } from '../job/claimed.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { TaskInHand } from '../run/services.js'
 import type { ExecutionStore, TaskResultRow } from '../store/execution-store.js'
 
 /** The task that a job is, with what its parents returned; null: the job belongs to no execution. */
-export async function readTask(store: ExecutionStore, privacy: Privacy, job: ClaimedJob): Promise<TaskInHand | null> {
-  const task = await store.taskOfJob(job.id)
+export async function readTask(store: ExecutionStore, privacy: Privacy, job: string): Promise<TaskInHand | null> {
+  const task = await store.taskOfJob(job)
   if (!task) return null
   const { execution, workflow, name, item } = task
   try {

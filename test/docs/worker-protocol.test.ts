@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { defineType } from 'holdfast'
+import { defineType, defineWorkflow } from 'holdfast'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectAnswer, filled, httpExamples } from '../support/http-examples.js'
 import { serve } from '../support/serving.js'
@@ -22,11 +22,15 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
   const enqueue = () => holdfast.enqueue('make_pdf', { pages: 10 })
   const examples = httpExamples(page)
   expect(examples.map(({ path }) => path)).toEqual(
-    ['register', 'claim', 'heartbeat', 'settle', 'sign-off'].map((name) => `/worker/${name}`),
+    ['register', 'claim', 'heartbeat', 'settle', 'task', 'sign-off'].map((name) => `/worker/${name}`),
   )
   for (const { method, path, body, status, answer } of examples) {
     if (path === '/worker/claim') await enqueue()
-    if (path === '/worker/sign-off') await settleTheOthers()
+    if (path === '/worker/task') await claimTheTask()
+    if (path === '/worker/sign-off') {
+      await settle('complete')
+      await settleTheOthers()
+    }
     const { status: given, text } = await ask(method, path, body)
     expect(given, text).toBe(status)
     expectAnswer(filled(answer, known), text, path)
@@ -37,6 +41,26 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
     const { worker, jobs = [] } = JSON.parse(text) as { worker?: string; jobs?: { id: string; lease: string }[] }
     if (worker !== undefined) known.worker = worker
     for (const { id, lease } of jobs) Object.assign(known, { job: id, lease })
+  }
+
+  async function settle(result: string, more = {}) {
+    const results = [{ job: '{job}', lease: '{lease}', result, ...more }]
+    expect(JSON.parse((await ask('POST', '/worker/settle', { worker: '{worker}', results })).text)).toMatchObject({
+      results: [{ settled: true }],
+    })
+  }
+
+  /** The second task of a workflow, once the first has returned. */
+  async function claimTheTask() {
+    const claim = async () => remember((await ask('POST', '/worker/claim', { worker: '{worker}', wait: '20s' })).text)
+    const book = defineWorkflow({
+      name: 'book',
+      tasks: (task) => task('bind', { type: 'make_pdf', after: [task('draw', { type: 'make_pdf' })] }),
+    })
+    await holdfast.start(book, { pages: 10 })
+    await claim()
+    await settle('complete', { returned: { drawn: 10 } })
+    await claim()
   }
 
   /** The other results of the page, each for a job of its own. */

@@ -184,3 +184,58 @@ test('the client starts, looks at, cancels and repeats executions', async () => 
 
 /** An id of the same time that nothing has. */
 const notThere = (id: string) => id.slice(0, -4) + (id.endsWith('0000') ? '0001' : '0000')
+
+test('a remote worker reads parents, items and execution of a task while it holds it, and only then', async () => {
+  const { key } = await serving.holdfast.access.createKey({ service: 'robots', roles: ['worker'], rateLimit: 10_000 }, who)
+  const own = defineType({ type: 'robot' })
+  await serving.holdfast.registerTypes([own])
+  const work = defineWorkflow({
+    name: 'work',
+    tasks(task) {
+      const list = task('list', { type: own })
+      const silent = task('silent', { type: own })
+      const each = task('each', { type: own, after: [list, silent], each: '$.list[*]' })
+      task('end', { type: own, after: [each] })
+    },
+  })
+  const worker = (await ask('POST', '/worker/register', { name: 'r', types: ['robot'] }, key)).answer.worker
+  const other = (await ask('POST', '/worker/register', { name: 's', types: ['robot'] }, key)).answer.worker
+  const { id } = await serving.holdfast.start(work, { from: 'ada' })
+  /** Claims the next job and reads its task; `returned` says what to settle it with. */
+  // biome-ignore lint/suspicious/noExplicitAny: what comes back is what is tested
+  const next = async (returned: (task: string) => unknown): Promise<any> => {
+    const { jobs } = (await ask('POST', '/worker/claim', { worker, wait: '20s' }, key)).answer
+    const attempt = { job: jobs[0].id, lease: jobs[0].lease }
+    const read = await ask('POST', '/worker/task', { worker, ...attempt }, key)
+    expect(await ask('POST', '/worker/task', { worker: other, ...attempt }, key)).toMatchObject({
+      status: 409,
+      answer: { code: 'lease_lost' },
+    })
+    const value = returned(read.answer.execution.task)
+    const result = { ...attempt, result: 'complete', ...(value === undefined ? {} : { returned: value }) }
+    await ask('POST', '/worker/settle', { worker, results: [result] }, key)
+    expect(await ask('POST', '/worker/task', { worker, ...attempt }, key), 'it has ended').toMatchObject({ status: 409 })
+    return read.answer
+  }
+  const firsts = [
+    await next((task) => (task === 'list' ? ['x', 'y'] : undefined)),
+    await next((task) => (task === 'list' ? ['x', 'y'] : undefined)),
+  ]
+  expect(firsts.map(({ parents }) => parents)).toEqual([{}, {}])
+  const items = [await next(() => 'sent'), await next(() => 'sent')]
+  items.sort((one, two) => one.execution.item - two.execution.item)
+  expect(items[0]).toEqual({
+    execution: { id, workflow: 'work', task: 'each', item: 0, input: { from: 'ada' } },
+    parents: { list: ['x', 'y'], silent: null },
+  })
+  expect(items[1].execution.item).toBe(1)
+  expect((await next(() => 1)).parents).toEqual({ each: ['sent', 'sent'] })
+  await serving.holdfast.executions.wait(id)
+
+  await serving.holdfast.enqueue(own, {})
+  const { jobs } = (await ask('POST', '/worker/claim', { worker, wait: '20s' }, key)).answer
+  expect(await ask('POST', '/worker/task', { worker, job: jobs[0].id, lease: jobs[0].lease }, key)).toMatchObject({
+    status: 404,
+    answer: { code: 'not_found', field: 'job' },
+  })
+})

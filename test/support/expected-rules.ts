@@ -60,6 +60,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /worker/claim',
     'POST /worker/heartbeat',
     'POST /worker/settle',
+    'POST /worker/task',
     'POST /worker/sign-off',
   ],
   'workers:manage': [

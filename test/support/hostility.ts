@@ -47,6 +47,7 @@ const wanted: Record<string, (known: Known) => object> = {
   '/worker/claim': ({ worker }) => ({ worker, limit: 1 }),
   '/worker/heartbeat': ({ worker }) => ({ worker, leases: [] }),
   '/worker/settle': ({ worker, job }) => ({ worker, results: [{ job, lease: '1', result: 'complete' }] }),
+  '/worker/task': ({ worker, job }) => ({ worker, job, lease: '1' }),
   '/worker/sign-off': () => ({ worker: '1.x' }),
   '/admin/dlq/replay': () => ({ filter: { type: 'greet' } }),
   '/admin/dlq/discard': () => ({ filter: { all: true } }),

@@ -131,5 +131,9 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
       body: { worker: `${its.worker}.${'x'.repeat(43)}`, results: [{ ...attempt(its), result: 'complete' }] },
     },
   ],
+  'POST /worker/task': (its, own) => [
+    { path: '/worker/task', body: { worker: own, ...attempt(its) } },
+    { path: '/worker/task', body: { worker: `${its.worker}.${'x'.repeat(43)}`, ...attempt(its) } },
+  ],
   'POST /worker/sign-off': (its) => [{ path: '/worker/sign-off', body: { worker: `${its.worker}.${'x'.repeat(43)}` } }],
 }

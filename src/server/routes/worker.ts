@@ -15,8 +15,12 @@ import {
   settleBody,
   signOffAnswer,
   signOffBody,
+  type TaskBody,
+  taskAnswer,
+  taskBody,
 } from '../../api/worker.js'
 import { BackgroundGroup } from '../../background/group.js'
+import { FatalError, HoldfastError, LeaseLostError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { checkedActor } from '../../job/actor.js'
@@ -26,10 +30,12 @@ import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
 import { decrypted } from '../../remote/decrypted.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
+import { explained } from '../../store/sqlstate.js'
 import { idleWorkersChore } from '../../upkeep/idle-workers.js'
 import { rescueChore } from '../../upkeep/rescue.js'
 import { Upkeep } from '../../upkeep/upkeep.js'
 import type { Logger } from '../../worker/logger.js'
+import { readTask } from '../../workflow/read.js'
 import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
 import { loggingMonitor } from '../background.js'
 import type { Callers } from '../callers.js'
@@ -155,6 +161,32 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       // Before the settle: afterwards the lease is gone.
       await results.note(worker, reports)
       return answer(reply, { results: (await results.settle(worker, ended)).map(settledAnswer), ...orders(worker) })
+    },
+  )
+
+  app.post<{ Body: TaskBody }>(
+    '/worker/task',
+    {
+      schema: {
+        summary: 'What the parents of a claimed task returned, and its execution',
+        body: taskBody,
+        response: { 200: taskAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { worker: token, job, lease } = request.body
+      const worker = await speaker(request, token, [lease], [job])
+      const held = await store.remote.typesHeld(worker.id, [lease], [job])
+      if (held.length === 0) throw new LeaseLostError(job)
+      const task = await readTask(store.executions, privacy, job).catch((error) => {
+        // Another server may have the keys.
+        throw error instanceof FatalError ? new HoldfastError('encryption_keys_missing', error.message) : explained(error)
+      })
+      if (!task) throw new HoldfastError('not_found', `job ${job} is no task of an execution`, { field: 'job' })
+      const { execution: id, workflow, name, item, input, parents } = task
+      const returned = Object.entries(parents).map(([parent, text]) => [parent, decodePayload(text ?? 'null')])
+      const execution = { id, workflow, task: name, item, input: decodePayload(input) }
+      return answer(reply, { execution, parents: Object.fromEntries(returned) })
     },
   )
 
