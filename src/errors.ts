@@ -27,7 +27,7 @@ export const errorTable = {
   unique_conflict: { status: 409, retryable: false, title: 'Another job already has this unique key' },
   id_conflict: { status: 409, retryable: false, title: 'The id is that of another job' },
   lease_lost: { status: 409, retryable: false, title: 'The lease of this attempt is gone; another worker may hold the job' },
-  step_changed: { status: 500, retryable: false, title: 'The steps of a handler changed under a job that had begun' },
+  step_changed: { status: 409, retryable: false, title: 'The steps of a handler changed under a job that had begun' },
   unknown_worker: { status: 409, retryable: false, title: 'No worker with that token is signed on' },
   job_cancelled: { status: 409, retryable: false, title: 'The job was cancelled' },
   job_dead: { status: 409, retryable: false, title: 'The job ended dead' },

@@ -64,7 +64,7 @@ const allReports = { type: 'array', maxItems: 100, items: report } as const
 const result = object(
   {
     ...attempt,
-    result: { enum: ['complete', 'fail', 'snooze', 'hand_back'] },
+    result: { enum: ['complete', 'fail', 'snooze', 'block', 'hand_back'] },
     returned: { description: 'any JSON that the handler returned; kept with the job' },
     ran_ms: { type: 'number', minimum: 0, maximum: 1e12 },
     error: object({ name: upTo(2_000), message: upTo(100_000), stack: upTo(100_000), code: upTo(2_000) }, ['message']),
@@ -118,6 +118,42 @@ export const claimAnswer = answer({
 export const heartbeatBody = object({ worker: token, leases, lease: duration, reports: allReports }, ['worker', 'leases'])
 export type HeartbeatBody = Of<typeof heartbeatBody>
 export const heartbeatAnswer = answer({ lost: list(text), cancelled: list(text), unrecorded: list(text), ...orders })
+
+const step = {
+  name: text,
+  kind: { enum: ['step', 'once', 'sleep', 'signal'] },
+  state: { enum: ['waiting', 'completed'] },
+} as const
+const stepAnswerFields = {
+  ...step,
+  result: anything,
+  left_ms: { type: 'number', description: 'how long it still waits' },
+} as const
+const oneStep = object(stepAnswerFields, Object.keys(step) as (keyof typeof step)[])
+
+export const stepsBody = object({ worker: token, ...attempt }, ['worker', 'job', 'lease'])
+export type StepsBody = Of<typeof stepsBody>
+export const stepsAnswer = answer({ steps: list(oneStep) })
+
+export const stepBody = object(
+  {
+    worker: token,
+    ...attempt,
+    name: { ...short(210), description: 'its name; of the second of one name, the name and #2' },
+    kind: step.kind,
+    after: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'how many steps this attempt has completed before it',
+    },
+    result: { description: 'any JSON that a step returned, at most 64 KB' },
+    duration: { ...duration, description: 'how long a sleep lasts, or the wait for a signal at most' },
+  },
+  ['worker', 'job', 'lease', 'name', 'kind'],
+)
+export type StepBody = Of<typeof stepBody>
+export const stepAnswer = oneStep
 
 export const settleBody = object(
   { worker: token, results: { type: 'array', minItems: 1, maxItems: 100, items: result }, reports: allReports },

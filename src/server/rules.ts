@@ -54,6 +54,8 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /worker/register': 'jobs:work',
   'POST /worker/claim': 'jobs:work',
   'POST /worker/heartbeat': 'jobs:work',
+  'POST /worker/steps': 'jobs:work',
+  'POST /worker/step': 'jobs:work',
   'POST /worker/settle': 'jobs:work',
   'POST /worker/task': 'jobs:work',
   'POST /worker/sign-off': 'jobs:work',

@@ -22,7 +22,7 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
   const enqueue = () => holdfast.enqueue('make_pdf', { pages: 10 })
   const examples = httpExamples(page)
   expect(examples.map(({ path }) => path)).toEqual(
-    ['register', 'claim', 'heartbeat', 'settle', 'task', 'sign-off'].map((name) => `/worker/${name}`),
+    ['register', 'claim', 'heartbeat', 'step', 'settle', 'task', 'sign-off'].map((name) => `/worker/${name}`),
   )
   for (const { method, path, body, status, answer } of examples) {
     if (path === '/worker/claim') await enqueue()
@@ -76,6 +76,6 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
       expect(JSON.parse(text).results).toEqual([{ job: id, settled: true }])
       statuses.push((await holdfast.job(id))?.status)
     }
-    expect(statuses).toEqual(['failed', 'scheduled', 'pending'])
+    expect(statuses).toEqual(['failed', 'scheduled', 'blocked', 'pending'])
   }
 })

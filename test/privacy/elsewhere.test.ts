@@ -45,6 +45,25 @@ describe('over HTTP, where the server has the keys', () => {
     await ask('settle', { worker, results: [{ job: id, lease: second.lease, result: 'complete' }] })
   })
 
+  test('the steps of a remote worker and the signals it is sent are stored encrypted, and it gets them in plain', async () => {
+    const { id } = await (await serving.post({ type: 'charge', payload: {} })).json()
+    await serving.holdfast.signal(id, 'go', { card: secret })
+    const [job] = (await ask('claim', { worker, wait: '10s' })).jobs
+    const attempt = { worker, job: id, lease: job.lease }
+    await ask('step', { ...attempt, name: 'one', kind: 'step', result: { card: secret } })
+    expect(await ask('step', { ...attempt, name: 'go', kind: 'signal' })).toMatchObject({
+      state: 'completed',
+      result: { card: secret },
+    })
+    const { rows } = await serving.sql.query(
+      'select result::text as kept from holdfast.steps union all select payload::text from holdfast.signals',
+    )
+    expect(rows).toHaveLength(3)
+    for (const { kept } of rows) expect(kept).toMatch(/^\{"\$enc":/)
+    expect((await ask('steps', attempt)).steps).toMatchObject([{ result: { card: secret } }, { result: { card: secret } }])
+    await ask('settle', { worker, results: [{ job: id, lease: job.lease, result: 'complete' }] })
+  })
+
   test('a job that the server cannot decrypt ends dead and is not handed out; those beside it are', async () => {
     const [broken, good] = await serving.holdfast.enqueueMany([1, 2].map((n) => ({ type: 'charge', payload: n })))
     await serving.sql.query(

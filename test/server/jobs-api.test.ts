@@ -225,7 +225,11 @@ describe('one job', () => {
     const resumed = await call('POST', `/jobs/${id}/resume`, { why: 'needed after all' }, billing)
     expect(resumed).toMatchObject({ status: 200, body: { id, done: true, was: 'cancelled', status: 'scheduled' } })
     const again = await call('POST', `/jobs/${id}/resume`, {}, billing)
-    expect(again.body).toMatchObject({ status: 409, code: 'conflict', detail: /already resumed by billing and is scheduled/ })
+    expect(again.body).toMatchObject({
+      status: 409,
+      code: 'conflict',
+      detail: expect.stringMatching(/already resumed by billing and is scheduled/),
+    })
   })
 
   test('is approved by as many others as it needs, and never by who asked for it', async () => {

@@ -84,6 +84,25 @@ test('a worker in Python claims, says how far it is, completes, and retries what
   ])
 })
 
+test('its steps run once each, while it sleeps and waits for a signal in between', patient, async () => {
+  const worker = pythonWorker('py.steps')
+  await worker.heard('registered')
+  const id = await enqueue('py.steps', { do: 'steps' })
+  await eventually(async () => (await story(id))?.status === 'blocked', { within: 60_000 })
+  await serving.holdfast.signal(id, 'go', { by: 'ada' })
+  expect(await serving.holdfast.wait(id, { timeout: '60s' })).toEqual([{ n: 1 }, { by: 'ada' }])
+  expect(worker.said.filter(({ what }) => what === 'ran')).toHaveLength(1)
+  const { attempts, steps } = (await story(id)) as NonNullable<Awaited<ReturnType<typeof story>>>
+  expect(attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
+    [1, 'snoozed'],
+    [1, 'snoozed'],
+    [1, 'completed'],
+  ])
+  expect(steps.map(({ name, kind, state }) => `${name} ${kind} ${state}`)).toEqual([
+    ...['one step completed', 'nap sleep completed', 'go signal completed'],
+  ])
+})
+
 test('its heartbeats keep a lease longer than it lasts, and tell it when its job is cancelled', patient, async () => {
   const worker = pythonWorker('py.beating')
   await worker.heard('registered')

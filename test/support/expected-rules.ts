@@ -59,6 +59,8 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /worker/register',
     'POST /worker/claim',
     'POST /worker/heartbeat',
+    'POST /worker/steps',
+    'POST /worker/step',
     'POST /worker/settle',
     'POST /worker/task',
     'POST /worker/sign-off',

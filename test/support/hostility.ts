@@ -46,6 +46,8 @@ const wanted: Record<string, (known: Known) => object> = {
   '/worker/register': () => ({ name: 'w', types: ['greet'] }),
   '/worker/claim': ({ worker }) => ({ worker, limit: 1 }),
   '/worker/heartbeat': ({ worker }) => ({ worker, leases: [] }),
+  '/worker/steps': ({ worker, job }) => ({ worker, job, lease: '1' }),
+  '/worker/step': ({ worker, job }) => ({ worker, job, lease: '1', name: 'one', kind: 'step' }),
   '/worker/settle': ({ worker, job }) => ({ worker, results: [{ job, lease: '1', result: 'complete' }] }),
   '/worker/task': ({ worker, job }) => ({ worker, job, lease: '1' }),
   '/worker/sign-off': () => ({ worker: '1.x' }),

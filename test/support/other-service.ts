@@ -111,6 +111,12 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
       body: { worker: own, leases: [], reports: [{ ...attempt(its), progress: 0.9, lines: ['a word'], checkpoint: 1 }] },
     },
   ],
+  'POST /worker/steps': (its, own) => [{ path: '/worker/steps', body: { worker: own, ...attempt(its) } }],
+  'POST /worker/step': (its, own) =>
+    [{ kind: 'step', result: 1 }, { kind: 'sleep', duration: '1h' }, { kind: 'signal' }].map((step) => ({
+      path: '/worker/step',
+      body: { worker: own, ...attempt(its), name: 'one', ...step },
+    })),
   'POST /worker/settle': (its, own) => [
     ...['complete', 'fail', 'snooze', 'hand_back'].map((result) => ({
       path: '/worker/settle',

@@ -32,6 +32,43 @@ class Cancelled(Exception):
     pass
 
 
+class Suspended(Exception):
+    """The handler sleeps or waits for a signal: the result that gives the job back until then."""
+
+    def __init__(self, result):
+        super().__init__("suspended")
+        self.result = result
+
+
+class Steps:
+    """The steps of one attempt, one after the other."""
+
+    def __init__(self, attempt):
+        self.attempt = attempt
+        self.stored = {step["name"]: step for step in post("/worker/steps", attempt)["steps"]}
+        self.completed = 0
+
+    def call(self, name, kind, **more):
+        step = post("/worker/step", {**self.attempt, "name": name, "kind": kind, "after": self.completed, **more})
+        if step["state"] == "waiting":
+            delay = {"delay": step["left_ms"]} if "left_ms" in step else {}
+            raise Suspended({"result": "block" if kind == "signal" else "snooze", **delay})
+        return step
+
+    def done(self, step):
+        self.completed += 1
+        return step.get("result")
+
+    def step(self, name, run):
+        return self.done(self.stored[name] if name in self.stored else self.call(name, "step", result=run()))
+
+    def sleep(self, name, duration):
+        self.done(self.call(name, "sleep", duration=duration))
+
+    def wait_for(self, name):
+        return self.done(self.call(name, "signal"))
+
+
 class Worker:
     def __init__(self):
         definition = {"type": TYPE, "max_attempts": 2, "backoff": {"base": 0, "jitter": 0}}
@@ -73,6 +110,11 @@ class Worker:
                               "checkpoint": {"page": job["attempt"]}})
         if payload["do"] == "fail" and job["attempt"] == 1:
             raise RuntimeError("not yet")
+        if payload["do"] == "steps":
+            steps = Steps({"worker": self.token, "job": job["id"], "lease": job["lease"]})
+            one = steps.step("one", lambda: say("ran", job=job["id"]) or {"n": 1})
+            steps.sleep("nap", "50ms")
+            return [one, steps.wait_for("go")]
         if payload["do"] == "wait":
             while not self.cancelled.wait(0.05):
                 pass
@@ -92,7 +134,11 @@ class Worker:
         begun = time.monotonic()
         result = {"job": job["id"], "lease": job["lease"], "result": "complete"}
         try:
-            self.handle(job)
+            returned = self.handle(job)
+            if returned is not None:
+                result["returned"] = returned
+        except Suspended as suspended:
+            result.update(suspended.result)
         except Exception as error:
             failure = {"name": type(error).__name__, "message": str(error), "stack": traceback.format_exc()}
             result.update(result="fail", error=failure)

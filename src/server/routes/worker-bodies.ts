@@ -1,12 +1,14 @@
-import type { Definition, Report, Result } from '../../api/worker.js'
+import type { Definition, Report, Result, StepBody } from '../../api/worker.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
 import { type LogEntry, logLine, progress } from '../../job/log-entry.js'
 import { didYouMean } from '../../job/nearest.js'
 import type { Outcome } from '../../job/outcome.js'
 import { encodePayload } from '../../job/payload.js'
 import { refused } from '../../job/refused.js'
+import { stepName } from '../../job/steps.js'
 import { type AnyJobType, defineType } from '../../job/type.js'
 import type { RemoteReport, RemoteResult } from '../../remote/results.js'
+import type { CalledStep } from '../../remote/steps.js'
 import type { RemoteWorker } from '../../remote/workers.js'
 import type { NamedType } from '../../store/remote-rows.js'
 import { overHttp } from '../spelling.js'
@@ -16,7 +18,8 @@ import { overHttp } from '../spelling.js'
 const defaultLease = '60s'
 const leaseMs = { least: 1_000, most: 86_400_000 }
 const longestWaitMs = 30_000
-const longestDelayMs = 30 * 86_400_000
+/** Who sleeps longer is answered with as much, and asks again then. */
+export const longestDelayMs = 30 * 86_400_000
 
 /** A type as a worker registers it: by its name, or with the fields of its definition and no others. */
 export function defined(type: string | Definition, index: number): string | NamedType {
@@ -62,13 +65,19 @@ function outcomeOf(given: Result, result: Result['result'], path: string): Outco
     if (given[field] !== undefined && result !== of) throw refused(`${path}.${field}`, `is only for a result of ${of}`)
   }
   for (const field of ['error', 'fatal', 'timed_out', 'retry_after'] as const) only(field, 'fail')
-  for (const field of ['delay', 'stop'] as const) only(field, 'snooze')
+  only('stop', 'snooze')
+  if (result !== 'block') only('delay', 'snooze')
   only('returned', 'complete')
   switch (result) {
     case 'complete':
       return { kind: 'completed' }
     case 'hand_back':
       return { kind: 'handed_back' }
+    case 'block':
+      return {
+        kind: 'blocked',
+        delayMs: given.delay === undefined ? null : within(given.delay, `${path}.delay`, 0, longestDelayMs),
+      }
     case 'snooze': {
       if (given.delay === undefined) throw refused(`${path}.delay`, 'is missing; say for how long to snooze')
       const delayMs = within(given.delay, `${path}.delay`, 0, longestDelayMs)
@@ -82,6 +91,32 @@ function outcomeOf(given: Result, result: Result['result'], path: string): Outco
       const asked = after === undefined ? {} : { retryAfterMs: within(after, `${path}.retry_after`, 0, longestDelayMs) }
       return { kind: 'failed', failure, fatal, ...asked }
     }
+  }
+}
+
+/** What a step came to as JSON, or how long it sleeps or waits; a field that is not for its kind is refused. */
+export function readStep({ name, kind, after, result, duration }: StepBody): {
+  called: CalledStep
+  waits: boolean
+  result: string | null
+  ms: number | null
+} {
+  const waits = kind === 'sleep' || kind === 'signal'
+  if (waits && result !== undefined) throw refused('result', `is not for a ${kind}`)
+  if (!waits && duration !== undefined) throw refused('duration', 'is only for a sleep or a signal')
+  if (kind === 'sleep' && duration === undefined) throw refused('duration', 'is missing; say how long it sleeps')
+  const [first = '', ...number] = name.split('#')
+  stepName(first, 'name')
+  if (number.length > 1 || (number[0] !== undefined && !/^[1-9][0-9]{0,5}$/.test(number[0]))) {
+    throw refused('name', 'must be a name, or of the second of one name the name and #2')
+  }
+  const json = result === undefined ? null : encodePayload(result, 'result')
+  if (json?.startsWith('{"$enc"')) throw refused('result', 'begins with the field "$enc", which stands for what is encrypted')
+  return {
+    called: { name, kind, ...(after === undefined ? {} : { after }) },
+    waits,
+    result: json,
+    ms: duration === undefined ? null : toMilliseconds(duration, 'duration'),
   }
 }
 

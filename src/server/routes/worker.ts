@@ -11,10 +11,16 @@ import {
   registerAnswer,
   registerBody,
   type SettleBody,
+  type StepBody,
+  type StepsBody,
   settleAnswer,
   settleBody,
   signOffAnswer,
   signOffBody,
+  stepAnswer,
+  stepBody,
+  stepsAnswer,
+  stepsBody,
   type TaskBody,
   taskAnswer,
   taskBody,
@@ -29,6 +35,7 @@ import type { Meter } from '../../metrics/meter.js'
 import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
 import { decrypted } from '../../remote/decrypted.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
+import { type RemoteStep, RemoteSteps } from '../../remote/steps.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
 import { explained } from '../../store/sqlstate.js'
 import { idleWorkersChore } from '../../upkeep/idle-workers.js'
@@ -40,7 +47,7 @@ import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
 import { loggingMonitor } from '../background.js'
 import type { Callers } from '../callers.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
-import { defined, leaseOf, readReports, readResult, typesOf, waitOf } from './worker-bodies.js'
+import { defined, leaseOf, longestDelayMs, readReports, readResult, readStep, typesOf, waitOf } from './worker-bodies.js'
 
 /** How long a closing server waits for a database that does not answer. */
 const stopWithinMs = 5_000
@@ -49,12 +56,13 @@ const bodyLimit = 2 * 1024 * 1024
 /** A hundred results of the size that a type keeps by default, with what stands around them. */
 const settleLimit = 8 * 1024 * 1024
 
-/** The protocol of remote workers: register, claim, heartbeat, settle, sign off. docs/worker-protocol.md says how to use it. */
+/** The protocol of remote workers: register, claim, heartbeat, steps, settle, sign off. docs/worker-protocol.md says how to use it. */
 export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, log: Logger, meter: Meter): void {
   const { store, privacy } = insideOf(holdfast)
   const workers = new RemoteWorkers(store)
   const claims = new RemoteClaims(store)
   const results = new RemoteResults(store, meter, privacy)
+  const steps = new RemoteSteps(store, privacy)
   /** The worker of a request. A key for some types cannot touch jobs of others, even with a stolen token. */
   const speaker = async (request: FastifyRequest, token: string, leases?: readonly string[] | null, jobs?: readonly string[]) => {
     const worker = await workers.identify(token)
@@ -190,6 +198,32 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     },
   )
 
+  app.post<{ Body: StepsBody }>(
+    '/worker/steps',
+    { schema: { summary: 'Read the steps of a job', body: stepsBody, response: { 200: stepsAnswer } } },
+    async (request, reply) => {
+      const { body } = request
+      const attempt = { job: body.job.toLowerCase(), lease: body.lease }
+      const worker = await speaker(request, body.worker, null, [attempt.job])
+      return answer(reply, { steps: (await steps.read(worker, attempt)).map(shownStep) })
+    },
+  )
+
+  app.post<{ Body: StepBody }>(
+    '/worker/step',
+    { schema: { summary: 'Store a step, sleep, or wait for a signal', body: stepBody, response: { 200: stepAnswer } } },
+    async (request, reply) => {
+      const { body } = request
+      const { called, waits, result, ms } = readStep(body)
+      const attempt = { job: body.job.toLowerCase(), lease: body.lease }
+      const worker = await speaker(request, body.worker, null, [attempt.job])
+      return answer(
+        reply,
+        shownStep(await (waits ? steps.wait(worker, attempt, called, ms) : steps.save(worker, attempt, called, result))),
+      )
+    },
+  )
+
   app.post<{ Body: { worker: string } }>(
     '/worker/sign-off',
     { schema: { summary: 'End a worker, and free what it holds', body: signOffBody, response: { 200: signOffAnswer } } },
@@ -215,6 +249,14 @@ function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | unde
     ...(row.trace === null ? {} : { traceparent: row.trace }),
     ...(row.scheduled === null ? {} : { scheduled_for: new Date(row.scheduled).toISOString() }),
     ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
+  }
+}
+
+function shownStep({ name, kind, state, result, leftMs }: RemoteStep) {
+  return {
+    ...{ name, kind, state },
+    ...(result === null ? {} : { result: decodePayload(result) }),
+    ...(leftMs == null ? {} : { left_ms: Math.min(leftMs, longestDelayMs) }),
   }
 }
 
