@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { defineType } from 'holdfast'
+import { defineType, defineWorkflow } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { rules } from '../../src/server/rules.js'
@@ -44,6 +44,8 @@ const encrypted = defineType({
 })
 const remote = defineType({ type: 'remote', redact, maxAttempts: 1, limits: { breaker: false } })
 const later = defineType({ type: 'later', redact, approval: true })
+const bookkept = defineType({ type: 'bookkept', redact })
+const paying = defineWorkflow({ name: 'paying', tasks: (task) => task('pay', { type: bookkept, payload, delay: '1h' }) })
 
 let serving: Serving
 const jobs: Record<string, string> = {}
@@ -54,11 +56,12 @@ beforeAll(async () => {
   const encryption = { keys: { one: randomBytes(32).toString('base64') }, current: 'one' }
   serving = await serve({ logger }, { redact: ['password'], encryption })
   const { holdfast } = serving
-  await holdfast.registerTypes([remote, later], { update: true })
+  await holdfast.registerTypes([remote, later, bookkept], { update: true })
   for (const type of [leaky, encrypted, remote, later]) {
     jobs[type.type] = (await holdfast.enqueue(type, payload)).id
   }
   jobs.batch = (await holdfast.batch({ open: true, onComplete: later.job(payload) })).id
+  jobs.execution = (await holdfast.start(paying, payload)).id
   await holdfast.schedules.create({ name: schedule, type: 'later', payload, cron: '0 0 1 1 *' }, { by: 'ada' })
   const worker = await startWorker(holdfast, [leaky, encrypted], { logger, drain: 0 })
   await eventually(
