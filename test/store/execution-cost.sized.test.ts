@@ -66,7 +66,7 @@ describe('a task', () => {
     },
   })
 
-  test('costs its job and less than 450 bytes of WAL more once it starts, and a thousand are advanced in one statement within seconds', async () => {
+  test('costs its job and less than 600 bytes of WAL more once it starts, and a thousand are advanced in one statement within seconds', async () => {
     const queue = await freshQueue()
     await queue.holdfast.registerTypes([bare])
     const client = await queue.connect()
@@ -81,7 +81,8 @@ describe('a task', () => {
       // After a checkpoint whole pages go into the WAL; that is its cost and not the task's.
       costs.push((wal - pageImages * 8_192) / many)
     }
-    // The job itself is 700 of it, as cost-per-job pins it.
-    expect(Math.min(...costs)).toBeLessThan(1_150)
+    // The job itself is 700 of it, as cost-per-job pins it. 200 are what a transaction that is open elsewhere in the cluster adds: rows that
+    // it keeps from being pruned leave no room on their page, and the next version of each stands on another, with index entries of its own.
+    expect(Math.min(...costs)).toBeLessThan(1_300)
   })
 })
