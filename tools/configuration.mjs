@@ -110,7 +110,8 @@ Every option, command and variable, with its default, its range and what it is f
 \`npm run configuration\`; a test checks that it is current. Options that nobody knows are refused everywhere, with the nearest name, and
 everything that is wrong is in one error.
 
-Durations are milliseconds or texts such as \`'90s'\`, \`'5m'\`, \`'2h'\` and \`'1d'\`.
+Durations are milliseconds or texts such as \`'90s'\`, \`'5m'\`, \`'2h'\`, \`'1d'\`, \`'1h 30m'\`, \`'3 days'\` and \`'1 hour 30 minutes'\`: big units
+before small ones, each at most once.
 
 ## Defaults that surprise
 

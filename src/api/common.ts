@@ -16,7 +16,7 @@ export const anything = {} as const
 export const duration = {
   type: ['string', 'number'],
   maxLength: 100,
-  description: 'a number of milliseconds or a text such as "200ms", "30s", "5m" or "1h30m"',
+  description: 'a number of milliseconds or a text such as "200ms", "30s", "5m", "1h30m" or "3 days"',
 } as const
 export const why = { type: 'string', maxLength: 500, description: 'the reason, which is kept where people see it' } as const
 export const jobType = {

@@ -1,7 +1,7 @@
 import { showValue } from './failure.js'
 import { refused } from './refused.js'
 
-/** Milliseconds, or a text such as '200ms', '30s', '5m', '1.5h', '7d' or '1h30m'. */
+/** Milliseconds, or a text such as '200ms', '30s', '5m', '1.5h', '7d' or '1h30m', or in words: '3 days', '1 hour 30 minutes'. */
 export type Duration = number | string
 
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const
@@ -10,9 +10,21 @@ type Unit = keyof typeof units
 /** Past a hundred years a duration is a slip of the keyboard, and soon more than a Postgres timestamp can hold. */
 const longest = 36_525 * units.d
 
+/** What each unit may be called, as PostgreSQL calls them too: SQL and the library read the same texts. */
+const names: Record<Unit, string> = {
+  d: 'd|days?',
+  h: 'h|hours?',
+  m: 'm|min|minutes?',
+  s: 's|sec|seconds?',
+  ms: 'ms|milliseconds?',
+}
+
 /** Big units before small ones and each at most once, because '5m5m' or '30m1h' is more often a mistake than a wish. */
-const shape =
-  /^(?:(\d+(?:\.\d+)?)d)? ?(?:(\d+(?:\.\d+)?)h)? ?(?:(\d+(?:\.\d+)?)m)? ?(?:(\d+(?:\.\d+)?)s)? ?(?:(\d+(?:\.\d+)?)ms)?$/
+const shape = new RegExp(`^${Object.values(names).map(optional).join(' ?')}$`)
+
+function optional(name: string): string {
+  return `(?:(\\d+(?:\\.\\d+)?) ?(?:${name}))?`
+}
 
 /** Whole milliseconds, since that is what the database keeps; a fraction is rounded. */
 export function toMilliseconds(value: unknown, field: string): number {
@@ -51,5 +63,5 @@ function problem(value: unknown, exact: number): string {
   if (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value)) {
     return `is ${shown}, which has no unit; write "${value}ms", "${value}s" or "${value}m", or a plain number of milliseconds`
   }
-  return `is ${shown}; write a number of milliseconds or a text such as "200ms", "30s", "5m", "1.5h", "7d" or "1h30m"`
+  return `is ${shown}; write a number of milliseconds or a text such as "200ms", "30s", "5m", "1.5h", "7d", "1h30m" or "3 days"`
 }

@@ -80,6 +80,7 @@ describe('select holdfast.enqueue(type, payload, options)', () => {
     ['1h30m', 5_400_000],
     ['7d', 604_800_000],
     ['1.5 hours', 5_400_000],
+    ['1 hour 2 min 3 sec 4 milliseconds', 3_723_004],
     ['PT2H', 7_200_000],
   ])('understands a delay of %s', async (delay, ms) => {
     const row = await stored((await enqueue('send_email', '{}', { delay })).id)
