@@ -13,7 +13,7 @@ export const controls = [
     busy: true,
     says: /a slot of a lane is held by no job|lane_slot_left/,
     patches: [
-      inSql('set_lane', 'perform pg_advisory_xact_lock(holdfast.settles_lock());', ''),
+      inSql('set_lane', 'perform holdfast.be_alone(null, v_lane);', ''),
       inSql('set_lane', /v_before\.slots is null and v_after\.slots is not null then/g, 'v_after.slots is not null then null;'),
     ],
   },

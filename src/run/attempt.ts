@@ -67,6 +67,7 @@ export class Attempt implements RunningAttempt, Failable {
   #ended = false
   #leaseLost = false
   #cancelled = false
+  #givenUp = false
   #completion: Completion | undefined
 
   constructor(job: ClaimedJob, services: AttemptServices, events: AttemptEvents) {
@@ -187,8 +188,14 @@ export class Attempt implements RunningAttempt, Failable {
   }
 
   #giveUp(outcome: Outcome, reason: unknown): void {
-    if (this.#ended) return
-    this.#end(this.#completion?.written ? { kind: 'completed', written: true } : outcome)
+    if (this.#ended || this.#givenUp) return
+    if (this.#completion?.open) {
+      // Not settled before its transaction has ended: the settle would wait for that, and with it the results of other jobs.
+      this.#givenUp = true
+      void this.#completion.outcome(outcome).then((became) => {
+        if (!this.#ended) this.#end(became)
+      })
+    } else this.#end(this.#completion?.written ? { kind: 'completed', written: true } : outcome)
     this.#abort(reason)
   }
 

@@ -33,6 +33,11 @@ export class Completion {
     return this.#state === 'written'
   }
 
+  /** Whether a transaction that ends the job may still be open. */
+  get open(): boolean {
+    return this.#state === 'sent'
+  }
+
   async with(given: CallerTransaction | Work, result: unknown): Promise<unknown> {
     if (this.#state !== 'unused') throw new HoldfastError('invalid_option', 'completeWith was called before in this attempt')
     if (isWork(given)) return this.#inOurs(given)

@@ -1,8 +1,9 @@
 -- A job ends together with what its handler writes: in the handler's own transaction.
 
 -- Completes one attempt in the transaction of whoever calls, so that its end and their rows are committed together or not at all. Does what
--- settle_jobs does for a completed attempt, but waits for nobody and lets nobody wait longer than it must: its count stands in a row of its
--- own, since a row that others count in would be locked until the caller commits. The lease stays; a settle closes it.
+-- settle_jobs does for a completed attempt, but locks nothing that the end of another job needs, as all of it stays locked until the caller
+-- commits: not the lock of settles (be_alone looks at the row of the job instead), no gate (close_probed), and its count stands in a row of its own.
+-- The lease stays; a settle closes it.
 -- From here on a caller who does nothing for ten seconds is ended by the server: settle and rescue wait for this job's row.
 -- False: the attempt no longer holds its lease, and nothing was written.
 create or replace function holdfast.complete_attempt(p_job uuid, p_lease bigint, p_worker integer, p_started_ago_ms double precision, p_result text)
@@ -15,7 +16,6 @@ declare
   v_gone holdfast.queue;
   v_idle constant integer := (select s.setting::integer from pg_settings as s where s.name = 'idle_in_transaction_session_timeout');
 begin
-  perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   delete from holdfast.queue as q where q.job_id = p_job and q.lease_id = p_lease returning q.* into v_gone;
   if not found then
     return false;
@@ -32,12 +32,31 @@ begin
     insert into holdfast.results (job_id, at, result) values (p_job, v_now, p_result::json);
   end if;
   if v_gone.pass = 2 then
-    perform from holdfast.gates as g where g.type_id = v_gone.type_id for update;
-    perform holdfast.close_breaker(v_gone.type_id, 'a probe succeeded');
+    insert into holdfast.completed_probes (job_id, type_id) values (p_job, v_gone.type_id);
   end if;
   perform holdfast.free_slots(array[p_job], case when v_gone.pass > 0 then array[v_gone.type_id] end);
   perform holdfast.after_end(array[p_job], 'completed');
   return true;
+end $$;
+
+-- Closes the breaker that a job was the probe of, when the transaction that completed it is about to be committed. The gate is held
+-- for the rest of the commit alone. With the rights of its owner, as check_leader.
+create or replace function holdfast.close_probed() returns trigger
+language plpgsql
+set enable_seqscan = off set jit = off
+security definer set search_path = holdfast, pg_temp
+as $$
+begin
+  delete from holdfast.completed_probes as p where p.job_id = new.job_id;
+  perform holdfast.close_breaker(new.type_id, 'a probe succeeded');
+  return null;
+end $$;
+
+do $$ begin
+  if not exists (select from pg_trigger where tgname = 'close_probed' and tgrelid = 'holdfast.completed_probes'::regclass) then
+    create constraint trigger close_probed after insert on holdfast.completed_probes
+      deferrable initially deferred for each row execute function holdfast.close_probed();
+  end if;
 end $$;
 
 -- What became of an attempt that was completed in somebody's transaction, once that has ended: written (it was committed), open (it was

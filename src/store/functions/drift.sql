@@ -38,7 +38,8 @@ language sql stable as $$
 $$;
 
 -- Repairs what was found, where it still disagrees once nobody claims or settles any more: a job that is being claimed at
--- this very moment keeps its slot. Returns what it repaired.
+-- this very moment keeps its slot, and one whose row somebody holds (completeWith, until its caller commits) waits for the next look.
+-- Returns what it repaired.
 create or replace function holdfast.mend_drift(p_found holdfast.drift[]) returns setof holdfast.drift
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -46,11 +47,16 @@ as $$
 declare
   v_now timestamptz := holdfast.now();
   v_found holdfast.drift[];
+  v_jobs constant uuid[] := array(select distinct f.job_id from unnest(p_found) as f);
+  v_held uuid[];
 begin
   perform pg_advisory_xact_lock(holdfast.settles_lock());
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform from holdfast.gates as g where g.type_id = any (array(select d.type_id from unnest(p_found) as d)) order by g.type_id for update;
-  v_found := array(select d from holdfast.drift_of_jobs(array(select f.job_id from unnest(p_found) as f)) as d);
+  v_held := array(select q.job_id from holdfast.queue as q where q.job_id = any (v_jobs) for update skip locked);
+  v_found := array(select d from holdfast.drift_of_jobs(array(
+    select j.id from unnest(v_jobs) as j (id)
+    where j.id = any (v_held) or not exists (select from holdfast.queue as q where q.job_id = j.id))) as d);
   insert into holdfast.lane_slots (job_id, lane_id)
   select d.job_id, d.lane_id from unnest(v_found) as d where d.what = 'lane_slot_missing' on conflict do nothing;
   update holdfast.queue as q set concurrency_key = d.concurrency_key

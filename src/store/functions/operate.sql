@@ -48,8 +48,7 @@ declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
 begin
-  perform pg_advisory_xact_lock(holdfast.settles_lock());
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  perform holdfast.be_alone(array[v_type], null);
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
   update holdfast.gates as g set
@@ -81,10 +80,19 @@ declare
   v_type text;
   v_limits jsonb;
   v_before jsonb;
+  v_changed constant integer[] := array(
+    select t.id from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type
+    left join holdfast.gates as g on g.type_id = t.id where d.limits is distinct from g.defined);
 begin
+  if v_changed = '{}' then
+    return;
+  end if;
+  -- For all of them at once: while one is waited for, nothing is held.
+  perform holdfast.be_alone(v_changed, null);
   -- In the order in which a settle takes gates, so that the two wait for each other.
   for v_type, v_limits in
-    select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type order by t.id
+    select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type
+    where t.id = any (v_changed) order by t.id
   loop
     select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
     continue when v_limits is not distinct from v_before;

@@ -1,23 +1,51 @@
 -- Limits that are set while jobs run. A lane, and the counting of what runs already in a lane or of a type.
 
--- Held shared by whatever ends attempts (settle, rescue, a claim given back) while it runs, and alone by whoever counts what runs.
+-- Held shared by whatever ends attempts (settle, rescue, a claim given back) while it runs, and alone by whoever counts what runs. Not by
+-- complete_attempt, which runs for as long as its caller likes; whoever counts locks the rows of the jobs too, as that does.
 -- It comes before every other lock: whoever ends attempts holds their rows, and then waits for gates and for claims.
 create or replace function holdfast.settles_lock() returns bigint language sql immutable parallel safe
 as $$ select hashtextextended('holdfast.settles', 0) $$;
 
--- Puts jobs of a type that run already, and stood freely, under the gate: a limit set now counts them too. Runs under the gate's lock
--- and while no claim and no settle is under way. A row may still be locked for a moment, by a checkpoint or a cancel; those wait
--- for nothing that is held here. One that stays locked fails the call: a limit that does not hold is none.
+-- Waits until it is alone: no settle, no claim, the gates of these types, and the rows of their jobs that run and no gate counts, or of those
+-- that run in this lane. Whoever sets a limit counts after this. It waits for no row while others wait for it: completeWith holds the row of
+-- its job until the caller's transaction ends, and takes no lock of settles, so that it cannot hold up those of other jobs. So where a lock is
+-- not to be had within moments, all are given back for a while, with the end of the inner block. One that is never to be had fails the
+-- call: a limit that does not hold is none. To be called once, before anything else is locked.
+create or replace function holdfast.be_alone(p_types integer[], p_lane smallint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set lock_timeout = '1s'
+as $$
+begin
+  for v_look in 1..100 loop
+    begin
+      perform pg_advisory_xact_lock(holdfast.settles_lock());
+      perform pg_advisory_xact_lock(holdfast.claims_lock());
+      perform from holdfast.gates as g where g.type_id = any (p_types) order by g.type_id for update;
+      perform set_config('lock_timeout', '50ms', true);
+      perform from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
+      join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
+      where q.type_id = any (p_types) and q.pass = 0 or q.lane_id = p_lane for update of q;
+      return;
+    exception when lock_not_available then
+      -- What was locked in here is free again.
+    end;
+    perform pg_sleep(0.1);
+  end loop;
+  raise exception 'a transaction has held a job that is to be counted for too long, so the limit was not set' using errcode = 'HF006',
+    hint = 'End it, as a handler that called completeWith does by its commit, and try again.';
+end $$;
+
+-- Puts jobs of a type that run already, and stood freely, under the gate: a limit set now counts them too. Runs under be_alone.
 create or replace function holdfast.count_running(p_type integer) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-set lock_timeout = '5s'
 as $$
 begin
   with running as materialized (
     select q.ctid as row_at from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
     join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
-    where q.type_id = p_type and q.pass = 0 for update of q
+    where q.type_id = p_type and q.pass = 0
   ), counted as (
     update holdfast.queue as q
     set pass = 1, seq = holdfast.gate_position(q.ready_at, q.priority, l.ageing),
@@ -29,7 +57,7 @@ begin
   on conflict (type_id, lease_id) do update set jobs = g.jobs + excluded.jobs;
 end $$;
 
--- The same for a lane that gets a limit of slots, while no claim and no settle is under way. A job that is being cancelled counts:
+-- The same for a lane that gets a limit of slots, under be_alone. A job that is being cancelled counts:
 -- its slot is given back when its handler has ended, as of those that were cancelled before. Of these, one that is locked is ending.
 create or replace function holdfast.count_running_in_lane(p_lane smallint) returns void
 language plpgsql
@@ -87,7 +115,7 @@ begin
     return;
   end if;
   if v_before.slots is null and v_after.slots is not null then
-    perform pg_advisory_xact_lock(holdfast.settles_lock());
+    perform holdfast.be_alone(null, v_lane);
   end if;
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   update holdfast.lanes as l

@@ -69,6 +69,12 @@ create index starts_of_type on holdfast.starts (type_id, at);
 
 create index starts_of_key on holdfast.starts (type_id, concurrency_key, at);
 
+-- Probes of breakers that were completed in the transaction of a handler. A row is written by that transaction and deleted by its commit.
+create table holdfast.completed_probes (
+  job_id   uuid primary key,
+  type_id  integer not null
+);
+
 -- What was said of single keys: their weight, a pause, a rest. Most keys have no row.
 create table holdfast.keys (
   type_id          integer not null,
