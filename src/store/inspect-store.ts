@@ -18,6 +18,7 @@ import type {
 } from './rows.js'
 import { newestSchemaFile } from './schema-files.js'
 import { StepStore } from './step-store.js'
+import type { Queryable } from './transaction.js'
 
 const pingTimeoutMs = 2_000
 
@@ -72,9 +73,13 @@ export class InspectStore {
     return this.#database.query(statement('attemptsOfJobs'), [ids])
   }
 
-  /** At most `limit` jobs that have not come to an end, in the order they were enqueued. */
-  async jobsInQueue(type: string | null, limit: number): Promise<JobRow[]> {
-    return this.#database.query(statement('jobsInQueue'), [type, limit])
+  /** At most `limit` jobs that have not come to an end, in the order they were enqueued; with `tx` as that transaction sees them. */
+  async jobsInQueue(type: string | null, limit: number, tx?: Queryable): Promise<JobRow[]> {
+    const [asked, values] = [statement('jobsInQueue'), [type, limit]]
+    const rows = tx
+      ? await tx.query<{ job: string }>(this.#database.rendered(asked).text, values)
+      : await this.#database.query<{ job: string }>(asked, values)
+    return rows.map(({ job }) => JSON.parse(job))
   }
 
   /** Whether any job of these types runs or could run now, and when the next one is due, to the microsecond. */

@@ -1,5 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { inspect } from 'node:util'
+import type { CallerTransaction } from '../job/caller-transaction.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
 import type { EnqueuedJob } from './enqueued.js'
 import { isPartOf } from './is-part-of.js'
@@ -19,6 +20,11 @@ export interface Expectation {
   priority?: number
   /** With this idempotency key. */
   idempotencyKey?: string
+  /**
+   * Looks inside this open transaction, the one given to enqueue as `tx`: its jobs count although they are not committed.
+   * @default what is committed
+   */
+  tx?: CallerTransaction
 }
 
 /** Any part of a payload: of an object some of its fields, of an array every element. */

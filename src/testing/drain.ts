@@ -8,15 +8,17 @@ import type { AnyJobType } from '../job/type.js'
 import { startWorker } from '../worker/start.js'
 import type { Worker } from '../worker/worker.js'
 import { type LeftJob, listLeft, mostLeft, readLeft } from './left.js'
+import { Ticks } from './ticks.js'
 
 /** How far `drain` goes. */
 export interface DrainOptions {
   /**
-   * Also moves the clock to the next moment at which a job of these types may run, again and again: the time it is due, the next
-   * probe of an open breaker, the opening of a rate. Ends when none of them waits for time any more.
+   * Also moves the clock to the next moment at which a job of these types may run, again and again: the time it is due, the end of a
+   * sleep or of the wait for a signal, the next probe of an open breaker, the opening of a rate. True: until none of them waits for time
+   * any more. A duration: that far and no further, and then the next tick of a schedule is such a moment too.
    * @default false
    */
-  throughTime?: boolean
+  throughTime?: boolean | Duration
   /**
    * Throws, with a list, when a job of these types has not ended.
    * @default false
@@ -74,22 +76,27 @@ const workerOptions = {
 }
 
 /**
- * Runs everything of these types that is due, with a real worker in this process, until none of them runs or could run now.
- * What handlers throw does not come out of here: it is in the report, and so is what was left and why.
+ * Fires the schedules that are due and runs everything of these types that is, with a real worker in this process, until none of them runs or
+ * could run now. What handlers throw does not come out of here: it is in the report, and so is what was left and why.
  */
 export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], options: DrainOptions): Promise<DrainReport> {
   const { throughTime = false, allMustEnd = false, moves = 500, timeout = '1m', concurrency = 10 } = options
   const timeoutMs = toMilliseconds(timeout, 'timeout')
   const names = types.map((type) => type.type)
+  const { store } = insideOf(holdfast)
+  const travels = typeof throughTime !== 'boolean'
+  const goal = travels ? (await store.inspect.now()).getTime() + toMilliseconds(throughTime, 'throughTime') : null
   const worker = await startWorker(holdfast, types, { ...workerOptions, concurrency })
   const { ids, troubles } = listenTo(worker)
+  const ticks = new Ticks(holdfast, worker.id, (trouble) => void troubles.push(trouble))
   const deadline = monotonicMs() + timeoutMs
 
   /** Resolves when nothing runs or could run now, with the next time at which something may. */
   async function untilNothingIsOpen(): Promise<string | null> {
     for (;;) {
-      const { open, nextDue } = await insideOf(holdfast).store.inspect.openWork(names)
-      if (!open) return nextDue
+      const nextTick = await ticks.fire()
+      const { open, nextDue } = await store.inspect.openWork(names)
+      if (!open) return travels ? earlier(nextDue, nextTick) : nextDue
       if (monotonicMs() > deadline) throw await unfinished(holdfast, names, `after ${formatDuration(timeoutMs)}`, troubles)
       await sleep(lookEveryMs)
     }
@@ -97,11 +104,15 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
 
   let left: LeftJob[]
   try {
-    let nextDue = await untilNothingIsOpen()
-    for (let moved = 0; throughTime && nextDue !== null; moved++) {
+    let next = await untilNothingIsOpen()
+    for (let moved = 0; throughTime !== false && next !== null && !isPast(next, goal); moved++) {
       if (moved === moves) throw await unfinished(holdfast, names, `after the clock was moved ${moves} times`, troubles)
-      await insideOf(holdfast).store.moveClock({ to: nextDue })
-      nextDue = await untilNothingIsOpen()
+      await store.moveClock({ to: next })
+      next = await untilNothingIsOpen()
+    }
+    if (goal !== null && (await store.inspect.now()).getTime() < goal) {
+      await store.moveClock({ to: new Date(goal).toISOString() })
+      await untilNothingIsOpen()
     }
     left = await readLeft(holdfast, names)
   } finally {
@@ -116,6 +127,16 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
   return report(await readStories(insideOf(holdfast).store.inspect, [...ids]), left)
 }
 
+/** Of two times as the database writes them, the earlier one. */
+function earlier(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other
+  return Date.parse(one) <= Date.parse(other) ? one : other
+}
+
+function isPast(time: string, goal: number | null): boolean {
+  return goal !== null && Date.parse(time) > goal
+}
+
 /** The jobs whose attempts ended, in that order, and what kept the worker from working. */
 function listenTo(worker: Worker): { ids: Set<string>; troubles: string[] } {
   const ids = new Set<string>()
@@ -123,6 +144,7 @@ function listenTo(worker: Worker): { ids: Set<string>; troubles: string[] } {
   const note = ({ job }: { job: string }) => void ids.add(job)
   worker.events.on('job.completed', note).on('job.failed', note).on('job.dead', note)
   worker.events.on('job.snoozed', note).on('lease.rescued', note)
+  worker.events.on('schedule.failed', ({ schedule, error }) => void troubles.push(`schedule ${schedule}: ${error}`))
   worker.events.on('database.away', ({ error }) => void troubles.push(error))
   worker.events.on('duty.failed', ({ duty, of, error }) => void troubles.push(`${duty}${of ? ` of ${of}` : ''}: ${error}`))
   return { ids, troubles }

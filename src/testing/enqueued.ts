@@ -1,7 +1,9 @@
 import { describeJob, type JobStory } from '../history/story.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
+import type { CallerTransaction } from '../job/caller-transaction.js'
 import type { AnyJobType, JobType } from '../job/type.js'
+import { asQueryable } from '../store/transaction.js'
 
 /** A job that has not come to an end: waiting, due, running, or failed and waiting for its next attempt. */
 export interface EnqueuedJob<Payload = unknown> extends Omit<JobStory, 'attempts' | 'payload'> {
@@ -18,9 +20,11 @@ const most = 100_000
 export async function readEnqueued<Type extends AnyJobType | string>(
   holdfast: Holdfast,
   type?: Type,
+  tx?: CallerTransaction,
 ): Promise<EnqueuedJob<PayloadOf<Type>>[]> {
   const { store, privacy } = insideOf(holdfast)
-  return (await store.inspect.jobsInQueue(type === undefined ? null : nameOf(type), most)).map(
+  const name = type === undefined ? null : nameOf(type)
+  return (await store.inspect.jobsInQueue(name, most, tx && asQueryable(tx))).map(
     (row) => describeJob({ ...row, payload: privacy.decrypt(row.id, row.payload) }) as EnqueuedJob<PayloadOf<Type>>,
   )
 }

@@ -7,6 +7,8 @@ import { type EnqueuedJob, readEnqueued } from './enqueued.js'
 /** A job that has not ended, and what keeps it from running; the first gate is the answer. */
 export interface LeftJob extends EnqueuedJob {
   gates: Gate[]
+  /** What the first gate says, in a sentence: what holds it, and what would open it. */
+  why: string
 }
 
 /** Each is asked about: more would take longer than anybody would read. */
@@ -19,8 +21,11 @@ export async function readLeft(holdfast: Holdfast, types: readonly string[]): Pr
   const facts = await insideOf(holdfast).store.inspect.explainFactsOf(jobs.map((job) => job.id))
   return jobs.flatMap((job) => {
     const known = facts.get(job.id)
+    if (!known) return []
     // A worker is there, the one that drains, though the clock may have been moved past its last sign of life.
-    return known ? [{ ...job, gates: explain({ ...known, workers: Math.max(1, known.workers) }).gates }] : []
+    const { gates } = explain({ ...known, workers: Math.max(1, known.workers) })
+    const [first] = gates
+    return [{ ...job, gates, why: first ? `${first.why}; it opens by ${first.opens}` : '' }]
   })
 }
 
@@ -28,7 +33,5 @@ export async function readLeft(holdfast: Holdfast, types: readonly string[]): Pr
 const said = new Set(['running', 'scheduled', 'retry'])
 
 export function listLeft(left: readonly LeftJob[]): string {
-  return listJobs(left, ({ gates: [first] }) =>
-    first && !said.has(first.gate) ? [`${first.why}; it opens by ${first.opens}`] : [],
-  )
+  return listJobs(left, ({ gates: [first], why }) => (first && !said.has(first.gate) ? [why] : []))
 }

@@ -89,11 +89,11 @@ export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<S
     drain: (types, drainOptions = {}) => drain(holdfast, types, drainOptions),
     enqueued: (type?: AnyJobType | string) => readEnqueued(holdfast, type),
     async assertEnqueued(type, payload, expectation = {}) {
-      const all = await readEnqueued(holdfast)
+      const all = await readEnqueued(holdfast, undefined, expectation.tx)
       return expectEnqueued(all, nameOf(type), payload, expectation) as EnqueuedJob<PayloadOf<typeof type>>[]
     },
     async assertNotEnqueued(type, payload, expectation = {}) {
-      expectNotEnqueued(await readEnqueued(holdfast), nameOf(type), payload, expectation)
+      expectNotEnqueued(await readEnqueued(holdfast, undefined, expectation.tx), nameOf(type), payload, expectation)
     },
     close,
     [Symbol.asyncDispose]: close,

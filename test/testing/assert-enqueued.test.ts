@@ -1,6 +1,9 @@
 import { AssertionError } from 'node:assert'
 import { defineType } from 'holdfast'
-import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
+import { type Expectation, type ScratchQueue, scratchQueue } from 'holdfast/testing'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import postgres from 'postgres'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -102,6 +105,38 @@ describe('asserting that a job is enqueued', () => {
     expect(message).toContain('{ width: 19 }')
     expect(message).not.toContain('{ width: 20 }')
     expect(message).toContain('and 5 more')
+  })
+})
+
+describe('inside an open transaction', () => {
+  const sees = async (tx: Expectation['tx'] & {}) => {
+    await queue.holdfast.enqueue(sendEmail, { to: 'ada@example.com', tags: ['€'] }, { tx, delay: '1h', idempotencyKey: 'k' })
+    const [job] = await queue.assertEnqueued(sendEmail, { tags: ['€'] }, { tx, count: 1, delay: '1 hour', idempotencyKey: 'k' })
+    expect(job?.payload).toEqual({ to: 'ada@example.com', tags: ['€'] })
+    await queue.assertNotEnqueued(resize, undefined, { tx })
+    await queue.assertNotEnqueued(sendEmail)
+    throw new Error('rolled back')
+  }
+
+  test('sees the jobs of that transaction, and outside of it nobody does', async () => {
+    const client = new pg.Client({ connectionString: queue.connectionString })
+    await client.connect()
+    await client.query('begin')
+    await expect(sees(client)).rejects.toThrow('rolled back')
+    await client.query('rollback')
+    await queue.assertNotEnqueued(sendEmail)
+    await client.end()
+  })
+
+  test('works with a client that reads columns its own way', async () => {
+    const sql = postgres(queue.connectionString, { max: 1, onnotice: () => {} })
+    await expect(sql.begin((tx) => sees(tx))).rejects.toThrow('rolled back')
+    await sql.end()
+    const db = new Kysely({
+      dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: queue.connectionString, max: 1 }) }),
+    })
+    await expect(db.transaction().execute((tx) => sees(tx))).rejects.toThrow('rolled back')
+    await db.destroy()
   })
 })
 

@@ -29,15 +29,18 @@ select job_id as job, attempt, outcome, date_part('epoch', started_at) * 1000 as
 from holdfast.attempts where job_id = any ($1::uuid[]) order by ended_at, attempt
 
 -- name: jobsInQueue
--- At most $2 jobs that have not come to an end, of one type or of all, in the order they were enqueued.
-select id, type, status, lane, priority, attempt, max_attempts, payload, idempotency_key, concurrency_key,
-       (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
-       (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
-       date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags
-from holdfast.jobs
-where status in ('awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
-order by jobs.created_at, id limit $2::text::integer
+-- At most $2 jobs that have not come to an end, of one type or of all, in the order they were enqueued. One JSON text each, because tests
+-- ask it in transactions of their own, too, and clients differ in what they make of a column.
+select row_to_json(j)::text as job from (
+  select id, type, status, lane, priority, attempt, max_attempts, payload::text as payload, idempotency_key, concurrency_key,
+         (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
+         (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
+         date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
+         date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags
+  from holdfast.jobs
+  where status in ('awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed') and ($1::text is null or type = $1::text)
+  order by jobs.created_at, id limit $2::text::integer
+) as j
 
 -- name: openWork
 -- Whether any job of these types is running or could run now, and when the next one is due or held back no more (null: none is
