@@ -106,56 +106,39 @@ export interface RunTaskOptions<Payload, Context, Answer>
   run: (payload: Payload, context: Context) => Answer
 }
 
-/** The payload of a task of an existing type: the execution's input where that fits, or one of its own. */
-export type PayloadOption<Payload, Input> = [Input] extends [Payload] ? { payload?: Payload } : { payload: Payload }
+/** The payload of a task of an existing type: the item with `each`, the execution's input where that fits, or one of its own. */
+export type PayloadOption<Each, Payload, Input> = Each extends string
+  ? { payload?: never }
+  : [Input] extends [Payload]
+    ? { payload?: Payload }
+    : { payload: Payload }
 
-/** `task(name, options)` inside of `defineWorkflow`. */
+/** One result, or with `each` one for each item. */
+export type ForEach<Each, Result> = Each extends string ? Result[] : Result
+
+/** `task(name, options)` inside of `defineWorkflow`: with a handler, of an existing type, or a sub-workflow. */
 export interface TaskMaker<Input, Parsed> {
   <
     const Name extends string,
     Answer,
     Item,
+    const Each extends string | undefined = undefined,
     const Parents extends After = readonly [],
     const W extends When = 'succeeded',
     const If extends string | undefined = undefined,
   >(
     name: Name,
-    options: TaskOptions<Parents, W, If> & { each: string } & RunTaskOptions<
-        Item,
+    options: TaskOptions<Parents, W, If> & { each?: Each } & RunTaskOptions<
+        Each extends string ? Item : Parsed,
         TaskContext<ParentsOf<Parents, W>, Input>,
         Answer
       >,
-  ): Task<Name, ResultOf<Answer>[], SkippableTask<If, Parents, W>>
-  <
-    const Name extends string,
-    Answer,
-    const Parents extends After = readonly [],
-    const W extends When = 'succeeded',
-    const If extends string | undefined = undefined,
-  >(
-    name: Name,
-    options: TaskOptions<Parents, W, If> & { each?: never } & RunTaskOptions<
-        Parsed,
-        TaskContext<ParentsOf<Parents, W>, Input>,
-        Answer
-      >,
-  ): Task<Name, ResultOf<Answer>, SkippableTask<If, Parents, W>>
+  ): Task<Name, ForEach<Each, ResultOf<Answer>>, SkippableTask<If, Parents, W>>
   <
     const Name extends string,
     Payload,
     Result,
-    const Parents extends After = readonly [],
-    const W extends When = 'succeeded',
-    const If extends string | undefined = undefined,
-  >(
-    name: Name,
-    // biome-ignore lint/suspicious/noExplicitAny: what the handler makes of its payload does not matter here
-    options: TaskOptions<Parents, W, If> & JobTaskOptions & { each: string; type: JobType<Payload, any, Result> | string },
-  ): Task<Name, Result[], SkippableTask<If, Parents, W>>
-  <
-    const Name extends string,
-    Payload,
-    Result,
+    const Each extends string | undefined = undefined,
     const Parents extends After = readonly [],
     const W extends When = 'succeeded',
     const If extends string | undefined = undefined,
@@ -163,33 +146,27 @@ export interface TaskMaker<Input, Parsed> {
     name: Name,
     options: TaskOptions<Parents, W, If> &
       JobTaskOptions & {
-        each?: never
+        each?: Each
         // biome-ignore lint/suspicious/noExplicitAny: what the handler makes of its payload does not matter here
         type: JobType<Payload, any, Result> | string
-      } & PayloadOption<NoInfer<Payload>, Input>,
-  ): Task<Name, Result, SkippableTask<If, Parents, W>>
-  <
-    const Name extends string,
-    Output,
-    const Parents extends After = readonly [],
-    const W extends When = 'succeeded',
-    const If extends string | undefined = undefined,
-  >(
-    name: Name,
-    // biome-ignore lint/suspicious/noExplicitAny: its input is an item, which only the database sees
-    options: TaskOptions<Parents, W, If> & { each: string; workflow: Workflow<any, Output> },
-  ): Task<Name, Output[], SkippableTask<If, Parents, W>>
+      } & PayloadOption<Each, NoInfer<Payload>, Input>,
+  ): Task<Name, ForEach<Each, Result>, SkippableTask<If, Parents, W>>
   <
     const Name extends string,
     Own,
     Output,
+    const Each extends string | undefined = undefined,
     const Parents extends After = readonly [],
     const W extends When = 'succeeded',
     const If extends string | undefined = undefined,
   >(
     name: Name,
-    options: TaskOptions<Parents, W, If> & { each?: never; workflow: Workflow<Own, Output> } & PayloadOption<NoInfer<Own>, Input>,
-  ): Task<Name, Output, SkippableTask<If, Parents, W>>
+    options: TaskOptions<Parents, W, If> & { each?: Each; workflow: Workflow<Own, Output> } & PayloadOption<
+        Each,
+        NoInfer<Own>,
+        Input
+      >,
+  ): Task<Name, ForEach<Each, Output>, SkippableTask<If, Parents, W>>
 }
 
 /** What the callback of a workflow may return: whose results are the output. */
