@@ -1,15 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { startWorker } from 'holdfast/worker'
 import { expect, test } from 'vitest'
 import { messageOf } from '../../src/alerts/message.js'
+import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { eventually } from '../support/facts.js'
 import { expectAnswer, filled, httpExamples } from '../support/http-examples.js'
 import { startReceiver } from '../support/receiver.js'
 import { quiet, serve } from '../support/serving.js'
-import { repository } from '../support/source.js'
 
-const page = readFileSync(join(repository, 'docs', 'alerts.md'), 'utf8')
+const page = docsPage('alerts.md')
 const block = (start: string) => page.slice(page.indexOf(start) + start.length).split('```')[0] as string
 
 test('docs/alerts.md has examples that are answered and run as they stand, and a check that what is sent passes', async () => {
@@ -34,9 +32,8 @@ test('docs/alerts.md has examples that are answered and run as they stand, and a
     expect(isFromHoldfast(headers, `${body} `, secret)).toBe(false)
 
     const printed: unknown[] = []
-    const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
-    const run = new AsyncFunction('holdfast', 'port', 'console', block('```js\n'))
-    await run(serving.holdfast, receiver.port, { log: (text: unknown) => printed.push(text) })
+    const log = (text: unknown) => printed.push(text)
+    await runExample(blocks(page, 'js')[0] as string, { holdfast: serving.holdfast, port: receiver.port, console: { log } })
     // Those that come with the installation, and the one the page made.
     expect(printed).toEqual([10])
     await worker.stop()

@@ -1,21 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { defineType } from 'holdfast'
 import { expect, test } from 'vitest'
+import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { makeQueue } from '../support/queue.js'
 import { startHere } from '../support/worker-here.js'
 
-const page = readFileSync(new URL('../../docs/results.md', import.meta.url), 'utf8')
-
 test('docs/results.md has an example that runs as it stands', async () => {
   const queue = await makeQueue()
-  const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
-  const [definition = '', use = ''] = example
-    .replaceAll(/^import .*$/gm, '')
-    .replace('export ', '')
-    .split('\n\nconst job')
-  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
-  const invoice = await new AsyncFunction('defineType', `${definition}\nreturn invoice`)(defineType)
+  const [definition = '', use = ''] = blocks(docsPage('results.md'), 'js')[0]?.split('\n\nconst job') ?? []
+  const invoice = await runExample(`${definition}\nreturn invoice`, { defineType })
   await startHere(queue, [invoice])
-  const used = `const job${use}\nreturn number`
-  expect(await new AsyncFunction('invoice', 'holdfast', used)(invoice, queue.holdfast)).toBe('R-7')
+  expect(await runExample(`const job${use}\nreturn number`, { invoice, holdfast: queue.holdfast })).toBe('R-7')
 })

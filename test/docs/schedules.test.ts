@@ -1,24 +1,19 @@
-import { readFileSync } from 'node:fs'
 import { defineSchedule, defineType, type ScheduleState } from 'holdfast'
 import { expect, test } from 'vitest'
 import { ticksBetween } from '../../src/schedule/ticks.js'
+import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { makeQueue } from '../support/queue.js'
 import { startHere } from '../support/worker-here.js'
 
-const page = readFileSync(new URL('../../docs/schedules.md', import.meta.url), 'utf8')
-const [definitions = '', operating = ''] = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code)
-const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
+const page = docsPage('schedules.md')
+const [definitions = '', operating = ''] = blocks(page, 'js')
 
 test('the examples of docs/schedules.md run as they stand', async () => {
   const queue = await makeQueue()
-  const made = definitions.replaceAll(/^import .*$/gm, '').replaceAll('export ', '')
-  const { makeReport, nightly } = await new AsyncFunction(
-    'defineType',
-    'defineSchedule',
-    `${made}\nreturn { makeReport, nightly }`,
-  )(defineType, defineSchedule)
+  const made = `${definitions}\nreturn { makeReport, nightly }`
+  const { makeReport, nightly } = await runExample(made, { defineType, defineSchedule })
   await queue.holdfast.schedules.define([nightly])
-  const { why, job, ticks } = await new AsyncFunction('holdfast', `${operating}\nreturn { why, job, ticks }`)(queue.holdfast)
+  const { why, job, ticks } = await runExample(`${operating}\nreturn { why, job, ticks }`, { holdfast: queue.holdfast })
   expect(why.reasons[0].why).toMatch(/^it was paused by ada at .*: the books are closed$/)
   expect(ticks).toBe(31)
   await startHere(queue, [makeReport])

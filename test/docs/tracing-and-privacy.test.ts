@@ -1,21 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import * as api from '@opentelemetry/api'
 import * as hooks from '@opentelemetry/context-async-hooks'
 import * as sdk from '@opentelemetry/sdk-trace-base'
 import { defineType, Holdfast } from 'holdfast'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { makeQueue } from '../support/queue.js'
-
-const page = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
-const blocks = (text: string, language: string) =>
-  [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, code]) => code as string)
-
-/** Runs an example as it stands; what it imports is given. */
-async function run(code: string, names: Record<string, unknown>): Promise<void> {
-  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
-  await new AsyncFunction(...Object.keys(names), code.replaceAll(/^import .*$/gm, ''))(...Object.values(names))
-}
 
 test('docs/tracing.md has examples that run as they stand', async () => {
   const queue = await makeQueue()
@@ -26,19 +16,19 @@ test('docs/tracing.md has examples that run as they stand', async () => {
     dir.mockRestore()
     for (const one of [api.trace, api.context]) one.disable()
   })
-  const [first = '', second = ''] = blocks(page('tracing.md'), 'js')
+  const [first = '', second = ''] = blocks(docsPage('tracing.md'), 'js')
   const names = { ...api, ...hooks, ...sdk, holdfast: queue.holdfast, sendEmail }
   const given = Object.fromEntries(Object.entries(names).filter(([name]) => name !== 'default' && name !== 'module.exports'))
-  await run(first, given)
+  await runExample(first, given)
   expect(printed.map(({ name }) => name)).toEqual(['holdfast.enqueue', 'checkout'])
   expect(new Set(printed.map(({ traceId }) => traceId)).size).toBe(1)
-  await run(second, given)
+  await runExample(second, given)
   expect(printed.at(-1)?.traceId).toBe('0af7651916cd43dd8448eb211c80319c')
 })
 
 test('docs/privacy.md has examples that run as they stand, one after the other, and print what they say', async () => {
   const queue = await makeQueue()
-  const [first = '', ...others] = blocks(page('privacy.md'), 'js')
+  const [first = '', ...others] = blocks(docsPage('privacy.md'), 'js')
   const said = [first, ...others].flatMap((code) => [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => text))
   expect(said).toHaveLength(3)
   const printed: string[] = []
@@ -53,6 +43,6 @@ test('docs/privacy.md has examples that run as they stand, one after the other, 
   const rotated = `const before = holdfast; { const holdfast = new Holdfast({ connectionString,
     encryption: { keys: { '2026-11': process.env.KEY_2026_11, '2026-12': later }, current: '2026-12' } })
     try { ${others.join('\n')} } finally { await holdfast.close(); await before.close() } }`
-  await run(`${first}\n${rotated}`, names)
+  await runExample(`${first}\n${rotated}`, names)
   expect(printed).toEqual(said)
 })

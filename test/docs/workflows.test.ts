@@ -1,24 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { type AnyWorkflow, defineWorkflow } from 'holdfast'
 import { expect, onTestFinished, test } from 'vitest'
+import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { expectAnswer, filled, httpExamples } from '../support/http-examples.js'
 import { serve } from '../support/serving.js'
 import { freshQueue } from '../support/workflows.js'
 
-const page = readFileSync(new URL('../../docs/workflows.md', import.meta.url), 'utf8')
-
-const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
-const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
-const [definition = '', use = ''] = example
-  .replaceAll(/^import .*$/gm, '')
-  .replace('export ', '')
-  .split('\nconst started')
-const order: AnyWorkflow = await new AsyncFunction('defineWorkflow', `${definition}\nreturn order`)(defineWorkflow)
+const page = docsPage('workflows.md')
+const [definition = '', use = ''] = blocks(page, 'js')[0]?.split('\nconst started') ?? []
+const order: AnyWorkflow = await runExample(`${definition}\nreturn order`, { defineWorkflow })
 
 test('docs/workflows.md has an example that runs as it stands', async () => {
   const queue = await freshQueue(order.types)
   const used = `const started${use}\nreturn [started.id, output]`
-  const [id, output] = await new AsyncFunction('order', 'holdfast', used)(order, queue.holdfast)
+  const [id, output] = await runExample(used, { order, holdfast: queue.holdfast })
   expect(output).toBe('paid 30: sent socks, sent hat')
   const execution = await queue.holdfast.executions.get(id)
   expect(execution?.tasks.find(({ name }) => name === 'refund')).toMatchObject({ status: 'skipped', because: 'condition' })
