@@ -1,26 +1,7 @@
-import type { BatchRow } from '../store/batch-store.js'
+import type { BatchFacts, BatchRow } from '../store/batch-store.js'
 
 /** A batch as it stands. */
-export interface Batch {
-  id: string
-  name: string | null
-  /** The service whose batch it is; null: the application's own. */
-  owner: string | null
-  /**
-   * `succeeded`: all members completed. `failed`: some ended dead, cancelled or discarded. `cancelled`: somebody cancelled what was left.
-   */
-  status: 'running' | 'succeeded' | 'failed' | 'cancelled'
-  /** 1, and one more each time a member of the ended batch was made live again. */
-  round: number
-  /** It waits to be closed. */
-  open: boolean
-  /** How many members there are, and of these how many have not ended, and how the others did. */
-  total: number
-  live: number
-  completed: number
-  dead: number
-  cancelled: number
-  discarded: number
+export interface Batch extends BatchFacts {
   createdAt: Date
   finishedAt: Date | null
   /** What a running batch waits for, in a sentence; null for one that has ended. */
@@ -28,8 +9,6 @@ export interface Batch {
   /** Who cancelled it, and why. */
   cancelledBy: string | null
   cancelledWhy: string | null
-  /** The jobs that its ends have enqueued. A list of batches leaves them out. */
-  callbacks: { round: number; kind: 'success' | 'failure' | 'complete'; job: string }[]
 }
 
 export function batchOf(row: BatchRow): Batch {

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { HoldfastError } from '../errors.js'
 import { fieldOf, type Issue } from '../issue.js'
 import type { AnyJobType } from './type.js'
@@ -6,12 +7,22 @@ import type { AnyJobType } from './type.js'
 export async function checkAgainstSchema(definition: AnyJobType, payload: unknown, version = definition.version): Promise<void> {
   // The schema is that of today's payloads.
   if (version !== definition.version) return
-  const result = await definition.schema?.['~standard'].validate(payload)
+  await refuseUnfit(definition.schema, payload, 'payload', definition.type)
+}
+
+/** Refuses a value that does not fit its schema, naming every place. `field`: what the value is called, `by`: whose schema it is. */
+export async function refuseUnfit(
+  schema: StandardSchemaV1 | undefined,
+  value: unknown,
+  field: string,
+  by: string,
+): Promise<void> {
+  const result = await schema?.['~standard'].validate(value)
   if (!result?.issues) return
   const issues = result.issues.map(({ path = [], message }): Issue => {
     const steps = path.map((part) => (typeof part === 'object' ? part.key : part))
-    return { path: ['payload', ...steps.map((step) => (typeof step === 'number' ? step : String(step)))], problem: message }
+    return { path: [field, ...steps.map((step) => (typeof step === 'number' ? step : String(step)))], problem: message }
   })
   const problems = issues.map(({ path, problem }) => `${fieldOf(path)}: ${problem}`)
-  throw new HoldfastError('payload_rejected', `${definition.type} refuses its payload: ${problems.join('; ')}`, { issues })
+  throw new HoldfastError('payload_rejected', `${by} refuses its ${field}: ${problems.join('; ')}`, { issues })
 }

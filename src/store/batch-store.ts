@@ -4,24 +4,36 @@ import { type Statement, statement } from './queries.js'
 import type { MovedRow } from './rows.js'
 import type { Queryable } from './transaction.js'
 
-export interface BatchRow {
+/** What the database and the library call alike about a batch. */
+export interface BatchFacts {
   id: string
   name: string | null
+  /** The service whose batch it is; null: the application's own. */
   owner: string | null
+  /**
+   * `succeeded`: all members completed. `failed`: some ended dead, cancelled or discarded. `cancelled`: somebody cancelled what was left.
+   */
   status: 'running' | 'succeeded' | 'failed' | 'cancelled'
+  /** 1, and one more each time a member of the ended batch was made live again. */
   round: number
+  /** It waits to be closed. */
   open: boolean
+  /** How many members there are, and of these how many have not ended, and how the others did. */
   total: number
   live: number
   completed: number
   dead: number
   cancelled: number
   discarded: number
+  /** The jobs that its ends have enqueued. A list of batches leaves them out. */
+  callbacks: { round: number; kind: 'success' | 'failure' | 'complete'; job: string }[]
+}
+
+export interface BatchRow extends BatchFacts {
   created_at: number
   finished_at: number | null
   cancelled_by: string | null
   cancelled_why: string | null
-  callbacks: { round: number; kind: 'success' | 'failure' | 'complete'; job: string }[]
 }
 
 /** A batch as it is written; the callbacks as JSON. */

@@ -1,11 +1,11 @@
-import { sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import { isEncrypted, keyOf } from '../privacy/keyring.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { EncryptedAs, Exchanged, StoredKind, StoredText } from '../store/privacy-store.js'
-import { explained, isWorthAnotherTry } from '../store/sqlstate.js'
+import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
+import { tryAgain } from '../store/try-again.js'
 
 /** How `reencrypt` goes through what is stored. */
 export interface ReencryptOptions {
@@ -31,6 +31,7 @@ export interface Reencrypted {
 
 const kinds = ['payload', 'checkpoint', 'result', 'step', 'signal', 'input', 'taskPayload', 'taskResult'] as const
 const first = '00000000-0000-0000-0000-000000000000'
+/** Two of these may run at once on the same rows. */
 const tries = 5
 
 /** Each batch is one short statement that replaces the payloads that have not changed since they were read, so no job waits for it for long. */
@@ -47,9 +48,9 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
     for (const what of kinds) {
       const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
-        const rows = await again(() => store.privacy.next(what, { ...ask, after }))
+        const rows = await tryAgain(tries, () => store.privacy.next(what, { ...ask, after }))
         const exchanged = rows.flatMap((row) => exchange(row, what, privacy, done))
-        if (exchanged.length > 0) done.encrypted += await again(() => store.privacy.put(what, exchanged))
+        if (exchanged.length > 0) done.encrypted += await tryAgain(tries, () => store.privacy.put(what, exchanged))
         done.looked += rows.length
         more = rows.length === limit
         after = rows.at(-1)?.id ?? after
@@ -66,12 +67,12 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
 
 /** The secrets of alert targets. */
 async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypted): Promise<void> {
-  for (const target of await again(() => store.privacy.targetSecrets())) {
+  for (const target of await tryAgain(tries, () => store.privacy.targetSecrets())) {
     const { id, url, secret, old } = target
     const made = { url, secret: reencrypted(url, secret, privacy, done), old: old && reencrypted(url, old, privacy, done) }
     done.looked += 1
     if (made.secret === secret && made.old === old) continue
-    if (await again(() => store.privacy.putTargetSecrets(id, target, made))) done.encrypted += 1
+    if (await tryAgain(tries, () => store.privacy.putTargetSecrets(id, target, made))) done.encrypted += 1
   }
 }
 
@@ -97,17 +98,5 @@ function unlessUnreadable(done: Reencrypted, make: () => string): string | undef
     if (!(error instanceof UnreadableError || error instanceof HoldfastError)) throw error
     done.unreadable[error.message] = (done.unreadable[error.message] ?? 0) + 1
     return undefined
-  }
-}
-
-/** Two of these may run at once on the same rows. */
-async function again<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (attempt === tries || !isWorthAnotherTry(error)) throw error
-      await sleep(50 * 2 ** attempt)
-    }
   }
 }

@@ -1,14 +1,15 @@
-import { sleep } from '../clock.js'
 import { FatalError, HoldfastError } from '../errors.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { FinishedStep, StepKind, StepWait, StoredStep, WaitingStep } from '../job/steps.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
-import { isWorthAnotherTry } from '../store/sqlstate.js'
 import type { StepStore } from '../store/step-store.js'
+import { tryAgain } from '../store/try-again.js'
 
-/** A step that is done and not stored runs again, so that a short outage is waited for: about six seconds. */
+/**
+ * A step that is done and not stored runs again, so that a short outage is waited for: about six seconds. Each of these statements may be
+ * sent again: the second finds what the first wrote.
+ */
 const tries = 7
-const pauseMs = 50
 
 /** The steps of a worker's jobs. As secret as the payload: of a type that is encrypted, so are its steps. */
 export class WorkerSteps {
@@ -31,11 +32,11 @@ export class WorkerSteps {
   /** False: the attempt no longer holds its lease. */
   async save(job: ClaimedJob, step: FinishedStep): Promise<boolean> {
     const stored = { ...step, result: this.#closed(job, step.result) }
-    return patiently(() => this.#store.save(job.id, job.lease, stored))
+    return tryAgain(tries, () => this.#store.save(job.id, job.lease, stored))
   }
 
   async wait(job: ClaimedJob, step: WaitingStep): Promise<StepWait> {
-    const wait = await patiently(() => this.#store.wait(job.id, job.lease, step))
+    const wait = await tryAgain(tries, () => this.#store.wait(job.id, job.lease, step))
     return { ...wait, result: this.#open(job, step.kind, wait.result) }
   }
 
@@ -54,18 +55,6 @@ export class WorkerSteps {
       return this.#privacy.decrypt(id, stored, kind === 'signal' ? 'signal' : 'step', { type, encrypted })
     } catch (error) {
       throw error instanceof UnreadableError ? new FatalError(error.message) : error
-    }
-  }
-}
-
-/** Each of these statements may be sent again: the second finds what the first wrote. */
-async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (attempt === tries || !isWorthAnotherTry(error)) throw error
-      await sleep(pauseMs * 2 ** attempt)
     }
   }
 }

@@ -3,8 +3,8 @@ import type { Backpressure } from '../enqueue/backpressure.js'
 import { reserved } from '../enqueue/encrypt.js'
 import { trace } from '../enqueue/prepare.js'
 import { HoldfastError } from '../errors.js'
-import { fieldOf, type Issue } from '../issue.js'
 import type { RecordedActor } from '../job/actor.js'
+import { refuseUnfit } from '../job/check-payload.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { encodePayload } from '../job/payload.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
@@ -98,7 +98,7 @@ export async function start(
   const text = encodePayload(input, 'input')
   if (typeof workflow === 'string') return startNamed(starter, workflow, { input, text }, options)
   if (options.version !== undefined) throw refused('version', 'is for a workflow that is named; a definition is a version')
-  await checkInput(workflow, input)
+  await refuseUnfit(workflow.schema, input, 'input', workflow.name)
   const tx = options.tx && asQueryable(options.tx)
   await starter.registry.ensure(workflow, tx)
   return startGraph(starter, workflow, text, options)
@@ -116,7 +116,7 @@ async function startNamed(
   const found = await told(starter.store.executions.startable(storableText(name, 'workflow'), asked))
   if (!found) throw notRegistered(name, asked)
   const definition = starter.registry.definitionOf(name, found.hash)
-  if (definition) await checkInput(definition, input)
+  if (definition) await refuseUnfit(definition.schema, input, 'input', name)
   return startGraph(starter, { name, hash: found.hash, graph: found.graph as Graph }, text, options)
 }
 
@@ -179,17 +179,6 @@ export async function startGraph(
 function firstJobs(graph: Graph, priority: number | undefined): NewJob[] {
   const first = graph.tasks.filter(({ after, type }) => after.length === 0 && type !== undefined)
   return first.map((task) => ({ type: task.type, priority: task.options.priority ?? priority ?? null }) as NewJob)
-}
-
-async function checkInput(workflow: AnyWorkflow, input: unknown): Promise<void> {
-  const result = await workflow.schema?.['~standard'].validate(input)
-  if (!result?.issues) return
-  const issues = result.issues.map(({ path = [], message }): Issue => {
-    const steps = path.map((part) => (typeof part === 'object' ? part.key : part))
-    return { path: ['input', ...steps.map((step) => (typeof step === 'number' ? step : String(step)))], problem: message }
-  })
-  const problems = issues.map(({ path, problem }) => `${fieldOf(path)}: ${problem}`)
-  throw new HoldfastError('payload_rejected', `${workflow.name} refuses its input: ${problems.join('; ')}`, { issues })
 }
 
 /**

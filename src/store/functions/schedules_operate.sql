@@ -1,13 +1,16 @@
 -- What people and programs do to schedules. Each is one function that leaves no half-done state, and has its line in the audit log.
 
--- Locks the schedule of that name; refuses a name that none has.
-create or replace function holdfast.lock_schedule(p_name text) returns holdfast.schedules language plpgsql as $$
+-- Locks the schedule of that name; refuses a name that none has, and with p_revision one that was changed since the caller read that revision.
+create or replace function holdfast.lock_schedule(p_name text, p_revision bigint default null) returns holdfast.schedules language plpgsql as $$
 declare
   v_schedule holdfast.schedules;
 begin
   select * into v_schedule from holdfast.schedules as s where s.name = p_name for update;
   if not found then
     raise exception 'there is no schedule named "%"', p_name using errcode = 'HF404';
+  end if;
+  if v_schedule.revision <> p_revision then
+    raise exception 'the schedule "%" was changed by somebody else meanwhile', p_name using errcode = '40001', hint = 'Try again.';
   end if;
   return v_schedule;
 end $$;
@@ -96,15 +99,20 @@ begin
   perform holdfast.audit('create_schedule', p_name, null, holdfast.schedule_facts(v_new), p_actor);
 end $$;
 
+-- Notes who changed a schedule last, and why, in its row and in the audit log.
+create or replace function holdfast.note_schedule_change(p_action text, p_old holdfast.schedules, p_new holdfast.schedules, p_actor holdfast.actor)
+returns void language plpgsql as $$
+begin
+  update holdfast.schedules as s set changed_at = holdfast.now(), changed_by = p_actor.name, changed_why = p_actor.why where s.id = p_old.id;
+  perform holdfast.audit(p_action, p_old.name, holdfast.schedule_facts(p_old), holdfast.schedule_facts(p_new), p_actor);
+end $$;
+
 -- Changes the named fields of a schedule. Of one that stands in code the change is kept beside what the code says, and outlives deploys.
 create or replace function holdfast.change_schedule(p_name text, p_revision bigint, p_fields jsonb, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
-  v_old constant holdfast.schedules := holdfast.lock_schedule(p_name);
+  v_old constant holdfast.schedules := holdfast.lock_schedule(p_name, p_revision);
   v_new holdfast.schedules;
 begin
-  if v_old.revision <> p_revision then
-    raise exception 'the schedule "%" was changed by somebody else meanwhile', p_name using errcode = '40001', hint = 'Try again.';
-  end if;
   perform holdfast.check_types(array[(holdfast.schedule_spec(v_old) || p_fields) ->> 'type']);
   if v_old.set_name is null then
     v_new := holdfast.put_schedule(v_old, v_old.defined || p_fields, null);
@@ -113,8 +121,7 @@ begin
       select jsonb_object_agg(f.key, f.value) from jsonb_each(coalesce(v_old.override, '{}') || p_fields) as f
       where f.value is distinct from v_old.defined -> f.key));
   end if;
-  update holdfast.schedules as s set changed_at = holdfast.now(), changed_by = p_actor.name, changed_why = p_actor.why where s.id = v_old.id;
-  perform holdfast.audit('change_schedule', p_name, holdfast.schedule_facts(v_old), holdfast.schedule_facts(v_new), p_actor);
+  perform holdfast.note_schedule_change('change_schedule', v_old, v_new, p_actor);
 end $$;
 
 -- Takes back what operators changed: the schedule is as the code says.
@@ -127,8 +134,7 @@ begin
     return false;
   end if;
   v_new := holdfast.put_schedule(v_old, v_old.defined, null);
-  update holdfast.schedules as s set changed_at = holdfast.now(), changed_by = p_actor.name, changed_why = p_actor.why where s.id = v_old.id;
-  perform holdfast.audit('reset_schedule', p_name, holdfast.schedule_facts(v_old), holdfast.schedule_facts(v_new), p_actor);
+  perform holdfast.note_schedule_change('reset_schedule', v_old, v_new, p_actor);
   return true;
 end $$;
 
@@ -165,12 +171,9 @@ end $$;
 -- Makes a job of a schedule now, paused or not, under its overlap policy. The answer is that of fire_schedule.
 create or replace function holdfast.run_schedule(p_name text, p_revision bigint, p_job uuid, p_payload text, p_actor holdfast.actor) returns jsonb language plpgsql as $$
 declare
-  v_schedule constant holdfast.schedules := holdfast.lock_schedule(p_name);
+  v_schedule constant holdfast.schedules := holdfast.lock_schedule(p_name, p_revision);
   v_fired holdfast.ticks;
 begin
-  if v_schedule.revision <> p_revision then
-    raise exception 'the schedule "%" was changed by somebody else meanwhile', p_name using errcode = '40001', hint = 'Try again.';
-  end if;
   select * into v_fired from holdfast.fire_tick(v_schedule, holdfast.now(), 'manual', p_job, p_payload, null);
   update holdfast.schedules as s set last_job = coalesce(v_fired.job_id, s.last_job) where s.id = v_schedule.id;
   perform holdfast.audit('run_schedule', p_name, null, jsonb_build_object('job', v_fired.job_id, 'outcome', v_fired.outcome), p_actor);
@@ -181,13 +184,10 @@ end $$;
 create or replace function holdfast.backfill_schedule(p_name text, p_revision bigint, p_ticks timestamptz[], p_jobs uuid[], p_payloads text[], p_actor holdfast.actor)
 returns jsonb language plpgsql as $$
 declare
-  v_schedule constant holdfast.schedules := holdfast.lock_schedule(p_name);
+  v_schedule constant holdfast.schedules := holdfast.lock_schedule(p_name, p_revision);
   v_made jsonb := '[]';
   v_fired holdfast.ticks;
 begin
-  if v_schedule.revision <> p_revision then
-    raise exception 'the schedule "%" was changed by somebody else meanwhile', p_name using errcode = '40001', hint = 'Try again.';
-  end if;
   for v_at in 1 .. cardinality(p_ticks) loop
     select * into v_fired from holdfast.fire_tick(v_schedule, p_ticks[v_at], 'backfill', p_jobs[v_at], p_payloads[v_at], null);
     if v_fired.job_id is not null then
