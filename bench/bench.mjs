@@ -13,7 +13,7 @@ import { systems } from './systems/index.mjs'
 
 const limitMs = { quick: 60_000, short: 120_000, full: 900_000 }
 
-/** Returns the exit code. A bar that is missed is a result and no failure. */
+/** Returns the exit code: 1 where something could not be measured. A bar that is missed is a result and no failure. */
 export async function runBench({ names, sizeName, rounds, verbose }) {
   const chosen = names.length === 0 ? groups : groups.filter((group) => names.some((name) => answersTo(group, name)))
   const unknown = names.filter((name) => !groups.some((group) => answersTo(group, name)))
@@ -30,13 +30,16 @@ export async function runBench({ names, sizeName, rounds, verbose }) {
   const entries = []
   const figures = {}
   const problems = []
+  const seconds = {}
   try {
     for (const group of chosen) {
+      const groupBegun = performance.now()
       const size = { ...group.sizes[sizeName], ...(rounds ? { rounds: Number(rounds) } : {}) }
       const found = await measure(group, bench, size, (line) => say(begun, line))
       problems.push(...found.problems)
       entries.push(...group.rows.map((row) => ({ ...judge(row, size, found.figures), size })))
       figures[group.name] = found.figures
+      seconds[group.name] = Math.round((performance.now() - groupBegun) / 1_000)
     }
   } finally {
     await server.stop()
@@ -52,6 +55,7 @@ export async function runBench({ names, sizeName, rounds, verbose }) {
     settings,
     systems,
     problems,
+    seconds,
     rows: entries,
     figures,
   }
@@ -59,12 +63,12 @@ export async function runBench({ names, sizeName, rounds, verbose }) {
   // A part of the table, or one of toy sizes, must not stand where people look for the whole.
   if (chosen === groups && sizeName !== 'quick') writeReport(result)
   else console.log('\nNot written down: bench/results and docs/performance.md are for whole runs.')
-  return 0
+  return problems.length === 0 ? 0 : 1
 }
 
 const answersTo = (group, name) => group.name === name || group.rows.some((row) => row.name === name)
 
-function printResult({ machine, versions, commit, rows, problems, run, minutes }) {
+function printResult({ machine, versions, commit, rows, problems, run, minutes, seconds }) {
   console.log(`\n${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, load ${machine.loadBefore} before`)
   console.log(
     Object.entries(versions)
@@ -77,6 +81,11 @@ function printResult({ machine, versions, commit, rows, problems, run, minutes }
       .join(', ')}\n`,
   )
   printTable(rows)
+  console.log(
+    `\nseconds: ${Object.entries(seconds)
+      .map((pair) => pair.join(' '))
+      .join(', ')}`,
+  )
   for (const problem of problems) console.log(`\nnot measured: ${problem}`)
 }
 

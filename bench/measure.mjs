@@ -26,7 +26,8 @@ export async function measure(group, bench, size, say) {
       }
     }
   } finally {
-    await state?.close()
+    // What was measured is not lost because its stage did not close in good order, and the next group has one of its own.
+    await state?.close().catch((error) => problems.push(problem(`${group.name}, closing`, error, bench)))
   }
   const figures = Object.fromEntries(Object.entries(rounds).map(([name, found]) => [name, summarise(found)]))
   return { figures, problems: [...new Set(problems)] }

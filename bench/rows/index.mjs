@@ -2,6 +2,7 @@
 import backlog from './backlog.mjs'
 import blocked from './blocked.mjs'
 import bulk from './bulk.mjs'
+import cold from './cold.mjs'
 import drain from './drain.mjs'
 import explain from './explain.mjs'
 import fleets from './fleets.mjs'
@@ -10,6 +11,7 @@ import held from './held.mjs'
 import history from './history.mjs'
 import http from './http.mjs'
 import idle from './idle.mjs'
+import install from './install.mjs'
 import latency from './latency.mjs'
 import limits from './limits.mjs'
 import memory from './memory.mjs'
@@ -33,4 +35,6 @@ export const groups = [
   fleets,
   memory,
   http,
+  install,
+  cold,
 ]

@@ -7,6 +7,7 @@ import { repository } from '../support/source.js'
 const load = (file: string) => import(pathToFileURL(join(repository, 'bench', file)).href)
 const { groups } = await load('rows/index.mjs')
 const { judge } = await load('judge.mjs')
+const { measure } = await load('measure.mjs')
 
 interface Bar {
   against?: string
@@ -85,5 +86,35 @@ describe('a row is judged', () => {
   test('by its own figure where the bar is a value', () => {
     expect(judge(row([{ value: true, atMost: 470 }]), {}, { holdfast: once(470) })).toMatchObject({ ratio: 1, met: true })
     expect(judge(row([{ value: true, below: 470 }]), {}, { holdfast: once(470) })).toMatchObject({ ratio: 1, met: false })
+  })
+})
+
+describe('a group is measured', () => {
+  const size = { rounds: 2 }
+  const run = (group: object) => measure({ name: 'g', ...group }, { verbose: false }, size, () => {})
+  const failing = async () => {
+    throw new Error('there is no Redis\nat line 1')
+  }
+
+  test('with the others where one contestant fails, and says which', async () => {
+    const { figures, problems } = await run({ contestants: { ours: async () => ({ rate: 7 }), theirs: failing } })
+    expect(figures.ours.rate).toMatchObject({ median: 7, rounds: 2 })
+    expect(problems).toEqual(['g, theirs: there is no Redis'])
+  })
+
+  test('not at all where its stage cannot be made, and says why', async () => {
+    expect(await run({ open: failing, contestants: { ours: async () => ({ rate: 7 }) } })).toEqual({
+      figures: {},
+      problems: ['g: there is no Redis'],
+    })
+  })
+
+  test('and keeps its figures where its stage does not close', async () => {
+    const { figures, problems } = await run({
+      open: async () => ({ close: failing }),
+      contestants: { ours: async () => ({ rate: 7 }) },
+    })
+    expect(figures.ours.rate.median).toBe(7)
+    expect(problems).toEqual(['g, closing: there is no Redis'])
   })
 })
