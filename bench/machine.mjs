@@ -25,7 +25,7 @@ export function describeMachine() {
 
 export function describeVersions(postgres, redis) {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  const peers = ['graphile-worker', 'pg-boss', 'bullmq', 'pg']
+  const peers = ['graphile-worker', 'pg-boss', 'bullmq', '@dbos-inc/dbos-sdk', 'pg']
   return {
     holdfast: version,
     node: nodeVersion(),

@@ -16,8 +16,8 @@ const seen = { firstAt: 0, lastAt: 0, handled: 0, settled: 0, latencies: [], tim
 const calls = {
   prepare: () => system.prepare(url),
 
-  async openProducer({ connections = 2, goal } = {}) {
-    producer = await system.openProducer(url, { connections, goal })
+  async openProducer({ connections = 2, ...options } = {}) {
+    producer = await system.openProducer(url, { connections, ...options })
   },
 
   /** Stores that many, a thousand a call or whatever is asked. Answers with the milliseconds it took. */

@@ -16,6 +16,7 @@ import latency from './latency.mjs'
 import limits from './limits.mjs'
 import memory from './memory.mjs'
 import single from './single.mjs'
+import steps from './steps.mjs'
 import sustained from './sustained.mjs'
 
 export const groups = [
@@ -30,6 +31,7 @@ export const groups = [
   limits,
   gates,
   explain,
+  steps,
   history,
   idle,
   fleets,

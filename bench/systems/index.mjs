@@ -20,6 +20,11 @@ export const systems = [
   },
   { name: 'bullmq-postgres', settings: "BullMQ's PostgreSQL backend, as on Redis, up to 24 connections" },
   {
+    name: 'dbos',
+    settings:
+      'for steps and workflows: one queue, 24 at once, asked every millisecond; an execution is one function of three steps, where ours is three jobs. Its clock stops when the last function returns, before that end is written',
+  },
+  {
     name: 'floor',
     settings:
       'bare SQL through the same driver, no worker: jobs appended to a log, a claim moves a mark by 500, finished jobs appended, two connections. Not a queue: no retries, leases, types or priorities',
