@@ -1,10 +1,12 @@
 import { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
-import type { AnyJobType } from '../job/type.js'
+import type { AnyJobType, JobType } from '../job/type.js'
+import { defaultSchema } from '../store/schema-name.js'
 import { type Expectation, expectEnqueued, expectNotEnqueued, type PartOf } from './assert-enqueued.js'
 import { type DrainOptions, type DrainReport, drain } from './drain.js'
 import { type EnqueuedJob, nameOf, type PayloadOf, readEnqueued } from './enqueued.js'
-import { makeScratchDatabase } from './scratch-database.js'
+import { type JobRun, type RunJobOptions, runJobWith } from './run-job.js'
+import { makeScratchDatabase, makeScratchSchema } from './scratch-database.js'
 import { findTestServer } from './server.js'
 import { TestClock } from './test-clock.js'
 
@@ -15,6 +17,12 @@ export interface ScratchQueueOptions {
    * @default HOLDFAST_TEST_URL, DATABASE_URL, or an embedded PostgreSQL
    */
   connectionString?: string
+  /**
+   * Makes a schema of its own in the database of the address instead of a database, for users who may not create databases. It takes some ten
+   * times as long, and code that makes a `Holdfast` of its own has to name the schema.
+   * @default false
+   */
+  schema?: boolean
 }
 
 /** A queue of its own for one test or one file of tests: a real database, gone when it is closed. */
@@ -23,10 +31,18 @@ export interface ScratchQueue extends AsyncDisposable {
   readonly holdfast: Holdfast
   /** The scratch database, for code that opens its own connections. */
   readonly connectionString: string
+  /** The schema that holds everything in it: `holdfast`, unless the queue was made with `schema`. */
+  readonly schema: string
   /** The clock of the scratch database, which a test can move. */
   readonly clock: TestClock
   /** Runs what is due of these types, here and now, and tells what became of it. */
   drain(types: readonly AnyJobType[], options?: DrainOptions): Promise<DrainReport>
+  /** Runs the handler once, as `runJob` does, and also tells what it enqueued here; `completeWith` gets a transaction of this database. */
+  runJob<Input, Output, Result>(
+    type: JobType<Input, Output, Result>,
+    payload: Input,
+    options?: RunJobOptions,
+  ): Promise<JobRun<Result> & { enqueued: EnqueuedJob[] }>
   /** The jobs that have not come to an end, in the order they were enqueued. */
   enqueued(): Promise<EnqueuedJob[]>
   enqueued<Type extends AnyJobType | string>(type: Type): Promise<EnqueuedJob<PayloadOf<Type>>[]>
@@ -60,18 +76,19 @@ export interface ScratchQueue extends AsyncDisposable {
  */
 export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<ScratchQueue> {
   const server = await findTestServer(options.connectionString)
-  const database = await makeScratchDatabase(server.url).catch((error) => {
+  const scratch = await (options.schema ? inASchema(server.url) : inADatabase(server.url)).catch((error) => {
     server.release()
     throw error
   })
-  const holdfast = new Holdfast({ connectionString: database.connectionString })
+  const { connectionString, schema } = scratch
+  const holdfast = new Holdfast({ connectionString, schema })
   const { store } = insideOf(holdfast)
   let closed: Promise<void> | undefined
 
   async function closeOnce(): Promise<void> {
     try {
       await holdfast.close()
-      await database.drop()
+      await scratch.drop()
     } finally {
       server.release()
     }
@@ -84,9 +101,15 @@ export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<S
 
   return {
     holdfast,
-    connectionString: database.connectionString,
+    connectionString,
+    schema,
     clock: new TestClock(store),
     drain: (types, drainOptions = {}) => drain(holdfast, types, drainOptions),
+    async runJob(type, payload, runOptions = {}) {
+      const before = new Set((await readEnqueued(holdfast)).map((job) => job.id))
+      const run = await runJobWith(type, payload, runOptions, (work) => store.completion.transact(work))
+      return { ...run, enqueued: (await readEnqueued(holdfast)).filter((job) => !before.has(job.id)) }
+    },
     enqueued: (type?: AnyJobType | string) => readEnqueued(holdfast, type),
     async assertEnqueued(type, payload, expectation = {}) {
       const all = await readEnqueued(holdfast, undefined, expectation.tx)
@@ -98,4 +121,12 @@ export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<S
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+async function inADatabase(url: string) {
+  return { ...(await makeScratchDatabase(url)), schema: defaultSchema }
+}
+
+async function inASchema(connectionString: string) {
+  return { ...(await makeScratchSchema(connectionString)), connectionString }
 }

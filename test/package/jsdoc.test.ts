@@ -71,6 +71,8 @@ const withoutDefault = new Set([
   'JobTaskOptions.delay',
   'PostgresOptions.onNotice',
   'RuleFields.kind',
+  ...['RunJobOptions.after', 'RunJobOptions.input', 'RunJobOptions.lastCheckpoint', 'RunJobOptions.parents'],
+  ...['RunJobOptions.scheduledFor', 'RunJobOptions.signal', 'RunJobOptions.signals'],
   ...['ServerOptions.stopping', 'ServerOptions.tls', 'ServerOptions.worker'],
   ...['StartOptions.concurrencyKey', 'StartOptions.owner', 'StartOptions.tx'],
   'TaskOptions.if',
@@ -137,6 +139,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'defineType',
     'defineWorkflow',
     'messageFirst',
+    'runJob',
     'scratchQueue',
     'startWorker',
   ])

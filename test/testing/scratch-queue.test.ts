@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defineType } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
 import { scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
@@ -49,7 +50,7 @@ describe('a process that uses the kit without a server', () => {
     expect(await answers(url)).toBe(false)
   }, 120_000)
 
-  test('is told what to do when the user of its server may not make databases', async () => {
+  test('is told what to do when the user of its server may not make databases, and may use schemas', async () => {
     const queue = await scratchQueue()
     const admin = new pg.Client({ connectionString: queue.connectionString })
     await admin.connect()
@@ -62,6 +63,9 @@ describe('a process that uses the kit without a server', () => {
       code: 'invalid_configuration',
       message: expect.stringContaining(`alter role ${role} createdb`),
     })
+    await admin.query(`grant create on database ${admin.database} to ${role}`)
+    await usesASchema(url.href)
+    await admin.query(`drop owned by ${role}`)
     await admin.query(`drop role ${role}`)
     await admin.end()
     await queue.close()
@@ -117,6 +121,25 @@ describe('a scratch queue', () => {
     expect(await answers(url)).toBe(false)
   })
 })
+
+/** Two queues beside each other in one database: neither sees the other's jobs or time, and both are gone when they are closed. */
+async function usesASchema(connectionString: string): Promise<void> {
+  const [one, two] = await Promise.all([1, 2].map(() => scratchQueue({ connectionString, schema: true })))
+  const done: unknown[] = []
+  const type = defineType({ type: 'noted', run: (payload) => void done.push(payload) })
+  await one?.holdfast.enqueue(type, 'in a schema', { delay: '3 days' })
+  expect(await two?.enqueued()).toEqual([])
+  await one?.clock.advance('3 days')
+  expect((await one?.drain([type]))?.completed).toHaveLength(1)
+  expect(done).toEqual(['in a schema'])
+  expect((await two?.clock.now())?.getTime()).toBeLessThan(Date.now() + 86_400_000)
+  await Promise.all([one?.close(), two?.close()])
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  const { rowCount } = await client.query("select from pg_namespace where nspname like 'holdfast_scratch%'")
+  await client.end()
+  expect(rowCount).toBe(0)
+}
 
 async function answers(connectionString: string): Promise<boolean> {
   const client = new pg.Client({ connectionString })

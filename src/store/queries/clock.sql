@@ -24,3 +24,7 @@ begin
     format('select pg_catalog.clock_timestamp() + interval %L', v_seconds || ' seconds'));
   perform holdfast.wake_lanes(array(select id from holdfast.lanes), true);
 end $move$
+
+-- name: pretendCompletion
+-- For tests. What a handler that is run by hand sends in its transaction in place of completeAttempt: there is no job to complete.
+select true as held
