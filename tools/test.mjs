@@ -105,8 +105,8 @@ function printLong(files) {
   const sampled = files.filter(({ name }) => /\.sized\.test\.\w+$/.test(name)).flatMap((file) => file.assertionResults)
   const left = ['src', 'test', 'chaos']
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => join(root, folder, path)))
-    .filter((path) => /\.long\.test\.\w+$/.test(path))
-    .flatMap((path) => read(path).match(/^\s*(it|test)(\.\w+)*\(/gm) ?? [])
+    .filter((path) => /\.(long|sized)\.test\.\w+$/.test(path))
+    .flatMap((path) => read(path).match(path.includes('.long.') ? /^\s*(it|test)(\.\w+)*\(/gm : /^\s*longTest(\.\w+)*\(/gm) ?? [])
   console.log(
     `\n${sampled.length} tests ran on a sample and ${left.length} that take long did not run: npm run test:long runs both, whole.`,
   )

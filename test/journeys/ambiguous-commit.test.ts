@@ -113,7 +113,7 @@ describe('a connection that breaks while the server is still at it', () => {
       const enqueued = producer.enqueue(pay, { invoice: 'number 21' }, { idempotencyKey: 'k' })
       const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       // The first try, whose client has gone, and the second one.
-      await vi.waitFor(async () => expect((await sql.query(waiting)).rowCount).toBe(2), { timeout: 20_000, interval: 20 })
+      await vi.waitFor(async () => expect((await sql.query(waiting)).rowCount).toBe(2), { timeout: 20_000, interval: 100 })
       await holder.query(end)
       const answer = await enqueued
       expect(proxy.cuts).toBe(1)

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { eachTestHas } from '../support/fresh-installation.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
-const patient = { timeout: 20_000, interval: 20 }
+const patient = { timeout: 20_000, interval: 100 }
 const ada = { by: 'ada', why: 'looks right' }
 const week = { completedMs: 7 * 86_400_000, deadMs: 30 * 86_400_000 }
 

@@ -8,7 +8,7 @@ import { eachTestHas } from '../support/fresh-installation.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const by = { by: 'ada', why: 'the mail server is back' }
-const patient = { timeout: 60_000, interval: 20 }
+const patient = { timeout: 60_000, interval: 100 }
 
 interface Letter {
   to: string

@@ -118,7 +118,7 @@ describe('a transaction', () => {
   test('wakes a sleeping worker when it commits, however long it was open', async () => {
     const worker = await startWorker(queue.holdfast, [ship], { logger: quiet, poll: '60s' })
     const becomesIdle = async () => (await sql.query('select from holdfast.idle_workers')).rowCount
-    await vi.waitFor(async () => expect(await becomesIdle()).toBe(1), { timeout: 20_000, interval: 20 })
+    await vi.waitFor(async () => expect(await becomesIdle()).toBe(1), { timeout: 20_000, interval: 100 })
     const client = new pg.Client({ connectionString: queue.connectionString })
     await client.connect()
     await client.query('begin')
@@ -126,7 +126,7 @@ describe('a transaction', () => {
     expect(ran).toEqual([])
     await client.query('commit')
     // Its next look by itself is a minute away.
-    await vi.waitFor(() => expect(ran).toEqual(['at last']), { timeout: 20_000, interval: 20 })
+    await vi.waitFor(() => expect(ran).toEqual(['at last']), { timeout: 20_000, interval: 100 })
     await client.end()
     await worker.stop()
   })

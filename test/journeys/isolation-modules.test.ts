@@ -10,7 +10,7 @@ import { startWorker, type Worker, type WorkerOptions } from 'holdfast/worker'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const quiet = { info() {}, warn() {}, error() {} }
-const patient = { timeout: 60_000, interval: 20 }
+const patient = { timeout: 60_000, interval: 100 }
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
 let scratch: ScratchDatabase

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const program = fileURLToPath(new URL('../support/isolation/worker.mjs', import.meta.url))
-const patient = { timeout: 60_000, interval: 20 }
+const patient = { timeout: 60_000, interval: 100 }
 
 let scratch: ScratchDatabase
 let holdfast: Holdfast

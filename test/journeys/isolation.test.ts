@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const handlers = new URL('../support/isolation/handlers.mjs', import.meta.url)
-const patient = { timeout: 60_000, interval: 20 }
+const patient = { timeout: 60_000, interval: 100 }
 
 let scratch: ScratchDatabase
 let holdfast: Holdfast
@@ -197,8 +197,9 @@ describe('work that needs the CPU, in threads', { timeout: 90_000 }, () => {
     const file = join(directory, 'spin')
     await holdfast.enqueueMany([1, 2].map(() => ({ type: 'spin_thread', payload: { file } })))
     await vi.waitFor(() => expect(linesOf(file)).toHaveLength(2), patient)
-    // In the worker's own loop each no-op would wait for ever. The floor is what a busy machine's scheduler may add.
-    expect(await timesOf()).toBeLessThan(Math.max(2 * before, 50))
+    // In the worker's own loop each no-op would wait for ever: the two spin until they are stopped. The floor is what the scheduler of a
+    // machine may add on which these two threads and others keep every core busy.
+    expect(await timesOf()).toBeLessThan(Math.max(2 * before, 1_000))
     await worker.stop()
   })
 })

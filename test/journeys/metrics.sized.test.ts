@@ -108,7 +108,7 @@ test('what several workers ran, failed, lost and were told to drop is counted ex
   expect(await counters(queue, 'deadly')).toMatchObject(deadly)
 }, 180_000)
 
-const rounds = sized({ sample: 9, whole: 30 })
+const rounds = sized({ sample: 6, whole: 30 })
 
 test('no counter ever goes back, whatever is being added up and whoever is killed meanwhile', async () => {
   const queue = await makeQueue()

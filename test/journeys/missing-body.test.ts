@@ -6,7 +6,7 @@ import { serve } from '../support/serving.js'
 
 /** A job whose body is missing cannot run. It ends where people see it, from wherever it stands, and does not vanish on the way. */
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
-const soon = { timeout: 20_000, interval: 20 }
+const soon = { timeout: 20_000, interval: 100 }
 const ada = { by: 'ada' }
 const ran: unknown[] = []
 const work = defineType({ type: 'work', run: (payload) => void ran.push(payload) })

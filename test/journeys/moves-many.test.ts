@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const by = { by: 'ada', why: 'the customer asked' }
-const patient = { timeout: 60_000, interval: 20 }
+const patient = { timeout: 60_000, interval: 100 }
 let scratch: ScratchDatabase
 let holdfast: Holdfast
 let sql: pg.Client

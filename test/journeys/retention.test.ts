@@ -43,7 +43,7 @@ async function moveTo(days: number): Promise<void> {
 
 async function runEverything(): Promise<void> {
   const worker = await startWorker(holdfast, [job], { logger: quiet })
-  await vi.waitFor(async () => expect(await countLive()).toBe(0), { timeout: 20_000, interval: 20 })
+  await vi.waitFor(async () => expect(await countLive()).toBe(0), { timeout: 20_000, interval: 100 })
   await worker.stop()
 }
 
@@ -228,7 +228,7 @@ describe('retention', () => {
     const worker = await startWorker(holdfast, [job], { logger: quiet })
     try {
       const left = async () => (await sql.query('select from holdfast.bodies_rest')).rowCount
-      await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 20_000, interval: 20 })
+      await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 20_000, interval: 100 })
       expect(worker.health()).toMatchObject({ status: 'ok' })
       await vi.waitFor(() => {
         const warnings = worker.health().warnings?.join('\n')

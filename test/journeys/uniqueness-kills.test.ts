@@ -8,7 +8,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { eachTestHas } from '../support/fresh-installation.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
-const soon = { timeout: 25_000, interval: 20 }
+const soon = { timeout: 25_000, interval: 100 }
 const oneMore = { key: 'k', onConflict: 'one_more' } as const
 let scratch: ScratchDatabase
 let holdfast: Holdfast

@@ -5,7 +5,7 @@ import { makeQueue, type Queue } from '../support/queue.js'
 
 /** What an operator or a second producer does to a job that stands for a unique key, beside what it is doing anyway. */
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
-const soon = { timeout: 20_000, interval: 20 }
+const soon = { timeout: 20_000, interval: 100 }
 const ada = { by: 'ada' }
 const sync = defineType({ type: 'sync' })
 let queue: Queue

@@ -8,7 +8,7 @@ import { canMove, isStatus, type JobStatus, moves } from '../../src/job/state.js
 import { moveClock } from '../support/moving-clock.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
-const patience = { timeout: 20_000, interval: 20 }
+const patience = { timeout: 20_000, interval: 100 }
 
 let scratch: ScratchDatabase
 let holdfast: Holdfast

@@ -15,7 +15,7 @@ delete process.env.HOLDFAST_POSTGRES_BIN
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 export const systemBinaries = ['14', '15', '16', '17', '18'].map((major) => `/usr/lib/postgresql/${major}/bin`).filter(existsSync)
-export const wait = { timeout: 60_000, interval: 20 }
+export const wait = { timeout: 60_000, interval: 100 }
 
 const directories: string[] = []
 const starters: Starter[] = []

