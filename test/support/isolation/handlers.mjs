@@ -93,7 +93,8 @@ async function useContext({ ask, file }, ctx) {
     appendFileSync(file, `${ctx.signal.reason.name}\n`)
   }
 }
-const contextual = { ...bad, maxAttempts: 1, timeout: '400ms', run: useContext }
+// Long enough for a question to the database and its answer on a busy machine.
+const contextual = { ...bad, maxAttempts: 1, timeout: '5s', run: useContext }
 export const contextThread = defineType({ type: 'context_thread', ...contextual, isolation: 'thread', grace: '5s' })
 export const contextProcess = defineType({ type: 'context_process', ...contextual, isolation: 'process', grace: '5s' })
 

@@ -5,6 +5,7 @@ import { startWorker, type WorkerOptions } from 'holdfast/worker'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeObservedDatabase, type ObservedDatabase } from '../support/observed-database.js'
+import { sized } from '../support/sized.js'
 import { quiet, serverPort, work } from '../support/small-worker.js'
 import { startProxy } from '../support/tcp-proxy.js'
 
@@ -104,7 +105,7 @@ test('whenever a producer comes while workers lie down, its job does not wait fo
       const { holdfast, worker } = await makeWorker(database, [work(undefined, { type: lane, lane })], { concurrency: 100 })
       const lies = async () =>
         (await database.sql('select from holdfast.idle_workers where worker_id = $1', [worker.id])).length > 0
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < sized({ sample: 3, whole: 8 }); round++) {
         // Called more than fifty times a second it gets up, and lies down again a second after its last work. Jobs with a key
         // go one by one; others would go together and call a few times only.
         do await Promise.all(Array.from({ length: 100 }, () => holdfast.enqueue(lane, {}, { idempotencyKey: randomUUID() })))
@@ -123,7 +124,7 @@ test('a job that was committed out of turn, behind the place the worker has read
   const [first, second] = [await database.connect(), await database.connect()]
   await becomesIdle(database)
   const begun = performance.now()
-  for (let n = 1; n <= 2 * often; n++) {
+  for (let n = 1; n <= often; n++) {
     for (const client of [first, second]) await client.query("begin; select holdfast.enqueue('work', '{}')")
     // The second in line first, and the other one right after: the worker has just read past it and found nothing more.
     await second.query('commit')
@@ -149,7 +150,7 @@ test('jobs handed back by a worker that stops start elsewhere by a call', async 
 test('a killed listener is made again; until then and after that jobs start', async () => {
   const database = await makeObservedDatabase()
   const { holdfast } = await makeWorker(database, [work()])
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < sized({ sample: 4, whole: 10 }); round++) {
     await becomesIdle(database)
     const ended = await eventually(async () => {
       const text =
