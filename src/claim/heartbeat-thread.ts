@@ -3,13 +3,13 @@
  * not lose its job. Each time it asks the worker first, which has a connection already; where the worker does not answer in time or its
  * database does not, the thread opens a connection of its own, and keeps it until the worker answers again. A worker whose event loop is blocked for longer than the longest timeout of its types gets no more
  * renewals: its timeouts cannot fire, and its jobs would be kept from all other workers for ever.
- * The price is about 10 MB of memory per worker, and one connection while its event loop is blocked.
+ * The price is about 10 MB of memory per worker, and one connection while its event loop is blocked. The driver and the statements are
+ * loaded for the first of those connections: most threads never make one, and loading them is most of what a thread costs at its start.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import pg from 'pg'
+import type pg from 'pg'
 import { monotonicMs, sleep } from '../clock.js'
 import { cutOff } from '../store/connections.js'
-import { statement } from '../store/queries.js'
 import { ReadCommitted } from '../store/read-committed.js'
 import { inSchema } from '../store/schema-name.js'
 import { asText } from '../store/transaction.js'
@@ -23,8 +23,6 @@ import {
 } from './heartbeat-messages.js'
 
 const { worker, intervalMs, leaseMs, patienceMs, connection, schema } = workerData as HeartbeatSettings
-// Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing.
-const text = inSchema(statement('renewLeases').text, schema)
 const afterTroubleMs = Math.min(1_000, intervalMs)
 
 const held = new Map<string, number>()
@@ -78,6 +76,8 @@ async function beat(): Promise<void> {
   if (held.size === 0) return schedule(afterTroubleMs)
   const asked = [...held]
   try {
+    // Before the connection: one that fails while we wait for something else is forgotten.
+    const text = await renewal()
     client ??= await connect()
     const lookedMsAgo = lookedAt === undefined ? null : monotonicMs() - lookedAt
     const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms), lookedMsAgo])
@@ -117,8 +117,15 @@ function patience(): { connectMs: number; answerMs: number } {
   return heartbeatPatience([leaseMs, ...held.values()])
 }
 
+/** Not prepared by name, so that it works through any pooler; once every few seconds the planning costs nothing. */
+async function renewal(): Promise<string> {
+  const { statement } = await import('../store/queries.js')
+  return inSchema(statement('renewLeases').text, schema)
+}
+
 async function connect(): Promise<pg.Client> {
-  const fresh = new pg.Client({
+  const { default: driver } = await import('pg')
+  const fresh = new driver.Client({
     ...connection,
     connectionTimeoutMillis: patience().connectMs,
     application_name: `holdfast heartbeat of worker ${worker}`,
