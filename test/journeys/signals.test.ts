@@ -140,7 +140,7 @@ describe('a signal', () => {
 
 describe('a sleep', () => {
   test('holds no slot, is named by explain, and goes on when somebody runs it now', async () => {
-    const type = defineType({ type: 'sleeper', run: (_, ctx) => ctx.sleep('3d').then(() => 'awake') })
+    const type = defineType({ type: 'trial', run: (_, ctx) => ctx.sleep('3d').then(() => 'awake') })
     const short = defineType({ type: 'short', run: () => 'ran meanwhile' })
     await startHere(queue, [type, short], { concurrency: 1 })
     const { id } = await holdfast.enqueue(type, {})
@@ -153,7 +153,7 @@ describe('a sleep', () => {
   })
 
   test('that is woken early goes back to sleep', async () => {
-    const type = defineType({ type: 'sleeper', run: (_, ctx) => ctx.sleep('3d') })
+    const type = defineType({ type: 'trial', run: (_, ctx) => ctx.sleep('3d') })
     await startHere(queue, [type])
     const { id } = await holdfast.enqueue(type, {})
     await isNow(id, 'scheduled')

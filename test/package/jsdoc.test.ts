@@ -17,20 +17,24 @@ interface Declaration {
 
 const comments = String.raw`(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\s*)?`
 
+const inFile = (file: string, from: string) => join(dirname(file), from.replace(/\.js$/, '.d.ts'))
+
 /** What a declaration file exports under that name, in it or in the file it takes it from. */
 function declarationOf(name: string, file: string): Declaration {
   const text = readFileSync(file, 'utf8')
   for (const [, names = '', from = ''] of text.matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)'/gm)) {
     if (names.split(',').some((one) => one.trim().replace(/^type /, '') === name)) {
-      return declarationOf(name, join(dirname(file), from.replace(/\.js$/, '.d.ts')))
+      return declarationOf(name, inFile(file, from))
     }
   }
   const shape = String.raw`^${comments}export (?:declare )?(?:abstract )?(class|interface|type|function|const) ${name}\b`
   const found = new RegExp(shape, 'm').exec(text)
   if (!found) throw new Error(`${file} does not declare ${name}`)
   const [all, comment = '', kind = ''] = found
-  const [, body = ''] = /^[^\n;]*\{\n([\s\S]*?)\n\}/.exec(text.slice(found.index + all.length)) ?? []
-  return { name, comment, body: ['class', 'interface'].includes(kind) ? body : '' }
+  const [, above, body = ''] = /^(?: extends (\w+))?[^\n;]*\{\n([\s\S]*?)\n\}/.exec(text.slice(found.index + all.length)) ?? []
+  const [, from = ''] = new RegExp(`import (?:type )?\\{[^}]*\\b${above}\\b[^}]*\\} from '(\\.[^']+)'`).exec(text) ?? []
+  const inherited = kind === 'class' && from !== '' ? declarationOf(above as string, inFile(file, from)).body : ''
+  return { name, comment, body: ['class', 'interface'].includes(kind) ? `${inherited}\n${body}` : '' }
 }
 
 const declarations = Object.entries(publicNames).flatMap(([entry, names]) =>
@@ -74,7 +78,7 @@ const withoutDefault = new Set([
   ...['RunJobOptions.after', 'RunJobOptions.input', 'RunJobOptions.lastCheckpoint', 'RunJobOptions.parents'],
   ...['RunJobOptions.scheduledFor', 'RunJobOptions.signal', 'RunJobOptions.signals'],
   ...['ServerOptions.stopping', 'ServerOptions.tls', 'ServerOptions.worker'],
-  ...['StartOptions.concurrencyKey', 'StartOptions.owner', 'StartOptions.tx'],
+  ...['StartOptions.concurrencyKey', 'StartOptions.tx'],
   'TaskOptions.if',
   'TlsOptions.ca',
   ...['TypeDefinition.approval', 'TypeDefinition.limits', 'TypeDefinition.payload', 'TypeDefinition.unique'],
