@@ -50,7 +50,8 @@ function membersOf(body) {
         .replace(/\*\/$/, '')
         .trim()}\n`
     else if (name && !text.startsWith('//')) {
-      members.push({ name, optional: Boolean(optional), type: type.replace(/,$/, ''), ...parts(comment) })
+      const member = { name, optional: Boolean(optional), type: type.replace(/,$/, ''), ...parts(comment) }
+      if (!/^@internal$/m.test(comment)) members.push(member)
       comment = ''
     } else if (text !== '' && !text.startsWith('//')) comment = ''
   }

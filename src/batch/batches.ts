@@ -45,7 +45,17 @@ export interface BatchCancelled {
 }
 
 interface Options {
-  /** The service that asks, which sees and changes its own batches alone. Left out: the application itself. */
+  /** The service that asks, which sees and changes its own batches alone. Left out: the application itself, which sees all. */
+  owner?: string
+}
+
+interface StoreOptions {
+  /** The caller's own transaction. */
+  tx?: CallerTransaction
+  /**
+   * The service that the batch and its members belong to: the server says it, by the key that a request came with.
+   * @internal
+   */
   owner?: string
 }
 
@@ -65,7 +75,7 @@ export class Batches {
   }
 
   /** Makes a batch and stores its members, all or none; with `tx`, as part of the caller's transaction. */
-  async create(request: BatchRequest, options: Options & { tx?: CallerTransaction } = {}): Promise<BatchCreated> {
+  async create(request: BatchRequest, options: StoreOptions = {}): Promise<BatchCreated> {
     refuseUnknown(request, ['jobs', 'name', 'id', 'open', ...callbackNames])
     const { jobs = [] } = request
     const id = request.id === undefined ? newJobId() : checkedId(request.id).toLowerCase()
@@ -96,7 +106,7 @@ export class Batches {
    * Adds members to a batch that has not ended, all or none. A member that runs may add more to its own batch: that cannot end meanwhile. They
    * belong to the service whose batch it is.
    */
-  async add(id: string, jobs: readonly JobRequest[], options: Options & { tx?: CallerTransaction } = {}): Promise<Enqueued[]> {
+  async add(id: string, jobs: readonly JobRequest[], options: StoreOptions = {}): Promise<Enqueued[]> {
     const { tx, owner = null } = options
     const batch = await this.#kept(id, owner, tx)
     return enqueue(this.#counter, jobs, {

@@ -24,7 +24,10 @@ export interface EnqueueOptions {
    * @default no pace: all are due at once
    */
   pace?: number
-  /** The service these jobs belong to, which sees them over HTTP. */
+  /**
+   * The service these jobs belong to: the server says it, by the key that a request came with.
+   * @internal
+   */
   owner?: string
 }
 

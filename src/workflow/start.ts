@@ -43,7 +43,10 @@ export interface StartOptions {
    * @default []
    */
   tags?: readonly string[]
-  /** The service it belongs to, which sees it over HTTP. */
+  /**
+   * The service it belongs to: the server says it, by the key that a request came with.
+   * @internal
+   */
   owner?: string
   /**
    * Of a workflow that is named: which version of it.
