@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isConnectionTrouble, isRefusal, isWorthAnotherTry } from './sqlstate.js'
+import { explained, isConnectionTrouble, isRefusal, isWorthAnotherTry } from './sqlstate.js'
 
 const withCode = (code: string) => Object.assign(new Error(''), { code })
 
@@ -36,4 +36,13 @@ test('only what the values themselves make impossible is a refusal', () => {
 test('a deadlock is worth another try, a duplicate is not', () => {
   expect(isWorthAnotherTry(withCode('40P01'))).toBe(true)
   expect(isWorthAnotherTry(withCode('23505'))).toBe(false)
+})
+
+test.each(['HF001', 'HF005'])('%s names what was asked for as the server says it, whatever its message looks like', (code) => {
+  const [asked, known] = ['hi, "ada"', ['hi, "adda"', 'hi', '"bob"']]
+  const said = { message: 'there is "none" of that name', detail: JSON.stringify({ asked, known }) }
+  expect(explained(Object.assign(withCode(code), said))).toMatchObject({
+    message: expect.stringContaining('did you mean "hi, "adda""'),
+    issues: [{ value: asked }],
+  })
 })

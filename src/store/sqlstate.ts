@@ -100,14 +100,17 @@ export async function told<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
+/** `detail`: which name was asked for and which there are, as JSON. */
 function unknown(
   code: 'unknown_type' | 'unknown_lane',
   field: string,
-  value: string,
-  problem: string,
+  message: string,
+  detail: string | undefined,
   cause: unknown,
 ): HoldfastError {
-  return new HoldfastError(code, problem, { issues: [{ path: [field], problem, value }], cause })
+  const { asked, known } = JSON.parse(detail ?? '{"asked":"","known":[]}') as { asked: string; known: string[] }
+  const problem = `${message}${didYouMean(asked, known)}`
+  return new HoldfastError(code, problem, { issues: [{ path: [field], problem, value: asked }], cause })
 }
 
 /**
@@ -119,16 +122,10 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
   const { code, message = '', detail, hint, constraint } = said(error)
   const text = hint ? `${message}. ${hint}` : message
   switch (code) {
-    case 'HF001': {
-      const known = detail ? detail.split(', ') : []
-      const asked = /"(.*)"/s.exec(message)?.[1] ?? ''
-      return unknown('unknown_type', 'type', asked, `${message}${didYouMean(asked, known)}`, error)
-    }
-    case 'HF005': {
-      const known = detail ? detail.split(', ') : []
-      const asked = /"(.*)"/.exec(message)?.[1] ?? ''
-      return unknown('unknown_lane', 'lane', asked, `${message}${didYouMean(asked, known)}`, error)
-    }
+    case 'HF001':
+      return unknown('unknown_type', 'type', message, detail, error)
+    case 'HF005':
+      return unknown('unknown_lane', 'lane', message, detail, error)
     case 'HF002':
       return new HoldfastError('invalid_option', text, { cause: error })
     case 'HF003':

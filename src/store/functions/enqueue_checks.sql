@@ -1,11 +1,11 @@
 -- What an enqueue refuses before it stores anything.
 
--- Refuses a type that is not registered, naming the registered ones whose names are most like it. Returns whether any of the types has a
+-- Refuses a type that is not registered, naming the registered ones whose names are most like it: in the detail, as JSON for programs. Returns whether any of the types has a
 -- uniqueness, whether all of them are plain (no gate, no uniqueness, no approval, no versions), and whether any wants its payload encrypted.
 create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
 declare
   v_missing text;
-  v_known text;
+  v_known jsonb;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
          coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated and t.version = 1), false), coalesce(bool_or(t.encrypted), false)
@@ -14,9 +14,10 @@ begin
   if v_missing is null then
     return;
   end if;
-  select string_agg(near.name, ', ') into v_known
+  select coalesce(jsonb_agg(near.name), '[]') into v_known
   from (select t.name from holdfast.types as t order by abs(length(t.name) - length(v_missing)), t.name limit 100) as near;
-  raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001', detail = coalesce(v_known, '');
+  raise exception 'no job type named "%" is registered', v_missing using errcode = 'HF001',
+    detail = jsonb_build_object('asked', v_missing, 'known', v_known);
 end $$;
 
 -- Refuses a payload that is not encrypted and should be. What an encrypted one looks like is in src/privacy/keyring.ts.

@@ -14,7 +14,8 @@ declare
 begin
   if v_id is null then
     raise exception 'there is no lane named "%"', p_name
-      using errcode = 'HF005', detail = (select string_agg(l.name, ', ' order by l.name) from holdfast.lanes as l);
+      using errcode = 'HF005',
+        detail = jsonb_build_object('asked', p_name, 'known', (select jsonb_agg(l.name order by l.name) from holdfast.lanes as l));
   end if;
   return v_id;
 end $$;
