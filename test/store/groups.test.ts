@@ -1,3 +1,4 @@
+import { defineType, type RunContext } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
@@ -17,6 +18,14 @@ async function makeBatch(queue: Queue, payloads: readonly unknown[]): Promise<st
   return id
 }
 
+const inOneTransaction = defineType({
+  type: 'work',
+  chunk: { size: 2, wait: 10 },
+  run: async (jobs) => {
+    for (const { ctx } of jobs) await ctx.completeWith(async () => {})
+    return undefined
+  },
+})
 const runThem = (queue: Queue) => queue.holdfast.runNowMany({ type: 'work' }, { by: 'test' })
 const stateOf = async (queue: Queue, id: string) =>
   (
@@ -38,6 +47,21 @@ describe('a group', () => {
     expect(await stateOf(queue, id)).toMatchObject({ status: 'succeeded', round: 1, live: 0, completed: 3 })
     expect(await called(queue, id)).toEqual(['1 complete', '1 success'])
     expect(await queue.sql('select from holdfast.open_groups')).toEqual([])
+  })
+
+  test.each([
+    ['in a transaction of the handler', workThat((_: unknown, { completeWith }: RunContext) => completeWith(async () => {}))],
+    ['in a call with others', defineType({ type: 'work', chunk: { size: 2, wait: 10 }, run: (jobs) => jobs.map(() => undefined) })],
+    ['in a call with others and a transaction of the handler', inOneTransaction],
+  ])('is advanced at once by the worker whose handler ended its last members %s', async (_, type) => {
+    const queue = await makeQueue()
+    // Nobody else does.
+    const [{ of }] = (await queue.sql("select pg_get_functiondef('holdfast.do_duty'::regproc) as of")) as [{ of: string }]
+    await queue.sql(of.replace('perform holdfast.advance_groups(v_part::uuid[])', 'null'))
+    const id = await makeBatch(queue, [1, 2])
+    await startHere(queue, [type])
+    await runThem(queue)
+    await eventually(async () => (await stateOf(queue, id))?.status === 'succeeded')
   })
 
   test('is advanced by a tick where whoever ended its last member did not live to do it', async () => {

@@ -208,6 +208,10 @@ begin
   end if;
   perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled_types);
   v_grouped := holdfast.after_end(v_ended || v_cancelled, case when v_cancelled is null and cardinality(p_moves) = 0 then 'completed' end);
+  if not v_grouped and coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
+    -- One of them may have been completed in a transaction of its handler, which recorded its end and told nobody.
+    v_grouped := exists (select from holdfast.group_changes);
+  end if;
 
   if cardinality(p_closed) > 0 then
     delete from holdfast.leases where id = any (array(
