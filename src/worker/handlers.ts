@@ -1,20 +1,24 @@
 import { fileURLToPath } from 'node:url'
 import { HoldfastError } from '../errors.js'
 import { type AnyJobType, underEveryName } from '../job/type.js'
+import { isWorkflow } from '../job/workflow-mark.js'
 import { checkModule } from '../run/isolate/check-module.js'
-import { loadTypes, moduleUrl } from '../run/isolate/load-types.js'
+import { loadModule, moduleUrl } from '../run/isolate/load-types.js'
 import { insideHost } from '../run/isolate/serve.js'
+import type { AnyWorkflow } from '../workflow/typed.js'
 import type { WorkerSettings } from './options.js'
 
 export interface Handlers {
   handlers: ReadonlyMap<string, AnyJobType>
   /** The file they are in, where it is known. */
   module: string | null
+  /** What it registers beside its types, so that it can be started by name. */
+  workflows: readonly AnyWorkflow[]
 }
 
 /** The handlers a worker is to run, from a list or a file. Everything wrong with them is found here, before it starts. */
 export async function collectHandlers(
-  source: readonly AnyJobType[] | URL | string,
+  source: readonly (AnyJobType | AnyWorkflow)[] | URL | string,
   { module, upkeepOnly, alerts }: Pick<WorkerSettings, 'module' | 'upkeepOnly' | 'alerts'>,
 ): Promise<Handlers> {
   if (insideHost()) {
@@ -24,18 +28,23 @@ export async function collectHandlers(
   }
   if (typeof source === 'string' || source instanceof URL) {
     const file = moduleUrl(source)
-    return { handlers: byName(await loadTypes(file), ` in ${fileURLToPath(file)}`, false), module: file }
+    const { types, workflows } = await loadModule(file)
+    const handlers = byName(types, ` in ${fileURLToPath(file)}`, false)
+    return { handlers, module: file, workflows: workflows as AnyWorkflow[] }
   }
-  const handlers = byName(source, '', upkeepOnly || alerts)
+  const workflows = source.filter(isWorkflow) as AnyWorkflow[]
+  const types = source.filter((one): one is AnyJobType => !isWorkflow(one))
+  const brought = new Set(workflows.flatMap((workflow) => workflow.types))
+  const handlers = byName([...types.filter((type) => !brought.has(type)), ...brought], '', upkeepOnly || alerts)
   const isolated = [...handlers.values()].filter((type) => type.isolation.kind !== 'inline')
-  if (isolated.length === 0) return { handlers, module }
+  if (isolated.length === 0) return { handlers, module, workflows }
   const names = isolated.map((type) => type.type)
   if (module === null) {
     const message = `${names.join(', ')} cannot run in a thread or process without the file the handlers are in: startWorker(holdfast, types, { module: import.meta.url of that file }) or startWorker(holdfast, './handlers.js')`
     throw new HoldfastError('invalid_configuration', message, { field: 'module' })
   }
   await checkModule(module, names)
-  return { handlers, module }
+  return { handlers, module, workflows }
 }
 
 function byName(types: readonly AnyJobType[], where: string, mayBeNone: boolean): Map<string, AnyJobType> {

@@ -11,6 +11,7 @@ import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
 import { threadsFile } from '../threads.js'
 import { version } from '../version.js'
+import type { AnyWorkflow } from '../workflow/typed.js'
 import { durabilityWarnings } from './durability.js'
 import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
@@ -18,7 +19,7 @@ import { readWorkerOptions, type WorkerOptions } from './options.js'
 import { Worker } from './worker.js'
 
 /**
- * Starts a worker for these types, or for those a file exports. Resolves when it is registered and claiming.
+ * Starts a worker for these types and workflows, or for those a file exports. It registers them all, and resolves when it claims.
  * @example
  * import { startWorker } from 'holdfast/worker'
  *
@@ -27,7 +28,7 @@ import { Worker } from './worker.js'
  */
 export async function startWorker(
   holdfast: Holdfast,
-  source: readonly AnyJobType[] | URL | string,
+  source: readonly (AnyJobType | AnyWorkflow)[] | URL | string,
   options: WorkerOptions = {},
 ): Promise<Worker> {
   const { store, privacy, types, alertHosts } = insideOf(holdfast)
@@ -35,7 +36,7 @@ export async function startWorker(
   // Before anything is registered: a worker without its heartbeat would lose every lease.
   threadsFile()
   refuseShortLease(read.leaseMs, store.database.timeoutMs, options.unsafe ?? false)
-  const { handlers: given, module } = await collectHandlers(source, read)
+  const { handlers: given, module, workflows } = await collectHandlers(source, read)
   const own = read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }
@@ -44,6 +45,7 @@ export async function startWorker(
       await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe: options.unsafe ?? false })
     }
     await types.update([...handlers.values()])
+    for (const workflow of workflows) await holdfast.executions.register(workflow)
     const known = await store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
     const id = await store.registerWorker({

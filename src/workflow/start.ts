@@ -125,7 +125,8 @@ async function startNamed(
 
 export function notRegistered(name: string, version: number | null = null): HoldfastError {
   const which = version === null ? JSON.stringify(name) : `${JSON.stringify(name)} of version ${version}`
-  const problem = `no workflow ${which} is registered; a program that has its definition registers it with executions.register`
+  const right = 'give its definition to a worker, startWorker(holdfast, [workflow]) or a file that exports it'
+  const problem = `no workflow ${which} is registered; ${right}, or call holdfast.executions.register(workflow)`
   return new HoldfastError('unknown_workflow', problem, { field: 'workflow' })
 }
 

@@ -330,10 +330,24 @@ test('an execution goes on when the worker that ended a task died before it coul
   await eventually(async () => (await queue.holdfast.executions.get(started.id))?.status === 'completed')
 })
 
-test('a file that exports a workflow exports its handlers, and a task in a thread reads its parents as well', async () => {
+test('a worker registers the workflows of its file, so that they start by name; a task in a thread reads its parents as well', async () => {
   const own = await freshQueue()
-  const file = new URL('../support/workflow-handlers.mjs', import.meta.url)
-  const { exported } = (await import(file.href)) as { exported: AnyWorkflow }
-  await own.work(file)
-  expect(await own.holdfast.executions.wait(await own.holdfast.start(exported, { n: 20 }))).toBe(42)
+  const start = () => own.holdfast.start('exported', { n: 20 })
+  await expect(start()).rejects.toMatchObject({
+    code: 'unknown_workflow',
+    message: expect.stringMatching(/^no workflow "exported" is registered; give its definition to a worker, startWorker\(/),
+  })
+  await own.work(new URL('../support/workflow-handlers.mjs', import.meta.url))
+  expect(await own.holdfast.executions.wait(await start())).toBe(42)
+})
+
+test('a worker is given a workflow beside its types, and registers it with its sub-workflows', async () => {
+  const inner = defineWorkflow({ name: 'inner', tasks: (task) => task('add', { run: ({ n }: { n: number }) => n + 1 }) })
+  const outer = defineWorkflow({ name: 'outer', tasks: (task) => task('all', { workflow: inner }) })
+  const own = await freshQueue()
+  // Given twice, once by itself: it is the same handler.
+  await own.work([outer, ...outer.types, defineType({ type: 'other', run: () => {} })])
+  for (const name of ['outer', 'inner']) {
+    expect(await own.holdfast.executions.wait(await own.holdfast.start(name, { n: 1 }))).toBe(2)
+  }
 })

@@ -1,4 +1,4 @@
-import { type AnyJobType, Holdfast, type HoldfastOptions } from 'holdfast'
+import { type AnyJobType, type AnyWorkflow, Holdfast, type HoldfastOptions } from 'holdfast'
 import { makeScratchDatabase } from 'holdfast/testing'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
@@ -10,8 +10,8 @@ export interface FreshQueue {
   readonly holdfast: Holdfast
   sql(text: string, values?: unknown[]): Promise<Row[]>
   connect(): Promise<pg.Client>
-  /** A worker in this process that runs these types, or those of a file. */
-  work(types: readonly AnyJobType[] | URL): Promise<Worker>
+  /** A worker in this process that runs these, or those of a file. */
+  work(types: readonly (AnyJobType | AnyWorkflow)[] | URL): Promise<Worker>
 }
 
 const quiet = { info() {}, warn() {}, error() {} }

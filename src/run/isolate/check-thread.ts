@@ -3,12 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { HoldfastError } from '../../errors.js'
 import { underEveryName } from '../../job/type.js'
 import type { ModuleCheck } from './check-module.js'
-import { loadTypes } from './load-types.js'
+import { loadModule } from './load-types.js'
 import { enterHost } from './serve.js'
 
 enterHost()
-loadTypes((workerData as { module: string }).module).then(
-  (types) =>
+loadModule((workerData as { module: string }).module).then(
+  ({ types }) =>
     parentPort?.postMessage({
       kind: 'types',
       types: types.flatMap(underEveryName).map((type) => type.type),

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { HoldfastError } from '../../errors.js'
 import { describeFailure } from '../../job/failure.js'
 import { type AnyJobType, isJobType } from '../../job/type.js'
-import { typesOfWorkflow } from '../../job/workflow-mark.js'
+import { isWorkflow, type MarkedWorkflow } from '../../job/workflow-mark.js'
 
 const typescript = /\.[cm]?tsx?$/
 
@@ -14,8 +14,13 @@ export function moduleUrl(module: string | URL): string {
   return module.startsWith('file:') ? module : pathToFileURL(resolve(module)).href
 }
 
-/** Every job type the file exports, by name, in an array or in a workflow. What goes wrong names the file. */
-export async function loadTypes(module: string): Promise<AnyJobType[]> {
+export interface LoadedModule {
+  types: AnyJobType[]
+  workflows: MarkedWorkflow[]
+}
+
+/** Every job type and workflow the file exports: by name, in an array or an object; a type also in a workflow. What goes wrong names the file. */
+export async function loadModule(module: string): Promise<LoadedModule> {
   const file = module.startsWith('file:') ? fileURLToPath(module) : module
   let exported: Record<string, unknown>
   try {
@@ -28,9 +33,10 @@ export async function loadTypes(module: string): Promise<AnyJobType[]> {
     throw new HoldfastError('invalid_module', `${file} cannot be loaded: ${name}: ${message}`, { field: 'module', cause: error })
   }
   // A CommonJS file shows its exports twice: by name and as the default.
-  const found = new Set(Object.values(exported).flatMap(typesIn))
+  const found = [...new Set(Object.values(exported).flatMap(definitionsIn))]
+  const workflows = found.filter(isWorkflow)
   const byName = new Map<string, AnyJobType>()
-  for (const type of found) {
+  for (const type of new Set([...found.filter(isJobType), ...workflows.flatMap(({ types }) => types)])) {
     if (byName.has(type.type)) throw new HoldfastError('duplicate_handler', `${file} has two handlers for ${type.type}`)
     byName.set(type.type, type)
   }
@@ -39,15 +45,13 @@ export async function loadTypes(module: string): Promise<AnyJobType[]> {
       field: 'module',
     })
   }
-  return [...byName.values()]
+  return { types: [...byName.values()], workflows }
 }
 
-function typesIn(value: unknown): readonly AnyJobType[] {
-  const ofWorkflow = typesOfWorkflow(value)
-  if (ofWorkflow) return ofWorkflow
-  if (isJobType(value)) return [value]
-  if (Array.isArray(value)) return value.filter(isJobType)
-  return typeof value === 'object' && value !== null ? Object.values(value).filter(isJobType) : []
+function definitionsIn(value: unknown): readonly (AnyJobType | MarkedWorkflow)[] {
+  const isDefinition = (one: unknown) => isJobType(one) || isWorkflow(one)
+  if (isDefinition(value)) return [value as AnyJobType | MarkedWorkflow]
+  return typeof value === 'object' && value !== null ? Object.values(value).filter(isDefinition) : []
 }
 
 let tsxRegistered = false

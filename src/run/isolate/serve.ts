@@ -7,7 +7,7 @@ import { type AnyJobType, underEveryName } from '../../job/type.js'
 import { telemetry } from '../../tracing/telemetry.js'
 import { Attempt, attemptInProgress } from '../attempt.js'
 import { type AttemptServices, type ServiceName, servicesAcross } from '../services.js'
-import { loadTypes } from './load-types.js'
+import { loadModule } from './load-types.js'
 import type { FromHost, GiveUp, JobAcross, ToHost } from './messages.js'
 
 type Answer = ToHost & { kind: 'answer' }
@@ -37,7 +37,7 @@ export async function serve(module: string, port: Port): Promise<void> {
   enterHost()
   const types = new Map<string, AnyJobType>()
   try {
-    for (const type of (await loadTypes(module)).flatMap(underEveryName)) types.set(type.type, type)
+    for (const type of (await loadModule(module)).types.flatMap(underEveryName)) types.set(type.type, type)
   } catch (error) {
     return port.send({ kind: 'broken', failure: describeFailure(error) })
   }

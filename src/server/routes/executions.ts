@@ -183,7 +183,8 @@ export function executionRoutes(app: FastifyInstance, holdfast: Holdfast, readin
     }
     const which = version === undefined ? '' : ` with version ${version}`
     const problem = `no workflow ${JSON.stringify(name)}${which} is registered that the key of ${caller.service} may start`
-    const right = 'a program registers it with executions.register, and the key has to be for all types of its jobs'
+    const right =
+      'a worker that is given it registers it, or a program with executions.register, and the key has to be for all types of its jobs'
     throw new HoldfastError('unknown_workflow', `${problem}; ${right}`, { field: 'workflow' })
   }
 }
