@@ -51,7 +51,10 @@ describe('a group', () => {
 
   test.each([
     ['in a transaction of the handler', workThat((_: unknown, { completeWith }: RunContext) => completeWith(async () => {}))],
-    ['in a call with others', defineType({ type: 'work', chunk: { size: 2, wait: 10 }, run: (jobs) => jobs.map(() => undefined) })],
+    [
+      'in a call with others',
+      defineType({ type: 'work', chunk: { size: 2, wait: 10 }, run: (jobs) => jobs.map(() => undefined) }),
+    ],
     ['in a call with others and a transaction of the handler', inOneTransaction],
   ])('is advanced at once by the worker whose handler ended its last members %s', async (_, type) => {
     const queue = await makeQueue()
