@@ -342,8 +342,9 @@ test('a worker registers the workflows of its file, so that they start by name; 
 })
 
 test('a worker is given a workflow beside its types, and registers it with its sub-workflows', async () => {
-  const inner = defineWorkflow({ name: 'inner', tasks: (task) => task('add', { run: ({ n }: { n: number }) => n + 1 }) })
-  const outer = defineWorkflow({ name: 'outer', tasks: (task) => task('all', { workflow: inner }) })
+  const input = z.object({ n: z.number() })
+  const inner = defineWorkflow({ name: 'inner', input, tasks: (task) => task('add', { run: ({ n }) => n + 1 }) })
+  const outer = defineWorkflow({ name: 'outer', input, tasks: (task) => task('all', { workflow: inner }) })
   const own = await freshQueue()
   // Given twice, once by itself: it is the same handler.
   await own.work([outer, ...outer.types, defineType({ type: 'other', run: () => {} })])
