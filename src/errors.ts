@@ -35,6 +35,7 @@ export const errorTable = {
   execution_failed: { status: 409, retryable: false, title: 'The execution ended because a task of it failed' },
   execution_cancelled: { status: 409, retryable: false, title: 'The execution was cancelled' },
   wait_timeout: { status: 504, retryable: true, title: 'The job had not ended when the time to wait for it was over' },
+  events_lost: { status: 410, retryable: false, title: 'Events after that cursor are no longer kept' },
   not_committed: { status: 500, retryable: true, title: 'The transaction that was to complete a job was not committed' },
   unknown_transaction: { status: 500, retryable: false, title: 'The transaction comes from no client that Holdfast knows' },
   database_unavailable: { status: 503, retryable: true, title: 'The database did not answer' },

@@ -7,6 +7,7 @@ import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enq
 import { TypeRegistry } from './enqueue/registry.js'
 import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
+import { Events } from './history/events.js'
 import { encodeListFilter, encodePageOptions, type JobListFilter, type JobPage, listJobs } from './history/list.js'
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
 import { resultOf, type WaitOptions } from './history/wait.js'
@@ -38,10 +39,8 @@ type WithStore = HoldfastOptions & { [itsStore]?: Store }
  * The way into the queue. One per process; it opens connections when they are first needed.
  * @example
  * import { Holdfast } from 'holdfast'
- *
  * const holdfast = new Holdfast({ connectionString: 'postgres://localhost/app' })
  * await holdfast.migrate()
- * // … enqueue, look, operate …
  * await holdfast.close()
  */
 export class Holdfast extends JobOperations {
@@ -59,6 +58,8 @@ export class Holdfast extends JobOperations {
   readonly executions: Executions
   /** What makes jobs by the clock: define, create, pause, preview, backfill. */
   readonly schedules: Schedules
+  /** What happened to jobs, by a cursor. */
+  readonly events: Events
   readonly #store: Store
   readonly #types: TypeRegistry
   readonly #privacy: Privacy
@@ -76,6 +77,7 @@ export class Holdfast extends JobOperations {
     this.deadLetters = new DeadLetters(this.#store, this.#types, this.#privacy)
     this.access = new Access(this.#store.access, this.#store.sessions)
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
+    this.events = new Events(this.#store.events)
     this.schedules = new Schedules(this.#store, this.#types, this.#privacy)
     this.#counter = counterOf(this.#store, this.#types, this.#privacy)
     this.batches = new Batches(this.#counter)
@@ -131,10 +133,8 @@ export class Holdfast extends JobOperations {
   /**
    * Stores any number of jobs as one batch, all or none; its end enqueues the callbacks that are due.
    * @example
-   * const people = ['ada@example.com', 'grace@example.com']
-   * const jobs = people.map((to) => sendEmail.job({ to }))
+   * const jobs = ['ada@example.com', 'grace@example.com'].map((to) => sendEmail.job({ to }))
    * const { id } = await holdfast.batch({ name: 'newsletter', jobs, onComplete: sendEmail.job({ to: 'editor@example.com' }) })
-   * const { completed, total } = (await holdfast.batches.get(id)) ?? {}
    */
   async batch(request: BatchRequest, options: { tx?: CallerTransaction } = {}): Promise<BatchCreated> {
     return this.batches.create(request, options)
@@ -182,7 +182,7 @@ export class Holdfast extends JobOperations {
    * @example
    * const { id } = await holdfast.enqueue(sendEmail, { to: 'ada@example.com' })
    * const [first] = (await holdfast.explain(id))?.gates ?? []
-   * if (first) console.log(`${first.why}; it opens by ${first.opens}`)
+   * console.log(`${first?.why}; it opens by ${first?.opens}`)
    */
   async explain(id: string): Promise<Explanation | undefined> {
     checkJobId(id)

@@ -10,6 +10,7 @@ import { wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
 import type { JobRequest, JobType } from '../job/type.js'
 import { batchBody, type ClientBatch } from './batch-body.js'
+import { ClientEvents } from './events.js'
 import { ClientExecutions } from './executions.js'
 import { jobBody } from './job-body.js'
 
@@ -64,6 +65,8 @@ const mostAtOnce = 100
 export class HoldfastClient {
   /** Executions of workflows: start, look, cancel, resume, run again. */
   readonly executions = new ClientExecutions((method, path, body) => this.#send(method, path, body))
+  /** What happened to jobs, by a cursor. */
+  readonly events = new ClientEvents((method, path) => this.#send(method, path))
   readonly #url: string
   readonly #key: string
   readonly #tries: number

@@ -1,4 +1,5 @@
 export type { BatchAnswer } from '../api/batches.js'
+export type { EventAnswer, EventQuery } from '../api/events.js'
 export type {
   ExecutionAnswer,
   ExecutionListQuery,
@@ -12,4 +13,5 @@ export type { JobOptions } from '../job/job-options.js'
 export { defineType, type JobRequest, type JobType } from '../job/type.js'
 export type { ClientBatch } from './batch-body.js'
 export { type ClientEnqueued, type ClientMoved, type ClientOptions, HoldfastClient } from './client.js'
+export type { ClientEventPage, ClientEvents, ClientFollowOptions } from './events.js'
 export type { ClientExecutions, ClientStartOptions } from './executions.js'

@@ -23,6 +23,7 @@ import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
 import { batchRoutes } from './routes/batches.js'
+import { eventRoutes } from './routes/events.js'
 import { executionRoutes } from './routes/executions.js'
 import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
@@ -98,6 +99,7 @@ export function makeApp(
   healthRoutes(app, holdfast, options)
   jobRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
+  eventRoutes(app, holdfast, reading)
   batchRoutes(app, holdfast, reading)
   executionRoutes(app, holdfast, reading)
   followJobRoutes(app, reading, callers, closing)

@@ -25,6 +25,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /jobs': 'jobs:enqueue',
   'POST /jobs/bulk': 'jobs:enqueue',
   'POST /jobs/:id/signals': 'jobs:enqueue',
+  'GET /events': 'jobs:read',
   'GET /jobs': 'jobs:read',
   'GET /jobs/:id': 'jobs:read',
   'GET /jobs/:id/explain': 'jobs:read',

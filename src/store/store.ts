@@ -7,6 +7,7 @@ import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
+import { EventStore } from './event-store.js'
 import { ExecutionStore } from './execution-store.js'
 import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
@@ -66,6 +67,7 @@ export class Store {
   readonly executions: ExecutionStore
   readonly schedules: ScheduleStore
   readonly leases: LeaseStore
+  readonly events: EventStore
 
   constructor(options: DatabaseOptions, database = new Database(options)) {
     this.#options = options
@@ -89,6 +91,7 @@ export class Store {
     this.executions = new ExecutionStore(this.database)
     this.schedules = new ScheduleStore(this.database)
     this.leases = new LeaseStore(this.database)
+    this.events = new EventStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

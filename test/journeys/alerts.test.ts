@@ -130,7 +130,7 @@ describe('an alert', () => {
     await alerts.setRule('missing-partitions', { hold: 0 }, who)
     expect(await alerts.look()).toEqual([])
     await insideOf(holdfast).store.moveClock({ byMs: 30 * 86_400_000 })
-    const tables = ['bodies', 'dead_letters', 'history', 'log_lines', 'results']
+    const tables = ['bodies', 'dead_letters', 'events', 'history', 'log_lines', 'results']
     const found = (await alerts.look()).sort((a, b) => a.subject.localeCompare(b.subject))
     expect(found).toEqual(tables.map((subject) => ({ state: 'firing', rule: 'missing-partitions', subject, value: 2 })))
     const missing = async () => {

@@ -68,6 +68,8 @@ test('everything that is exported says what it is: declarations, methods and opt
 
 /** What is simply not there, or not done, where it is left out. */
 const withoutDefault = new Set([
+  'ClientFollowOptions.signal',
+  'FollowOptions.signal',
   'ExecutionWaitOptions.signal',
   ...['Expectation.delay', 'Expectation.idempotencyKey', 'Expectation.priority', 'Expectation.runAt'],
   'HoldfastOptions.pool',
@@ -125,6 +127,8 @@ declare global {
 test('what is used most has an example, and the compiler takes each as it stands', async () => {
   expect([...examples.keys()].sort()).toEqual([
     'DeadLetters.replayMany',
+    'Events.follow',
+    'Events.page',
     'Executions.wait',
     'Holdfast',
     'Holdfast.batch',

@@ -64,6 +64,7 @@ test(`no value at any redacted path leaves the process in any way (seed ${seed})
   await holdfast.registerTypes([remote], { update: true })
   await holdfast.alerts.addTarget({ url: receiver.url }, { by: 'ada' })
   const made = madePayloads(12)
+  await holdfast.events.page()
   const worker = await startWorker(holdfast, [leaky], { logger, drain: 0, alerts: true })
   onTestFinished(async () => {
     await worker.stop()
@@ -84,10 +85,10 @@ test(`no value at any redacted path leaves the process in any way (seed ${seed})
   const paths = (id: string) => [`/jobs/${id}`, `/jobs/${id}/stream`, `/jobs/${id}/wait?timeout=1ms`, `/admin/dlq/${id}`]
   await Promise.all(all.flatMap(({ id }) => paths(id)).map(read))
   for (const { id } of all) out[`job ${id}`] = JSON.stringify(await holdfast.job(id))
-  for (const path of ['/status', '/admin/dlq?limit=100', '/jobs?limit=100&status=dead', '/metrics', '/admin/alerts']) {
+  for (const path of ['/status', '/admin/dlq?limit=100', '/jobs?limit=100&status=dead', '/metrics', '/admin/alerts', '/events']) {
     await read(path)
   }
-  for (const table of ['history', 'dead_letters', 'log_lines', 'progress', 'audit_log']) {
+  for (const table of ['history', 'dead_letters', 'log_lines', 'progress', 'audit_log', 'events']) {
     const { rows } = await serving.sql.query(`select to_jsonb(t)::text as row from holdfast.${table} as t`)
     out[`the table ${table}`] = rows.map(({ row }) => row).join('\n')
   }

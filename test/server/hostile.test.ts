@@ -24,6 +24,8 @@ describe('limits, cursors and ids of every silly kind', () => {
     '/jobs/?/stream',
     '/admin/dlq/?',
     '/jobs?limit=?',
+    '/events?after=?',
+    '/events?kind=?',
     '/jobs?cursor=?',
     '/jobs?status=?',
     '/jobs?created_after=?',

@@ -1,4 +1,5 @@
 import { defineType } from 'holdfast'
+import { HoldfastClient } from 'holdfast/client'
 import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -265,5 +266,42 @@ describe('one job', () => {
     for (const timeout of ['61s', '-1', '1e9', 'NaN', '', '30', 'x'.repeat(300)]) {
       expect((await call('GET', `/jobs/${late}/wait?timeout=${timeout}`)).status, timeout).toBe(400)
     }
+  })
+})
+
+describe('GET /events', () => {
+  test('has what happened to the jobs of one’s own service, and of all for those who look after all', async () => {
+    const { next } = (await call('GET', '/events?after=now', undefined, shipping)).body
+    const [mine, theirs] = [await enqueue({}, shipping), await enqueue({ tags: ['eu'] }, billing)]
+    await call('DELETE', `/jobs/${mine}?why=late`, undefined, shipping)
+    await call('DELETE', `/jobs/${theirs}`, undefined, billing)
+    const own = (await call('GET', `/events?after=${next}`, undefined, shipping)).body
+    expect(own.events).toEqual([
+      {
+        ...{ kind: 'cancelled', cursor: expect.any(String), job: mine, type: 'greet', tags: [], owner: 'shipping', attempt: 1 },
+        ...{
+          at: expect.stringMatching(/Z$/),
+          error: { name: 'Cancelled', message: expect.stringMatching(/^cancelled by .*late$/) },
+        },
+      },
+    ])
+    const all = (await call('GET', `/events?after=${next}&type=greet&kind=cancelled`, undefined, operator)).body.events
+    expect(all.map((event: { job: string }) => event.job)).toEqual([mine, theirs])
+    const rest = (await call('GET', `/events?after=${own.events[0].cursor}&limit=1`, undefined, operator)).body
+    expect(rest.events).toMatchObject([{ job: theirs, tags: ['eu'] }])
+    expect((await call('GET', '/events?after=99999999999')).status).toBe(410)
+    expect((await call('GET', '/events?kind=exploded')).body.field).toBe('kind')
+  })
+
+  test('is followed by the client', async () => {
+    const client = new HoldfastClient({ url: serving.address, key: shipping })
+    const { next } = await client.events.page({ after: 'now' })
+    const ids = [await enqueue({}, shipping), await enqueue({}, shipping)]
+    for (const id of ids) await client.cancel(id)
+    const seen: string[] = []
+    for await (const { job } of client.events.follow({ after: next, kind: 'cancelled', pollMs: 10 })) {
+      if (seen.push(job) === 2) break
+    }
+    expect(seen).toEqual(ids)
   })
 })

@@ -29,6 +29,7 @@ const post = async (path: string, body: object, key: string): Promise<any> => {
 beforeAll(async () => {
   serving = await serve()
   const { holdfast } = serving
+  await holdfast.events.page()
   const makeKey = (service: string, role: string, types: string[]) =>
     holdfast.access.createKey({ service, roles: [role], types, rateLimit: 10_000 }, who)
   const run = async ({ dies }: { dies?: boolean }) => {

@@ -148,12 +148,12 @@ describe('making days', () => {
                    where c.relpartbound is not null and c.relname ~ '_2051020[34]$' order by 1`
     await queue.clock.set(new Date('2051-02-03T22:00:00Z'))
     await other.query(`set datestyle = 'SQL, DMY'; set timezone = 'Asia/Kolkata'`)
-    for (const family of ['bodies', 'history', 'results', 'dead_letters', 'log_lines']) {
+    for (const family of ['bodies', 'history', 'results', 'dead_letters', 'log_lines', 'events']) {
       for (const day of [3, 4]) await other.query(`select holdfast.make_partition($1, make_date(2051, 2, $2))`, [family, day])
     }
     await sql.query(`set timezone = 'UTC'`)
     const { rows } = await sql.query(asked)
-    expect(rows).toHaveLength(10)
+    expect(rows).toHaveLength(12)
     for (const { relname, bound } of rows.filter((row) => !row.relname.startsWith('bodies'))) {
       const day = Number(relname.at(-1))
       expect(bound).toBe(`FOR VALUES FROM ('2051-02-0${day} 00:00:00+00') TO ('2051-02-0${day + 1} 00:00:00+00')`)

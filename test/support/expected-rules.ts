@@ -36,6 +36,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /executions/:id/rerun',
   ],
   'jobs:read': [
+    'GET /events',
     'GET /batches',
     'GET /batches/:id',
     'GET /executions',

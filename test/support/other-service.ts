@@ -63,6 +63,7 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
       ...[`owner=${its.service}`, `type=${its.type}`, `type=${its.shared}&status=dead`, `cursor=${its.job}&status=completed`],
       `status=running&payload=${encodeURIComponent(JSON.stringify({ marker: its.marker }))}`,
     ].map((query) => ({ path: `/jobs?${query}` })),
+  'GET /events': (its) => [{ path: '/events' }, { path: `/events?type=${its.type}&kind=completed` }],
   'GET /jobs/:id': job(''),
   'GET /jobs/:id/explain': job('/explain'),
   'GET /jobs/:id/wait': job('/wait?timeout=1s'),

@@ -117,6 +117,7 @@ language sql volatile as $$
   select g.job_id, holdfast.now(), 'cancelled', g.attempt,
          jsonb_build_object('name', p_name, 'message', p_message, 'by', p_actor.name, 'why', p_actor.why)
   from gone as g;
+  select holdfast.record_events(p_jobs, 'cancelled');
   select holdfast.after_end(p_jobs)
 $$;
 

@@ -49,6 +49,7 @@ begin
          array_agg(distinct s.lane_id) filter (where s.place = 'queue'), array_agg(distinct s.worker_id) filter (where s.worker_id is not null)
   into v_moved, v_lanes, v_workers from stood as s;
   perform holdfast.take_out(v_live);
+  perform holdfast.record_events(v_live, 'cancelled');
   perform holdfast.after_end(v_live);
   -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
   perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();

@@ -35,6 +35,7 @@ begin
     insert into holdfast.completed_probes (job_id, type_id) values (p_job, v_gone.type_id);
   end if;
   perform holdfast.free_slots(array[p_job], case when v_gone.pass > 0 then array[v_gone.type_id] end);
+  perform holdfast.record_events(array[p_job], 'completed');
   perform holdfast.after_end(array[p_job], 'completed');
   return true;
 end $$;

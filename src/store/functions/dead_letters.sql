@@ -146,6 +146,7 @@ begin
     from gone as g
   )
   select array_agg(row (g.job_id, true, 'dead', 'discarded', null)::holdfast.moved order by g.job_id) into v_moved from gone as g;
+  perform holdfast.record_events(v_dead, 'discarded');
   perform holdfast.record_changes(v_dead, 'dead', 'discarded');
   perform holdfast.audit_moves('discard', v_moved, null, p_actor);
   return query select * from unnest(v_moved);

@@ -30,5 +30,6 @@ begin
   loop
     perform holdfast.hold_open(v_group.group_id, v_group.kind);
   end loop;
+  perform holdfast.record_events(p_jobs, case p_was when 'dead' then 'replayed' else 'resumed' end);
   perform holdfast.record_changes(p_jobs, p_was, 'live');
 end $$;

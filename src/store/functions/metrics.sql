@@ -104,7 +104,7 @@ begin
     'missingPartitions', (
       select json_agg(json_build_array(n.family, n.missing) order by n.family) from (
         select f.family, count(m.day) as missing
-        from unnest(array['bodies', 'history', 'results', 'dead_letters', 'log_lines']) as f (family)
+        from unnest(array['bodies', 'history', 'results', 'dead_letters', 'log_lines', 'events']) as f (family)
         left join holdfast.missing_partitions(1) as m on m.family = f.family group by f.family) as n),
     'duties', (
       select coalesce(json_agg(json_build_array(d.duty, coalesce(n.runs, 0), coalesce(n.failures, 0), coalesce(n.seconds, 0),

@@ -1,4 +1,4 @@
--- Bodies, history, results, dead letters and log lines live in one partition a day, so that old days are dropped and never deleted
+-- Bodies, history, results, dead letters, log lines and events live in one partition a day, so that old days are dropped and never deleted
 -- row by row. Each family has a default partition as a net: an enqueue must not fail because nobody made the day.
 
 -- The smallest id a job made at that moment can have.
@@ -21,7 +21,7 @@ $$;
 create or replace function holdfast.missing_partitions(p_ahead integer default 3) returns table (family text, day date)
 language sql stable as $$
   select f.family, d.day
-  from unnest(array['bodies', 'history', 'results', 'dead_letters', 'log_lines']) as f (family)
+  from unnest(array['bodies', 'history', 'results', 'dead_letters', 'log_lines', 'events']) as f (family)
   join pg_class as c on c.oid = to_regclass('holdfast.' || f.family)
   cross join (select ((holdfast.now() at time zone 'UTC')::date + n) as day from generate_series(0, p_ahead) as n) as d
   where to_regclass('holdfast.' || f.family || '_' || to_char(d.day, 'YYYYMMDD')) is null

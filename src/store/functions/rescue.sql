@@ -72,6 +72,7 @@ declare
   v_seq bigint;
   v_again holdfast.ready[];
   v_lost uuid[];
+  v_dead uuid[] := '{}';
 begin
   for job_id, type, attempt, worker_id, dead, v_type, v_priority, v_next, v_ready_at, v_seq in
     with held as materialized (
@@ -115,7 +116,9 @@ begin
   loop
     v_lost := v_lost || job_id;
     v_types := v_types || v_type;
-    if not dead then
+    if dead then
+      v_dead := v_dead || job_id;
+    else
       v_again := v_again || (job_id, v_type, v_priority, v_next, v_ready_at, v_seq)::holdfast.ready;
     end if;
     return next;
@@ -126,6 +129,8 @@ begin
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   perform holdfast.free_slots(v_lost, null);
+  perform holdfast.record_events(v_dead, 'dead');
+  perform holdfast.record_events(array(select l from unnest(v_lost) as l where l <> all (v_dead)), 'retrying');
   perform holdfast.after_end(v_lost);
 end $$;
 

@@ -36,7 +36,8 @@ begin
   for v_family, v_name, v_day in
     select f.family, c.relname, d.day
     from (values ('dead_letters', 1, p_dead), ('history', 2, p_completed), ('bodies', 3, p_completed),
-                 ('log_lines', 4, p_completed), ('results', 5, p_completed)) as f (family, turn, age)
+                 ('log_lines', 4, p_completed), ('results', 5, p_completed),
+                 ('events', 6, p_completed)) as f (family, turn, age)
     join pg_inherits as i on i.inhparent = ('holdfast.' || f.family)::regclass
     join pg_class as c on c.oid = i.inhrelid
     cross join lateral (select case when c.relname ~ '_\d{8}$' then to_date(right(c.relname, 8), 'YYYYMMDD') end as day) as d
@@ -45,7 +46,7 @@ begin
   loop
     -- An attempt can only belong to a job that was made before its day ended; a body has its own day's id.
     v_from := case v_family when 'bodies' then holdfast.first_id_at(v_day::timestamp at time zone 'UTC') else v_lowest end;
-    v_to := case when v_family in ('dead_letters', 'log_lines', 'results') then v_lowest
+    v_to := case when v_family in ('dead_letters', 'log_lines', 'results', 'events') then v_lowest
                           else holdfast.first_id_at((v_day + 1)::timestamp at time zone 'UTC') end;
     for v_check in 1..2 loop
       if v_family <> 'history' then
@@ -70,7 +71,9 @@ begin
     end loop;
     continue when cardinality(v_needed) > p_carry;
     execute format('alter table holdfast.%I detach partition holdfast.%I', v_family, v_name);
-    if v_family not in ('dead_letters', 'log_lines', 'results') then
+    if v_family = 'events' then
+      execute format('select holdfast.lose_events(max(e.seq), max(e.at)) from holdfast.%I as e', v_name);
+    elsif v_family not in ('dead_letters', 'log_lines', 'results') then
       execute format('insert into holdfast.%I select * from holdfast.%I where %I = any ($1)',
                      v_family, v_name, case v_family when 'bodies' then 'id' else 'job_id' end) using v_needed;
     end if;
@@ -183,6 +186,7 @@ begin
   get diagnostics v_gone = row_count;
   v_total := v_total + v_gone;
   v_total := v_total + holdfast.sweep_executions(p_completed, p_dead, p_limit);
+  v_total := v_total + holdfast.sweep_events(p_completed, p_limit);
   -- Whoever ends a job starts what waits behind it; this is for one who forgot.
   perform holdfast.start_followers(array(
     select f.follows from holdfast.following as f

@@ -71,5 +71,6 @@ begin
   select g.job_id, v_now, g.type_id, g.priority, g.attempt, 'expired', jsonb_build_object('name', 'Expired', 'message',
     format('it had not started by %s', to_char(g.start_by at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   from gone as g;
+  perform holdfast.record_events(v_late, 'dead');
   perform holdfast.after_end(v_late, 'dead');
 end $$;
