@@ -58,7 +58,8 @@ function findProblems() {
 
 async function makeRelease() {
   git(root, 'clone', '--quiet', '--no-tags', root, clone)
-  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
+  // A junction on Windows, where a link needs a right that few users have.
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'), 'junction')
   for (const file of ['package.json', 'package-lock.json']) edit(file, (text) => withVersion(text, version))
   edit('CHANGELOG.md', (text) => releaseChangelog(text, version, new Date()))
   run(process.execPath, ['tools/build.mjs'])

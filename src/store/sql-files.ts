@@ -11,5 +11,6 @@ export function sqlFiles(folder: SqlFolder): ReadonlyMap<string, string> {
   const folderUrl = new URL(`./${folder}/`, import.meta.url)
   const names = readdirSync(folderUrl, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
   const files = names.filter((name) => name.endsWith('.sql')).sort()
-  return new Map(files.map((name) => [name, readFileSync(new URL(name, folderUrl), 'utf8')]))
+  // A checkout on Windows may have other line ends, and migrate compares checksums with those of every other machine.
+  return new Map(files.map((name) => [name, readFileSync(new URL(name, folderUrl), 'utf8').replaceAll('\r\n', '\n')]))
 }

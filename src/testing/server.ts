@@ -78,7 +78,12 @@ async function startEmbedded(): Promise<Embedded> {
 
 /** A process that ends the server when we end, however that happens: by itself, by Ctrl-C or by kill -9. */
 function startGuard(): ChildProcess {
-  const guard = spawn(process.execPath, [guardProgram], { stdio: ['pipe', 'ignore', 'ignore'], detached: true, cwd: tmpdir() })
+  const guard = spawn(process.execPath, [guardProgram], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    windowsHide: true,
+    cwd: tmpdir(),
+  })
   guard.unref()
   ;(guard.stdin as Socket).unref()
   guard.stdin?.on('error', () => {})

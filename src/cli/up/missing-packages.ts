@@ -78,7 +78,12 @@ export async function installAndRunAgain({ packages }: Missing): Promise<never> 
 }
 
 function npm(...args: string[]): string {
-  const { status, stdout, stderr, error } = spawnSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' })
+  const { status, stdout, stderr, error } = spawnSync('npm', args, {
+    encoding: 'utf8',
+    windowsHide: true,
+    // npm is a .cmd file there, which only a shell runs.
+    shell: process.platform === 'win32',
+  })
   if (status === 0) return stdout.trim()
   throw new HoldfastError('package_missing', `npm ${args.join(' ')} failed: ${error?.message ?? stderr.trim()}`)
 }

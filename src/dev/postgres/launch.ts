@@ -68,6 +68,7 @@ async function launch(cluster: Cluster, port: number): Promise<{ pid: number; po
     ...surroundings(cluster.binaries.binDir, cluster.identity),
     // Its own session: Ctrl-C in our terminal must not stop it under running jobs, and it must not die with us.
     detached: true,
+    windowsHide: true,
     stdio: ['ignore', log, log],
   })
   let failure: string | undefined

@@ -37,7 +37,7 @@ export function runProgram(file: string, args: string[], identity?: Identity): P
     let stderr = ''
     const failed = (error: Error) => resolve({ ok: false, stdout, complaint: error.message })
     try {
-      const child = spawn(file, args, { ...surroundings(file, identity), stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(file, args, { ...surroundings(file, identity), windowsHide: true, stdio: ['ignore', 'pipe', 'pipe'] })
       child.stdout.setEncoding('utf8').on('data', (text) => {
         stdout += text
       })

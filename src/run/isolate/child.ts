@@ -41,7 +41,10 @@ export function startChild<To extends object, From>(
     limits.dataMb === null || process.platform === 'win32'
       ? node
       : ['/bin/sh', '-c', 'ulimit -d "$0" 2>/dev/null; exec "$@"', String(limits.dataMb * 1_024), ...node]
-  const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'inherit', 'pipe', 'ipc', 'pipe'] })
+  const child = spawn(command[0] as string, command.slice(1), {
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc', 'pipe'],
+    windowsHide: true,
+  })
 
   let tail = ''
   let words = ''
