@@ -29,7 +29,8 @@ export interface Reencrypted {
   unreadable: Record<string, number>
 }
 
-const kinds = ['payload', 'checkpoint', 'result', 'step', 'signal', 'input', 'taskPayload', 'taskResult'] as const
+/** A plain input can be encrypted only when the tasks that would begin with it have payloads of their own. */
+const kinds = ['payload', 'checkpoint', 'result', 'step', 'signal', 'taskPayload', 'input', 'taskResult'] as const
 const first = '00000000-0000-0000-0000-000000000000'
 /** Two of these may run at once on the same rows. */
 const tries = 5

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { defineType, defineWorkflow, Holdfast } from 'holdfast'
+import { type AnyWorkflow, defineType, defineWorkflow, Holdfast } from 'holdfast'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue } from '../support/queue.js'
@@ -127,4 +127,60 @@ test('an execution that waits goes on with the new key alone: its input, and the
   await startHere(fresh, order.types)
   await fresh.holdfast.runNow(shipping as string, { by: 'ada' })
   expect(await fresh.holdfast.executions.wait(id)).toEqual(['thirty', { paid: 'thirty' }, 'thirty'])
+})
+
+/** Keeps the types of a workflow, and starts it from the time before any of them was encrypted. */
+async function startedInPlain(queue: Queue, workflow: AnyWorkflow, input: unknown): Promise<string> {
+  await queue.holdfast.executions.register(workflow)
+  await queue.sql('update holdfast.types set encrypted = false')
+  return (await queue.holdfast.start(workflow.name, input)).id
+}
+const isPlain = async (queue: Queue, id: string) =>
+  (await queue.sql(`select input::text not like '{"$enc"%' as plain from holdfast.executions where id = $1`, [id]))[0]?.plain
+
+test('a plain input is encrypted, and tasks that have yet to start have their payloads all the same', async () => {
+  const queue = await makeQueue()
+  const encrypt = true
+  const order = defineWorkflow({
+    name: 'order',
+    tasks(task) {
+      const charge = task('charge', { encrypt, run: async (input) => ({ paid: input }) })
+      const weigh = task('weigh', { after: [charge], run: async (input) => ({ weighed: input }) })
+      return task('ship', {
+        ...{ after: [weigh], encrypt },
+        run: async (input, { parents, execution }) => [input, (await parents()).weigh, (await execution()).input],
+      })
+    },
+  })
+  const id = await startedInPlain(queue, order, 'thirty')
+  await queue.sql(`update holdfast.types set encrypted = true where name in ('order.charge', 'order.ship')`)
+  const both = as(queue, { keys, current: 'new' })
+  // The job of the task that has started, the payload of the encrypted one that has not, and the input.
+  expect(await both.holdfast.reencrypt({ batch: 1 })).toMatchObject({ encrypted: 3, unreadable: {} })
+  expect(await isPlain(queue, id)).toBe(false)
+  expect(await both.holdfast.reencrypt()).toMatchObject({ encrypted: 0, unreadable: {} })
+  await startHere(both, order.types)
+  expect(await both.holdfast.executions.wait(id, { timeout: '30s' })).toEqual(['thirty', { weighed: 'thirty' }, 'thirty'])
+})
+
+test('a plain input that a condition has yet to read is encrypted when its execution has completed', async () => {
+  const queue = await makeQueue()
+  const order = defineWorkflow({
+    name: 'order',
+    tasks(task) {
+      const charge = task('charge', { run: async () => 'charged' })
+      return task('thank', { after: [charge], if: '$.input.total > 10', run: async () => 'thanked' })
+    },
+  })
+  const id = await startedInPlain(queue, order, { total: 30 })
+  await queue.sql('update holdfast.types set encrypted = true')
+  const both = as(queue, { keys, current: 'new' })
+  // The job of the task that has started, and the payload of the other.
+  expect(await both.holdfast.reencrypt()).toMatchObject({ encrypted: 2, unreadable: {} })
+  expect(await isPlain(queue, id)).toBe(true)
+  await startHere(both, order.types)
+  expect(await both.holdfast.executions.wait(id, { timeout: '30s' })).toBe('thanked')
+  await queue.sql('update holdfast.types set encrypted = true')
+  await both.holdfast.reencrypt()
+  expect(await isPlain(queue, id)).toBe(false)
 })

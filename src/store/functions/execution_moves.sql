@@ -83,7 +83,8 @@ begin
                               else 'handlers of it are still stopping; try again in a moment' end;
     return;
   end if;
-  if exists (select from holdfast.tasks as t where t.execution_id = p_execution and t.status in ('cancelled', 'discarded') and t.payload::text like '{"$enc"%') then
+  if exists (select from holdfast.tasks as t where t.execution_id = p_execution and t.status in ('cancelled', 'discarded')
+             and coalesce(t.payload, v_execution.input)::text like '{"$enc"%') then
     raise exception 'a task of it was cancelled, and its payload is encrypted for the job that was' using errcode = 'HF006',
       hint = 'Run the workflow again from that task.';
   end if;

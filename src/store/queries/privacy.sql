@@ -86,18 +86,24 @@ where g.id = substr(n.id, 38)::bigint and g.payload::text = n.was
 returning g.name as id
 
 -- name: nextInputsToEncrypt
--- The same of the inputs of executions, whatever $4 says only those that are encrypted: of a plain one the database makes jobs that have yet to start.
+-- The same of the inputs of executions. A plain one belongs to an encrypted type where a task does, and stays plain while the database needs it.
 select e.id::text as id, e.workflow as type, 'payload' as what,
-       case when e.input::text like '{"$enc"%' and e.input -> '$enc' ->> 'k' is distinct from $3::text then e.input::text end as text
-from holdfast.executions as e where e.id > $1::text::uuid and $4::text is not null order by e.id limit $2::text::integer
+       case when case when e.input::text like '{"$enc"%' then e.input -> '$enc' ->> 'k' is distinct from $3::text
+                      else ($4::text::boolean or exists (select from holdfast.tasks as t join holdfast.types as y on y.name = t.type
+                                                         where t.execution_id = e.id and y.encrypted))
+                           and not holdfast.needs_plain_input(e, $4::text::boolean) end
+            then e.input::text end as text
+from holdfast.executions as e where e.id > $1::text::uuid order by e.id limit $2::text::integer
 
 -- name: nextTaskPayloadsToEncrypt
--- The same of the payloads of tasks: the id is that of the job, the execution, the item and the name.
+-- The same of the payloads of tasks: the id is that of the job, the execution, the item and the name. One that may yet begin with a plain input of its
+-- execution gets that, encrypted for its job, so that the input can be encrypted afterwards.
 select t.job_id::text || '/' || t.execution_id || '/' || t.item || '/' || t.name as id, y.name as type, 'payload' as what,
        case when case when t.payload::text like '{"$enc"%' then t.payload -> '$enc' ->> 'k' is distinct from $3::text
-                      else t.payload is not null and (y.encrypted or $4::text::boolean) end
-            then t.payload::text end as text
-from holdfast.tasks as t join holdfast.types as y on y.name = t.type
+                      when t.payload is not null then y.encrypted or $4::text::boolean
+                      else holdfast.begins_with_input(t) and e.input::text not like '{"$enc"%' and (y.encrypted or $4::text::boolean) end
+            then coalesce(t.payload, e.input)::text end as text
+from holdfast.tasks as t join holdfast.types as y on y.name = t.type join holdfast.executions as e on e.id = t.execution_id
 where t.job_id is not null
   and (t.execution_id, t.name, t.item) > (
     coalesce(nullif(substr($1::text, 38, 36), ''), $1::text)::uuid, regexp_replace(substr($1::text, 75), '^-?\d+/', ''),
@@ -121,20 +127,30 @@ where t.job_id is not null
 order by t.execution_id, t.name, t.item limit $2::text::integer
 
 -- name: putEncryptedInputs
--- The same of inputs.
-update holdfast.executions as e set input = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
-where e.id = n.id and e.input::text = n.was
-returning e.id::text as id
+-- The same of inputs. A task of a type that is not encrypted, which would have begun with the plain input, is given it.
+with held as materialized (
+  select e.id from holdfast.executions as e where e.id = any ($1::uuid[]) order by e.id for update
+), exchanged as (
+  update holdfast.executions as e set input = n.made::json
+  from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made) join held as h on h.id = n.id
+  where e.id = h.id and e.input::text = n.was and (n.was like '{"$enc"%' or not holdfast.needs_plain_input(e, false))
+  returning e.id, n.was
+), given as (
+  update holdfast.tasks as t set payload = x.was::json from exchanged as x
+  where t.execution_id = x.id and x.was not like '{"$enc"%' and t.payload is null and t.type is not null and t.each_of is null and t.status <> 'completed'
+    and not exists (select from holdfast.types as y where y.name = t.type and y.encrypted)
+)
+select x.id::text as id from exchanged as x
 
 -- name: putEncryptedTaskPayloads
--- The same of the payloads of tasks. Whoever changes a task holds its execution.
+-- The same of the payloads of tasks. Whoever changes a task holds its execution. One that a resume gave another job meanwhile is left as it is.
 with held as materialized (
-  select e.id from holdfast.executions as e where e.id = any (array(select substr(i, 38, 36)::uuid from unnest($1::text[]) as i)) order by e.id for update
+  select e.id, e.input from holdfast.executions as e where e.id = any (array(select substr(i, 38, 36)::uuid from unnest($1::text[]) as i)) order by e.id for update
 )
 update holdfast.tasks as t set payload = n.made::json
 from unnest($1::text[], $2::text[], $3::text[]) as n (id, was, made) join held as h on h.id = substr(n.id, 38, 36)::uuid
 where t.execution_id = h.id and t.name = regexp_replace(substr(n.id, 75), '^-?\d+/', '') and t.item = split_part(n.id, '/', 3)::integer
-  and t.payload::text = n.was
+  and t.job_id = left(n.id, 36)::uuid and coalesce(t.payload, h.input)::text = n.was
 returning t.name as id
 
 -- name: putEncryptedTaskResults
