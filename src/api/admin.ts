@@ -76,6 +76,8 @@ export const limitsBody = object({
   rate,
   rate_per_key: rate,
   fair: yesOrNo,
+  ordered: yesOrNo,
+  halt_on_dead: yesOrNo,
   breaker: {
     anyOf: [
       { enum: [false] },
@@ -98,6 +100,8 @@ const gate = answer({
   rate: rateAnswer,
   rate_per_key: rateAnswer,
   fair: yesOrNo,
+  ordered: yesOrNo,
+  halt_on_dead: yesOrNo,
   held: number,
   paused: orNull(done),
   stopped_until: timeOrNull,

@@ -1,4 +1,4 @@
-import { done, duration, number, numberOrNull, text, textOrNull, timeOrNull, why } from './common.js'
+import { done, duration, number, numberOrNull, text, textOrNull, time, timeOrNull, why } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
@@ -40,6 +40,12 @@ export const keyBody = object({ key, why }, ['key'])
 export type KeyBody = Of<typeof keyBody>
 export const weightBody = object({ key, weight: { type: 'number', minimum: 0.001, maximum: 1_000 }, why }, ['key', 'weight'])
 export type WeightBody = Of<typeof weightBody>
-const keyFields = { key: text, weight: number, paused: orNull(done), rests_until: timeOrNull } as const
+const keyFields = {
+  key: text,
+  weight: number,
+  paused: orNull(done),
+  rests_until: timeOrNull,
+  halted: orNull(answer({ job: text, at: time })),
+} as const
 export const keyStateAnswer = answer({ type: text, ...keyFields })
 export const keyStatesAnswer = answer({ type: text, keys: list(answer(keyFields)) })

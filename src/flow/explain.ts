@@ -25,6 +25,8 @@ export interface Gate {
     | 'key_rate'
     | 'key_stopped'
     | 'key_concurrency'
+    | 'key_halted'
+    | 'key_order'
     | 'lane_drained'
     | 'lane_full'
     | 'no_worker'
@@ -188,7 +190,25 @@ function keyGates(facts: ExplainFacts): Gate[] {
       heldBy: facts.key_held_by ?? [],
     })
   }
+  if (facts.key_halted_by) {
+    const why = `${key} has halted since ${facts.key_halted_at}, because job ${facts.key_halted_by} died`
+    const opens = `replaying or discarding that job, or resuming ${key}`
+    gates.push({ gate: 'key_halted', why, opens, heldBy: [facts.key_halted_by] })
+  }
+  if (facts.key_holder) gates.push(behindHolder(key, facts.key_holder))
   return gates
+}
+
+function behindHolder(key: string, { job, status, due_at: dueAt }: NonNullable<ExplainFacts['key_holder']>): Gate {
+  const does: Record<string, string> = {
+    processing: 'is running',
+    failed: `failed, and is tried again at ${dueAt}`,
+    scheduled: `is scheduled for ${dueAt}`,
+    awaiting_approval: 'waits for approval',
+    blocked: 'is blocked',
+  }
+  const why = `jobs of ${key} run in the order of their enqueue, and job ${job}, which comes first, ${does[status] ?? 'has not run yet'}`
+  return { gate: 'key_order', why, opens: 'the end of that job', heldBy: [job] }
 }
 
 function laneGates(facts: ExplainFacts): Gate[] {

@@ -107,7 +107,7 @@ export class Flow {
     }))
   }
 
-  /** Keys of the type that are paused, rest, or have a weight of their own, a thousand at most; or the one that is named. */
+  /** Keys of the type that are paused, rest, have halted, or have a weight of their own, a thousand at most; or the one that is named. */
   async keys(type: string, key?: string): Promise<KeySettings[]> {
     const only = key === undefined ? null : storableText(key, 'key')
     return (await told(this.#store.keyStates<Told<KeySettings>>(storableText(type, 'type'), only))).map(keySettings)
@@ -128,7 +128,7 @@ export class Flow {
     await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }
 
-  /** Lets a paused key run again. */
+  /** Lets a key run again that was paused, rests or has halted. The job that died stays dead. */
   async resumeKey(type: string, key: string, who: Actor): Promise<void> {
     await told(this.#store.resumeKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
   }

@@ -32,6 +32,10 @@ export interface GateState {
   rate: { count: number; perMs: number } | null
   ratePerKey: { count: number; perMs: number } | null
   fair: boolean
+  /** Jobs of a key run one after the other, in the order of their enqueue. */
+  ordered: boolean
+  /** A key of an ordered type halts when one of its jobs has died. */
+  haltOnDead: boolean
   /** Jobs that hold a slot: admitted and not yet ended. Counted only while the type passes its gate. */
   held: number
   paused: Done | null
@@ -60,6 +64,8 @@ export interface KeySettings {
   paused: Done | null
   /** A handler asked to stop the key until then. */
   restsUntil: Date | null
+  /** The job that died and halts the key, and since when; null: it has not halted. */
+  halted: { job: string; at: Date } | null
 }
 
 /** How much may wait in a scope, and how much did when it was counted last. Null: not limited. */
@@ -103,7 +109,8 @@ export function gateState(told: Told<GateState>): GateState {
 }
 
 export function keySettings(told: Told<KeySettings>): KeySettings {
-  return { ...told, paused: done(told.paused), restsUntil: moment(told.restsUntil) }
+  const halted = told.halted && { ...told.halted, at: new Date(told.halted.at) }
+  return { ...told, paused: done(told.paused), restsUntil: moment(told.restsUntil), halted }
 }
 
 function done(told: Told<Done> | null): Done | null {

@@ -39,6 +39,18 @@ export interface Limits {
    */
   fair?: boolean
   /**
+   * Jobs of one concurrency key run one after the other, in the order of their enqueue. A job holds its key until it has ended, its
+   * retries and delays included.
+   * @default false
+   */
+  ordered?: boolean
+  /**
+   * Of an ordered type: a key whose job died halts, until the job is replayed or discarded or an operator resumes the key. False: the next
+   * job of the key runs.
+   * @default false
+   */
+  haltOnDead?: boolean
+  /**
    * When the breaker opens: above this share of failed attempts within a window, if there were at least so many; and how often
    * it is probed. False: it never opens by itself.
    * @range share between 0 and 1; minimum 1 to 1,000,000; window and probe 1 ms to 1 day
@@ -51,7 +63,7 @@ const most = 1_000_000
 
 /** Checks limits whole, and brings them into the form the database takes. */
 export function encodeLimits(limits: Limits): string {
-  refuseUnknown(limits, ['maxRunning', 'maxRunningPerKey', 'rate', 'ratePerKey', 'fair', 'breaker'])
+  refuseUnknown(limits, ['maxRunning', 'maxRunningPerKey', 'rate', 'ratePerKey', 'fair', 'ordered', 'haltOnDead', 'breaker'])
   const fields: Record<string, unknown> = {}
   const count = (value: unknown, field: string): number => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
@@ -68,7 +80,11 @@ export function encodeLimits(limits: Limits): string {
     fields[`${column}_count`] = value === null ? null : count(value.count, `${field}.count`)
     fields[`${column}_per_ms`] = value === null ? null : span(value.per, `${field}.per`)
   }
-  const { maxRunning, maxRunningPerKey, fair, breaker } = limits
+  const yesOrNo = (value: unknown, field: string): boolean => {
+    if (typeof value === 'boolean') return value
+    throw refused(field, `is ${JSON.stringify(value)}; it must be true or false`)
+  }
+  const { maxRunning, maxRunningPerKey, fair, ordered, haltOnDead, breaker } = limits
   if (maxRunning !== undefined) fields.max_running = maxRunning === null ? null : count(maxRunning, 'maxRunning')
   if (maxRunningPerKey !== undefined) {
     fields.key_max_running = maxRunningPerKey === null ? null : count(maxRunningPerKey, 'maxRunningPerKey')
@@ -76,6 +92,11 @@ export function encodeLimits(limits: Limits): string {
   rate(limits.rate, 'rate', 'rate')
   rate(limits.ratePerKey, 'ratePerKey', 'key_rate')
   if (fair !== undefined) fields.fair = fair
+  if (ordered !== undefined) fields.ordered = yesOrNo(ordered, 'ordered')
+  if (haltOnDead !== undefined) fields.halt_on_dead = yesOrNo(haltOnDead, 'haltOnDead')
+  if (ordered && (maxRunningPerKey ?? 1) > 1) {
+    throw refused('maxRunningPerKey', `is ${maxRunningPerKey}; with ordered, one job of a key runs at a time. Leave it out`)
+  }
   // More than all of them cannot fail.
   if (breaker === false) fields.breaker_share = 1
   if (breaker) {

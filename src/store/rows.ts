@@ -187,6 +187,10 @@ export interface ExplainFacts {
   key_running?: number
   key_held_by?: string[]
   keyed?: boolean
+  key_halted_by?: string | null
+  key_halted_at?: string | null
+  /** The job that holds the key, where its jobs run in order and it is another one. */
+  key_holder?: { job: string; status: string; due_at: string | null } | null
 }
 
 /** An attempt that found no lease to settle under. `written`: an earlier try of the same worker had settled it, with this outcome. */

@@ -62,3 +62,37 @@ test('four workers on one type whose limits, pause and lane an operator changes 
   expect(row?.n).toBe(jobs)
   expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
 }, 180_000)
+
+test('four workers on ordered keys, with retries, delays and kills: every key runs in exactly the order of its enqueue', async () => {
+  const queue = await makeQueue()
+  const types = [{ type: 'work', backoff: { base: 20, cap: 20, jitter: 0 }, limits: { ordered: true, breaker: false } }]
+  const workers: Program[] = await startWorkers(queue, 4, { types, worker })
+  const enqueued: { id: string; key: string }[] = []
+  for (let turn = 0; turn < 10; turn++) {
+    const some = Array.from({ length: 15 }, (_, n) => {
+      const key = keys[n % keys.length] as string
+      const options = { concurrencyKey: key, maxAttempts: 20, priority: n % 10, ...(n % 4 === 1 ? { delay: 50 * (n % 3) } : {}) }
+      return work.job({ key, ms: 2 * (n % 5), failUntil: (n + turn) % 4 === 0 ? 2 : 0 }, options)
+    })
+    const created = await queue.holdfast.enqueueMany(some)
+    enqueued.push(...created.map(({ id }, n) => ({ id, key: keys[n % keys.length] as string })))
+    if (turn % 4 === 2) {
+      // In the middle of its work: one of its jobs has begun and not ended.
+      await eventually(() => queue.ledger.starts().length > enqueued.length / 4)
+      await killAndNote(queue, workers.shift() as Program)
+    }
+  }
+  const live = 'select from holdfast.live'
+  await eventually(async () => (await queue.sql(live)).length === 0, { within: 60_000 })
+
+  for (const key of keys) {
+    const began = queue.ledger.starts().filter((start) => start.key === key)
+    // Each job as often as it was tried, and no other one in between.
+    const order = began.map(({ job }) => job).filter((job, n, all) => job !== all[n - 1])
+    expect(order).toEqual(enqueued.filter((job) => job.key === key).map(({ id }) => id))
+  }
+  expect(mostAtOnce(queue.ledger.entries(), ({ key }) => key ?? '')).toBe(1)
+  const [row] = await queue.sql("select count(*)::integer as n from holdfast.jobs where status = 'completed'")
+  expect(row?.n).toBe(enqueued.length)
+  expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
+}, 120_000)

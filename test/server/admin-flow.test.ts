@@ -40,7 +40,7 @@ describe('/admin/job-types/:type/keys', () => {
     expect((await call('GET', `/jobs/${held}/explain`)).body.gates[0].why).toContain('sends too much')
 
     const resumed = await call('POST', asked[1], { key, why: 'they promised' }, operator)
-    expect(resumed.body).toEqual({ type: 'greet', key, weight: 1, paused: null, rests_until: null })
+    expect(resumed.body).toEqual({ type: 'greet', key, weight: 1, paused: null, rests_until: null, halted: null })
     await eventually(async () => (await statusOf(held)) === 'completed')
     await worker.stop()
     expect(await lastLine('resume_key')).toMatchObject({
@@ -54,7 +54,14 @@ describe('/admin/job-types/:type/keys', () => {
   test('/weight sets the share of a key, also of a type with a slash in its name', async () => {
     const path = `/admin/job-types/${encodeURIComponent('mail/send:now')}/keys`
     const weighted = await call('PUT', `${path}/weight`, { key: 'large', weight: 2.5, why: 'pays more' }, operator)
-    expect(weighted.body).toEqual({ type: 'mail/send:now', key: 'large', weight: 2.5, paused: null, rests_until: null })
+    expect(weighted.body).toEqual({
+      type: 'mail/send:now',
+      key: 'large',
+      weight: 2.5,
+      paused: null,
+      rests_until: null,
+      halted: null,
+    })
     expect((await call('GET', path)).body).toMatchObject({ type: 'mail/send:now', keys: [{ key: 'large', weight: 2.5 }] })
     expect(await lastLine('set_weight')).toMatchObject({
       target: 'mail/send:now large',

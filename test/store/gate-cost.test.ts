@@ -40,6 +40,7 @@ test.each([
   ['a rate', { rate: { count: 1_000_000, per: '1s' } }, 480],
   ['a limit of each key', { maxRunningPerKey: 1 }, 560],
   ['keys that take turns', { fair: true }, 560],
+  ['keys whose jobs run in order', { ordered: true }, 560],
   ['every kind of limit', { maxRunning: 100_000, rate: { count: 1_000_000, per: '1s' }, maxRunningPerKey: 2, fair: true }, 560],
 ] as const)('a job behind %s writes little more than one without a gate', async (_, limits, most) => {
   await holdfast.flow.limit('bare', limits, { by: 'ada' })

@@ -10,7 +10,16 @@ import { allStatements } from '../../src/store/queries.js'
 const tables = ['queue', 'waiting', 'following']
 
 /** What may name three or more of the tables, all of it in places.sql. */
-const allowed = ['change_priority', 'live', 'lock_place', 'lock_unheld', 'take_out']
+const allowed = [
+  'change_priority',
+  'follow_key',
+  'holder_of_key',
+  'live',
+  'lock_place',
+  'lock_unheld',
+  'reorder_keys',
+  'take_out',
+]
 
 let queue: ScratchQueue
 let sql: pg.Client

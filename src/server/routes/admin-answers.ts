@@ -18,9 +18,10 @@ export function laneAnswer(lane: LaneState): LaneAnswer {
 }
 
 export function gateAnswer(gate: GateState): GateAnswer {
-  const { type, fair, held, breaker } = gate
+  const { type, fair, ordered, held, breaker } = gate
   return {
-    ...{ type, fair, held },
+    ...{ type, fair, ordered, held },
+    halt_on_dead: gate.haltOnDead,
     max_running: gate.maxRunning,
     max_running_per_key: gate.maxRunningPerKey,
     rate: rateAnswer(gate.rate),

@@ -35,7 +35,7 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     })),
   })
   const afterwards = async (type: string, key: string) => {
-    const [found = { key, weight: 1, paused: null, restsUntil: null }] = await flow.keys(type, key)
+    const [found = { key, weight: 1, paused: null, restsUntil: null, halted: null }] = await flow.keys(type, key)
     return { type, ...settings(found) }
   }
   const response = { 200: keyStateAnswer }
@@ -114,6 +114,7 @@ function placeOf({ scope, name }: DepthBody): Parameters<Holdfast['flow']['limit
   return scope === 'lane' ? { lane: name } : { type: name }
 }
 
-function settings({ key, weight, paused, restsUntil }: KeySettings) {
-  return { key, weight, paused: doneAnswer(paused), rests_until: moment(restsUntil) }
+function settings({ key, weight, paused, restsUntil, halted }: KeySettings) {
+  const halt = halted && { job: halted.job, at: halted.at.toISOString() }
+  return { key, weight, paused: doneAnswer(paused), rests_until: moment(restsUntil), halted: halt }
 }

@@ -64,7 +64,7 @@ $$;
 -- What people set about a key: for the audit log. Null: nobody ever did.
 create or replace function holdfast.key_settings(p_type integer, p_key text) returns jsonb language sql stable as $$
   select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why,
-                            'rests_until', k.rests_until, 'weight', k.weight)
+                            'rests_until', k.rests_until, 'halted_at', k.halted_at, 'halted_by', k.halted_by, 'weight', k.weight)
   from holdfast.keys as k where k.type_id = p_type and k.concurrency_key = p_key
 $$;
 

@@ -38,6 +38,11 @@ declare
 begin
   select * into v_gate from holdfast.gates as g where g.type_id = p_type;
   rated := v_gate.rate_count is not null or v_gate.key_rate_count is not null;
+  if v_gate.ordered then
+    -- One at a time, also for one worker: the next must not begin before the end of this one is written.
+    v_gate.key_max_running := 1;
+    p_chunk := 1;
+  end if;
   key_max := v_gate.key_max_running;
   if rated then
     perform holdfast.follow_clock_back(p_type, v_now);
@@ -112,8 +117,8 @@ begin
 end $$;
 
 -- Takes jobs key by key, in turns: each key has as many of a round as its weight says, and the next claim goes on where this one ends, so
--- that no key waits for more than one round of the others and none has to be written. Keys that are paused, rest, are at their rate or
--- have as many running as they may are passed over. No more than 2,000 keys are looked at: where all of those are shut, the next
+-- that no key waits for more than one round of the others and none has to be written. Keys that are paused, rest, have halted, are at their
+-- rate, have as many running as they may, or are held by a job that waits elsewhere are passed over. No more than 2,000 keys are looked at: where all of those are shut, the next
 -- claim goes on behind them. A key none of whose jobs run may have several at once, which its worker runs one after the other:
 -- they take one slot.
 create or replace function holdfast.take_by_turn(
@@ -232,7 +237,7 @@ begin
         from unnest(p_keys) with ordinality as w (key, nth)
         cross join lateral (select (p_full ->> w.key)::integer as jobs) as f
         left join holdfast.keys as m on p_marked and m.type_id = p_gate.type_id and m.concurrency_key = w.key
-        where m.paused_at is null and (m.rests_until is null or m.rests_until <= p_now)
+        where m.paused_at is null and m.halted_at is null and (m.rests_until is null or m.rests_until <= p_now)
       ) as k
       cross join lateral (
         select n.ctid as row_at, n.job_id, row_number() over (order by n.seq, n.job_id) + k.had_before as had
@@ -241,6 +246,7 @@ begin
           where q.type_id = p_gate.type_id and q.concurrency_key = k.key and q.pass > 0 and q.lease_id is null
           order by q.seq, q.job_id limit greatest(0, k.most)::bigint
         ) as n
+        where not p_gate.ordered or k.key = '' or not holdfast.is_behind(p_gate.type_id, k.key, n.seq, n.job_id)
       ) as j
     ) as c
     order by c.round, c.nth limit p_limit
@@ -250,7 +256,10 @@ begin
   select array_agg(l.ctid), array_agg(l.job_id), array_agg(l.concurrency_key) into rows, jobs, keys
   from (
     select q.ctid, q.job_id, q.concurrency_key from holdfast.queue as q
-    where q.ctid = any (v_rows) and q.lease_id is null and q.pass > 0 for update skip locked
+    where q.ctid = any (v_rows) and q.lease_id is null and q.pass > 0
+      -- A job that has just got another key is not the first of that one.
+      and (not p_gate.ordered or q.concurrency_key = v_keys[array_position(v_jobs, q.job_id)])
+    for update skip locked
   ) as l;
 end $$;
 

@@ -39,6 +39,7 @@ $$;
 -- p_payload: a new payload, for one job; what it was is kept as the exact text. A job that had to be approved was approved
 -- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint and steps were about the old one too.
 -- A job whose unique key another one stands for now waits behind that one: two of one key do not run at once.
+-- In an ordered key it takes its old place, before all that were enqueued after it; where it had halted the key, that goes on behind it.
 -- p_confirmed: the sensitive types that are meant. Where one is not among them, nothing is moved.
 create or replace function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_actor holdfast.actor, p_confirmed text[] default '{}')
 returns setof holdfast.moved
@@ -90,9 +91,9 @@ begin
            jsonb_strip_nulls(jsonb_build_object('attempt', 1, 'payload', p_payload))
     from known as k
   ), back as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
     select k.job_id, case when k.asks then 'infinity' else v_now end, k.type_id, k.lane_id, k.priority, 1,
-           case when k.asks then 'awaiting_approval' else 'scheduled' end
+           case when k.asks then 'awaiting_approval' else 'scheduled' end, holdfast.key_position_of(k.job_id, 1)
     from known as k
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count) select k.type_id, 'replayed', count(*) from known as k group by k.type_id
@@ -118,6 +119,7 @@ begin
                      from unnest(v_moved) as m);
   end if;
   perform holdfast.make_ready(v_go, v_now, true);
+  perform holdfast.release_keys(v_dead);
   perform holdfast.after_revival(v_dead, 'dead');
   perform holdfast.audit_moves('replay', v_moved, jsonb_build_object('attempt', 1, 'new_payload', p_payload is not null)
     || case when v_sensitive = '{}' then '{}' else jsonb_build_object('confirmed', v_sensitive) end, p_actor);
@@ -147,6 +149,7 @@ begin
   )
   select array_agg(row (g.job_id, true, 'dead', 'discarded', null)::holdfast.moved order by g.job_id) into v_moved from gone as g;
   perform holdfast.record_events(v_dead, 'discarded');
+  perform holdfast.release_keys(v_dead);
   perform holdfast.record_changes(v_dead, 'dead', 'discarded');
   perform holdfast.audit_moves('discard', v_moved, null, p_actor);
   return query select * from unnest(v_moved);

@@ -74,7 +74,7 @@ begin
   return query select * from unnest(v_found);
 end $$;
 
--- Removes those of the next p_limit keys of which nothing is said any more: no weight, no pause, no rest. Returns the last it looked at.
+-- Removes those of the next p_limit keys of which nothing is said any more: no weight, no pause, no rest, no halt. Returns the last it looked at.
 create or replace function holdfast.forget_keys(p_type integer, p_key text, p_limit integer, out type_id integer, out key text)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -93,7 +93,7 @@ begin
   with idle as materialized (
     select k.ctid from unnest(v_types, v_keys) as n (type_id, key)
     join holdfast.keys as k on k.type_id = n.type_id and k.concurrency_key = n.key
-    where k.paused_at is null and k.weight = 1 and (k.rests_until is null or k.rests_until < holdfast.now())
+    where k.paused_at is null and k.halted_at is null and k.weight = 1 and (k.rests_until is null or k.rests_until < holdfast.now())
     for update of k skip locked
   )
   delete from holdfast.keys as k where k.ctid = any (array(select i.ctid from idle as i));

@@ -119,6 +119,7 @@ begin
     select a.ordinal, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent, a.tags::text[] as tags,
            nullif(coalesce(a.version, t.version), 1) as version,
+           case when t.gated then holdfast.next_position(t.id, a.concurrency_key) end as position,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
     from unnest(p_ids, p_types, p_payloads, p_priorities, p_max_attempts, p_delays_ms, p_run_ats, p_keys, p_concurrency_keys,
@@ -129,27 +130,28 @@ begin
     where not a.taken
   ), stored as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner, tags, version)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version
+                                 owner, tags, version, position)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version, position
     from asked where p_fresh
   ), stored_unless_known as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner, tags, version)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version
+                                 owner, tags, version, position)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version, position
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id
   ), judged as materialized (
     select n.*, n.is_new and n.approval is null as goes_on from (
       select asked.*, p_fresh or id in (select id from stored_unless_known) as is_new, (run_at is null or run_at <= v_now) and not v_behind as is_due,
-             v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by
+             v_now + (approval ->> 'deadline_ms')::double precision * interval '1 millisecond' as decide_by,
+             case when position is not null then (concurrency_key, position)::holdfast.key_position end as key_position
       from asked
     ) as n
   ), scheduled as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select id, coalesce(run_at, v_now), type_id, lane_id, priority, 1, 'scheduled' from judged where goes_on and not is_due
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
+    select id, coalesce(run_at, v_now), type_id, lane_id, priority, 1, 'scheduled', key_position from judged where goes_on and not is_due
     union all
-    select id, coalesce(decide_by, 'infinity'), type_id, lane_id, priority, 1, 'awaiting_approval'
+    select id, coalesce(decide_by, 'infinity'), type_id, lane_id, priority, 1, 'awaiting_approval', key_position
     from judged where is_new and approval is not null
   ), requested as (
     insert into holdfast.approval_requests (job_id, quorum, deadline, on_deadline, run_at)

@@ -102,6 +102,10 @@ begin
       'key_held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (
          select r.job_id from holdfast.gate_running(v_type.id) as r where r.concurrency_key = v_key_name limit 5) as h),
       'keyed', v_gate.keyed,
+      'key_halted_by', v_key.halted_by, 'key_halted_at', v_key.halted_at,
+      'key_holder', case when v_gate.ordered and v_key_name <> '' then (
+         select jsonb_build_object('job', h.job_id, 'status', h.status, 'due_at', case when isfinite(h.due_at) then h.due_at end)
+         from holdfast.holder_of_key(v_type.id, v_key_name) as h where h.job_id <> p_job) end,
       'ahead', (select count(*) from (
          select from holdfast.queue as q where q.type_id::bigint = v_type.id and q.pass > 0 and q.lease_id is null and q.seq < v_queue.seq
            and (not v_gate.keyed or q.concurrency_key = v_key_name) limit 10000) as a));

@@ -149,9 +149,9 @@ begin
     select f.*, r.job_id is not null as asks, r.deadline, r.job_id is null and f.due_at <= v_now and not v_behind as is_ready
     from freed as f left join holdfast.approval_requests as r on r.job_id = f.job_id and not holdfast.is_approved(f.job_id)
   ), later as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
     select j.job_id, case when j.asks then coalesce(j.deadline, 'infinity') else greatest(j.due_at, v_now) end, j.type_id, j.lane_id,
-           j.priority, 1, case when j.asks then 'awaiting_approval' else 'scheduled' end
+           j.priority, 1, case when j.asks then 'awaiting_approval' else 'scheduled' end, holdfast.key_position_of(j.job_id, 1)
     from judged as j where not j.is_ready
   )
   select array_agg(distinct j.lane_id) filter (where not j.is_ready),

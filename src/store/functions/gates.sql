@@ -17,10 +17,12 @@ declare
   v_free tid[] := array(select q.ctid from holdfast.queue as q where q.ctid = any (p_rows) and q.type_id <> all (p_gated));
 begin
   update holdfast.queue as q
-  set pass = 1, seq = holdfast.gate_position(q.ready_at, q.priority, l.ageing),
-      concurrency_key = coalesce((select b.concurrency_key from holdfast.bodies as b where b.id = q.job_id), '')
-  from holdfast.lanes as l
-  where q.ctid = any (p_rows) and q.type_id = any (p_gated) and l.id = q.lane_id;
+  set pass = 1, concurrency_key = coalesce(b.concurrency_key, ''),
+      seq = holdfast.gate_seq(g.ordered, b.concurrency_key, b.position, b.created_at, q.attempt, q.ready_at, q.priority, l.ageing)
+  from unnest(p_rows) as r (row_at)
+  join holdfast.queue as n on n.ctid = r.row_at left join holdfast.bodies as b on b.id = n.job_id
+  left join holdfast.gates as g on g.type_id = n.type_id join holdfast.lanes as l on l.id = n.lane_id
+  where q.ctid = n.ctid and n.type_id = any (p_gated);
   return v_free;
 end $$;
 
@@ -112,7 +114,9 @@ begin
     v_head := holdfast.first_before_gate(v_gate.type_id);
     if v_head is not null and (holdfast.gate_room(v_gate, 1, v_now)).room > 0 then
       types := types || v_gate.type_id;
-      ranks := ranks || to_timestamp(v_head / 1000000.0);
+      ranks := ranks || case when not v_gate.ordered then to_timestamp(v_head / 1000000.0) else (
+        select q.ready_at - q.priority * l.ageing from holdfast.queue as q join holdfast.lanes as l on l.id = p_lane
+        where q.type_id::bigint = v_gate.type_id and q.pass > 0 and q.lease_id is null order by q.seq limit 1) end;
     end if;
   end loop;
 end $$;
@@ -177,10 +181,10 @@ end $$;
 create or replace function holdfast.gate_holds(p_type integer) returns boolean language sql stable as $$
   select exists (
       select from holdfast.gates as g where g.type_id = p_type and (
-        g.max_running is not null or g.rate_count is not null or g.fair or g.key_max_running is not null or g.key_rate_count is not null
+        g.max_running is not null or g.rate_count is not null or g.fair or g.ordered or g.key_max_running is not null or g.key_rate_count is not null
         or g.paused_at is not null or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()))
     or exists (
-      select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until > holdfast.now()))
+      select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.halted_at is not null or k.rests_until > holdfast.now()))
 $$;
 
 -- Lets jobs of a type go straight into the queue again once nothing holds them back, and none waits or runs that came to the gate.

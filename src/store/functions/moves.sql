@@ -79,9 +79,10 @@ begin
     if v_due < v_now + interval '12 seconds' and v_stood.place <> 'following' then
       perform holdfast.wake_lanes(array[v_stood.lane_id], p_wake_always);
     end if;
-  elsif v_was.concurrency_key is distinct from p_concurrency_key then
+  end if;
+  if v_was.concurrency_key is distinct from p_concurrency_key then
     -- Before a gate it waits for a slot of its new key from now on.
-    update holdfast.queue as q set concurrency_key = coalesce(p_concurrency_key, '') where q.job_id = p_job and q.pass > 0;
+    perform holdfast.follow_key(p_job);
   end if;
 end $$;
 

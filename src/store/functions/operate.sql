@@ -33,8 +33,8 @@ declare
   v_lanes smallint[] := array(select t.lane_id from holdfast.types as t where t.id = p_type and holdfast.first_before_gate(p_type) is not null);
 begin
   update holdfast.gates as g
-  set keyed = g.fair or g.key_max_running is not null or g.key_rate_count is not null
-    or exists (select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.rests_until is not null))
+  set keyed = g.fair or g.ordered or g.key_max_running is not null or g.key_rate_count is not null
+    or exists (select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.halted_at is not null or k.rests_until is not null))
   where g.type_id = p_type;
   update holdfast.types set gated = true where id = p_type and not gated;
   perform holdfast.drop_gate_if_open(p_type);
@@ -62,6 +62,8 @@ begin
     key_rate_per = case when p_limits ? 'key_rate_per_ms'
                         then (p_limits ->> 'key_rate_per_ms')::double precision * interval '1 millisecond' else g.key_rate_per end,
     fair = coalesce((p_limits ->> 'fair')::boolean, g.fair),
+    ordered = coalesce((p_limits ->> 'ordered')::boolean, g.ordered),
+    halt_on_dead = coalesce((p_limits ->> 'halt_on_dead')::boolean, g.halt_on_dead),
     breaker_share = coalesce((p_limits ->> 'breaker_share')::double precision, g.breaker_share),
     breaker_minimum = coalesce((p_limits ->> 'breaker_minimum')::integer, g.breaker_minimum),
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
@@ -71,6 +73,10 @@ begin
     perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   end if;
   perform holdfast.count_running(v_type);
+  if (select g.ordered from holdfast.gates as g where g.type_id = v_type) is distinct from (v_before ->> 'ordered')::boolean then
+    perform holdfast.reorder_keys(v_type);
+    update holdfast.keys as k set halted_at = null, halted_by = null where k.type_id = v_type and k.halted_at is not null;
+  end if;
   perform holdfast.review_gate(v_type);
 end $$;
 
@@ -98,7 +104,7 @@ begin
     select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
     continue when v_limits is not distinct from v_before;
     perform holdfast.set_limits(v_type, coalesce((
-      select jsonb_object_agg(k.key, case k.key when 'fair' then 'false'::jsonb else 'null'::jsonb end)
+      select jsonb_object_agg(k.key, case when k.key in ('fair', 'ordered', 'halt_on_dead') then 'false'::jsonb else 'null'::jsonb end)
       from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}') || coalesce(v_limits, '{}'));
     update holdfast.gates set defined = v_limits where type_id = holdfast.type_named(v_type);
   end loop;
@@ -150,6 +156,7 @@ begin
   perform holdfast.review_gate(v_type);
 end $$;
 
+-- Lets a key go on, whatever had stopped it: a pause, a rest, or the death of a job of it, where its jobs run in order.
 create or replace function holdfast.resume_key(p_type text, p_key text, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
 declare
@@ -158,7 +165,7 @@ declare
 begin
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.key_settings(v_type, p_key);
-  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null
+  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, halted_at = null, halted_by = null
   where k.type_id = v_type and k.concurrency_key = p_key;
   perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
   perform holdfast.review_gate(v_type);

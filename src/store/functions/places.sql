@@ -144,8 +144,8 @@ begin
   end if;
   v_newer := holdfast.still_newer(array(select r.job_id from unnest(p_jobs) as r));
   if v_newer <> '{}' then
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-    select r.job_id, 'infinity', r.type_id, t.lane_id, r.priority, r.attempt, 'blocked'
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
+    select r.job_id, 'infinity', r.type_id, t.lane_id, r.priority, r.attempt, 'blocked', holdfast.key_position_of(r.job_id, r.attempt)
     from unnest(p_jobs) as r join holdfast.types as t on t.id = r.type_id where r.job_id = any (v_newer);
     p_jobs := array(select r from unnest(p_jobs) as r where r.job_id <> all (v_newer));
   end if;
@@ -160,9 +160,9 @@ begin
     from job as j where not j.gated
   ), gated as (
     insert into holdfast.queue (seq, ready_at, job_id, type_id, lane_id, priority, attempt, pass, concurrency_key)
-    select holdfast.gate_position(j.ready_at, j.priority, j.ageing), j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt, 1,
-           coalesce(b.concurrency_key, '')
-    from job as j left join holdfast.bodies as b on b.id = j.job_id where j.gated
+    select holdfast.gate_seq(g.ordered, b.concurrency_key, b.position, b.created_at, j.attempt, j.ready_at, j.priority, j.ageing),
+           j.ready_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt, 1, coalesce(b.concurrency_key, '')
+    from job as j left join holdfast.bodies as b on b.id = j.job_id left join holdfast.gates as g on g.type_id = j.type_id where j.gated
   )
   select array_agg(distinct j.lane_id) into v_lanes from job as j;
   perform holdfast.wake_lanes(v_lanes, p_always);
@@ -197,14 +197,14 @@ begin
   update holdfast.following as f set due_at = p_due where f.job_id = any (p_jobs);
   update holdfast.waiting as w
   set due_at = p_due, status = case when p_status = 'awaiting_approval' or w.status = 'blocked' then p_status else w.status end where w.job_id = any (p_jobs);
-  insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
-  select o.job_id, p_due, o.type_id, o.lane_id, o.priority, o.attempt, p_status
+  insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
+  select o.job_id, p_due, o.type_id, o.lane_id, o.priority, o.attempt, p_status, holdfast.key_position_of(o.job_id, o.attempt)
   from holdfast.take_out(array(
     select l.job_id from holdfast.live as l where l.job_id = any (p_jobs) and l.place not in ('waiting', 'following'))) as o;
 end $$;
 
 -- Gives jobs that do not run, and are locked by the caller, another priority, wherever they stand. In the queue they keep their
--- position; before a gate their position follows. A row of following is always written, by put_off too: whoever ended its leader while
+-- position; before a gate their position follows, unless it is that of an ordered key. A row of following is always written, by put_off too: whoever ended its leader while
 -- the caller had it locked passed over it, and check_leader, which fires for it at the commit, starts it.
 create or replace function holdfast.change_priority(p_jobs uuid[], p_priority smallint) returns void
 language plpgsql
@@ -212,8 +212,80 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 as $$
 begin
   update holdfast.queue as q
-  set priority = p_priority, seq = case when q.pass > 0 then holdfast.gate_position(q.ready_at, p_priority, l.ageing) else q.seq end
+  set priority = p_priority, seq = case
+    when q.pass = 0 or (q.concurrency_key <> '' and exists (select from holdfast.gates as g where g.type_id = q.type_id and g.ordered)) then q.seq
+    else holdfast.gate_position(q.ready_at, p_priority, l.ageing) end
   from holdfast.lanes as l where q.job_id = any (p_jobs) and l.id = q.lane_id and q.priority <> p_priority;
   update holdfast.waiting as w set priority = p_priority where w.job_id = any (p_jobs) and w.priority <> p_priority;
   update holdfast.following as f set priority = p_priority where f.job_id = any (p_jobs);
+end $$;
+
+-- Puts a job whose key or position in it has just been written into its body where that says, wherever it stands.
+create or replace function holdfast.follow_key(p_job uuid) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  update holdfast.queue as q
+  set concurrency_key = coalesce(b.concurrency_key, ''),
+      seq = holdfast.gate_seq(g.ordered, b.concurrency_key, b.position, b.created_at, q.attempt, q.ready_at, q.priority, l.ageing)
+  from holdfast.bodies as b, holdfast.gates as g, holdfast.lanes as l
+  where q.job_id = p_job and q.pass > 0 and b.id = q.job_id and g.type_id = q.type_id and l.id = q.lane_id;
+  update holdfast.waiting as w set key_position = holdfast.key_position_of(w.job_id, w.attempt)
+  where w.job_id = p_job and w.key_position is distinct from holdfast.key_position_of(w.job_id, w.attempt);
+  update holdfast.following as f set key_position = holdfast.follower_position(f.job_id, f.follows)
+  where f.job_id = p_job and f.key_position is distinct from holdfast.follower_position(f.job_id, f.follows);
+end $$;
+
+-- Whether a live job of an ordered key stands before this one outside of the queue. Stable: it sees what its caller's statement sees.
+create or replace function holdfast.is_behind(p_type integer, p_key text, p_position bigint, p_job uuid) returns boolean language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return exists (select from holdfast.waiting as w where w.key_position is not null and w.type_id = p_type
+                   and (w.key_position).key = p_key and ((w.key_position).position, w.job_id) < (p_position, p_job))
+    or exists (select from holdfast.following as f where f.key_position is not null and f.type_id = p_type
+                 and (f.key_position).key = p_key and ((f.key_position).position, f.job_id) < (p_position, p_job));
+end $$;
+
+-- The job that holds an ordered key: the one that runs, or else the first of all that live.
+create or replace function holdfast.holder_of_key(p_type integer, p_key text) returns table (job_id uuid, status text, due_at timestamptz)
+language sql stable
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+  select h.job_id, coalesce(l.status, 'processing'), l.due_at from (select coalesce(
+    (select r.job_id from holdfast.gate_running(p_type) as r where r.concurrency_key = p_key limit 1),
+    (select h.job_id from (
+       (select q.job_id, q.seq from holdfast.queue as q
+        where q.type_id = p_type and q.concurrency_key = p_key and q.pass > 0 order by q.seq, q.job_id limit 1)
+       union all
+       (select w.job_id, (w.key_position).position from holdfast.waiting as w
+        where w.key_position is not null and w.type_id = p_type and (w.key_position).key = p_key
+        order by (w.key_position).position, w.job_id limit 1)
+       union all
+       (select f.job_id, (f.key_position).position from holdfast.following as f
+        where f.key_position is not null and f.type_id = p_type and (f.key_position).key = p_key
+        order by (f.key_position).position, f.job_id limit 1)) as h order by h.seq, h.job_id limit 1)) as job_id) as h
+  left join holdfast.live as l on l.job_id = h.job_id where h.job_id is not null
+$$;
+
+-- Puts all jobs of a type before its gate, in the order that its gate asks for now. Runs where that has just changed, under be_alone. A job
+-- that does not run and stays locked fails the call: an order that does not hold is none. One that runs and is locked is ending.
+create or replace function holdfast.reorder_keys(p_type integer) returns void
+language plpgsql
+set jit = off set lock_timeout = '5s'
+as $$
+begin
+  perform from holdfast.queue as q where q.type_id = p_type and q.lease_id is null for update;
+  with running as materialized (
+    select q.job_id from holdfast.queue as q where q.type_id = p_type and q.lease_id is not null and q.pass > 0 for update skip locked
+  )
+  update holdfast.queue as q
+  set pass = greatest(q.pass, 1), concurrency_key = coalesce(b.concurrency_key, ''),
+      seq = holdfast.gate_seq(g.ordered, b.concurrency_key, b.position, b.created_at, q.attempt, q.ready_at, q.priority, l.ageing)
+  from holdfast.bodies as b, holdfast.gates as g, holdfast.lanes as l
+  where q.type_id = p_type and (q.lease_id is null or q.job_id in (select r.job_id from running as r))
+    and b.id = q.job_id and g.type_id = q.type_id and l.id = q.lane_id;
+  update holdfast.waiting as w set key_position = holdfast.key_position_of(w.job_id, w.attempt) where w.type_id = p_type;
+  update holdfast.following as f set key_position = holdfast.follower_position(f.job_id, f.follows) where f.type_id = p_type;
 end $$;

@@ -128,6 +128,9 @@ begin
   -- A type that kills its workers never reports a failure; its breaker has to hear of it here.
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
+  if v_dead <> '{}' then
+    perform holdfast.halt_keys(v_dead);
+  end if;
   perform holdfast.free_slots(v_lost, null);
   perform holdfast.record_events(v_dead, 'dead');
   perform holdfast.record_events(array(select l from unnest(v_lost) as l where l <> all (v_dead)), 'retrying');

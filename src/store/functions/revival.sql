@@ -116,9 +116,9 @@ begin
   delete from holdfast.history as h where h.job_id = p_job and h.outcome = 'cancelled';
   v_run_at := case when v_body.run_at > v_now and not holdfast.has_started(p_job, v_cancelled.attempt) then v_body.run_at end;
   v_becomes := case when v_asks then 'awaiting_approval' when v_run_at is not null then 'scheduled' else 'pending' end;
-  insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+  insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
   select p_job, case when v_asks then 'infinity' else coalesce(v_run_at, v_now) end, t.id, t.lane_id, v_body.priority, v_cancelled.attempt,
-         case when v_asks then 'awaiting_approval' else 'scheduled' end
+         case when v_asks then 'awaiting_approval' else 'scheduled' end, holdfast.key_position_of(p_job, v_cancelled.attempt)
   from holdfast.types as t where t.id = v_body.type_id;
   insert into holdfast.moves (job_id, at, move, actor, why, before, after)
   values (p_job, v_now, 'resume', p_actor.name, p_actor.why,

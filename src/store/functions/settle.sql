@@ -84,10 +84,12 @@ begin
            holdfast.lease_mark(h.lease_id), h.error::jsonb
     from handed_back as h where h.started_ago is not null
   ), retried as (
-    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+    insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status, key_position)
     select e.job_id, coalesce(v_now + e.delay * v_ms, 'infinity'), e.type_id, e.lane_id, e.priority,
            case e.move when 'retry' then e.attempt + 1 else e.attempt end,
-           case e.move when 'retry' then 'failed' when 'block' then 'blocked' else 'scheduled' end
+           case e.move when 'retry' then 'failed' when 'block' then 'blocked' else 'scheduled' end,
+           -- It has run, so that it counts as tried.
+           case when e.pass > 0 then holdfast.key_position_of(e.job_id, 2) end
     from gone as e where e.move in ('retry', 'snooze', 'block')
   ), buried as (
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
@@ -185,6 +187,9 @@ begin
     -- Locks all gates that this settle can change, in the order of their types, before it changes one: so two settles wait for each other
     -- instead of deadlocking. Most settles change none, because a job that ended takes no slot any more.
     perform from holdfast.gates as g where g.type_id = any (v_judged || v_probed) order by g.type_id for update;
+  end if;
+  if v_passed is not null and p_moves && '{die,exhaust,poison}' then
+    perform holdfast.halt_keys(v_ended);
   end if;
   if v_failing is not null then
     perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;

@@ -48,9 +48,11 @@ begin
     where q.type_id = p_type and q.pass = 0
   ), counted as (
     update holdfast.queue as q
-    set pass = 1, seq = holdfast.gate_position(q.ready_at, q.priority, l.ageing),
-        concurrency_key = coalesce((select b.concurrency_key from holdfast.bodies as b where b.id = q.job_id), '')
-    from holdfast.lanes as l where q.ctid = any (array(select r.row_at from running as r)) and l.id = q.lane_id
+    set pass = 1, concurrency_key = coalesce(b.concurrency_key, ''),
+        seq = holdfast.gate_seq(g.ordered, b.concurrency_key, b.position, b.created_at, q.attempt, q.ready_at, q.priority, l.ageing)
+    from running as r join holdfast.queue as n on n.ctid = r.row_at left join holdfast.bodies as b on b.id = n.job_id
+    left join holdfast.gates as g on g.type_id = n.type_id join holdfast.lanes as l on l.id = n.lane_id
+    where q.ctid = n.ctid
     returning q.lease_id
   )
   insert into holdfast.gate_leases as g (type_id, lease_id, jobs) select p_type, c.lease_id, count(*) from counted as c group by c.lease_id

@@ -71,6 +71,11 @@ begin
   select g.job_id, v_now, g.type_id, g.priority, g.attempt, 'expired', jsonb_build_object('name', 'Expired', 'message',
     format('it had not started by %s', to_char(g.start_by at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   from gone as g;
+  -- A key that halts does so under the lock of its gate, as in a settle.
+  perform from holdfast.gates as g
+  where g.halt_on_dead and g.type_id = any (array(select d.type_id from holdfast.dead_letters as d where d.job_id = any (v_late)))
+  order by g.type_id for update;
+  perform holdfast.halt_keys(v_late);
   perform holdfast.record_events(v_late, 'dead');
   perform holdfast.after_end(v_late, 'dead');
 end $$;

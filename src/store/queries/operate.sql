@@ -70,7 +70,7 @@ select jsonb_build_object(
     jsonb_build_object('count', g.rate_count, 'perMs', extract(epoch from g.rate_per) * 1000) end,
   'ratePerKey', case when g.key_rate_count is not null then
     jsonb_build_object('count', g.key_rate_count, 'perMs', extract(epoch from g.key_rate_per) * 1000) end,
-  'fair', g.fair, 'held', holdfast.gate_taken(g.type_id, g.key_max_running),
+  'fair', g.fair, 'ordered', g.ordered, 'haltOnDead', g.halt_on_dead, 'held', holdfast.gate_taken(g.type_id, g.key_max_running),
   'paused', case when g.paused_at is not null then
     jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
   'stoppedUntil', case when g.stopped_until > holdfast.now() then extract(epoch from g.stopped_until) * 1000 end,
@@ -85,15 +85,16 @@ from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
 where $1::text is null or t.id = holdfast.type_named($1::text) order by t.name
 
 -- name: keyStates
--- At most a thousand keys of a type that are paused, rest, or have a weight of their own; or one key. Moments are milliseconds
+-- At most a thousand keys of a type that are paused, rest, have halted, or have a weight of their own; or one key. Moments are milliseconds
 -- since 1970.
 select jsonb_build_object(
   'key', k.concurrency_key, 'weight', k.weight,
   'paused', case when k.paused_at is not null then
     jsonb_build_object('by', k.paused_by, 'why', k.paused_why, 'at', extract(epoch from k.paused_at) * 1000) end,
-  'restsUntil', case when k.rests_until > holdfast.now() then extract(epoch from k.rests_until) * 1000 end
+  'restsUntil', case when k.rests_until > holdfast.now() then extract(epoch from k.rests_until) * 1000 end,
+  'halted', case when k.halted_at is not null then jsonb_build_object('job', k.halted_by, 'at', extract(epoch from k.halted_at) * 1000) end
 ) as state
 from holdfast.keys as k
 where k.type_id = holdfast.type_named($1::text) and ($2::text is null or k.concurrency_key = $2::text)
-  and ($2::text is not null or k.paused_at is not null or k.weight <> 1 or k.rests_until > holdfast.now())
+  and ($2::text is not null or k.paused_at is not null or k.halted_at is not null or k.weight <> 1 or k.rests_until > holdfast.now())
 order by k.concurrency_key limit 1000

@@ -127,6 +127,8 @@ create table holdfast.bodies (
   scheduled_for    timestamptz,
   -- The version of the payload; null for the first, which most are.
   version          smallint constraint version_is_positive check (version >= 1),
+  -- Which of its key it is, where the jobs of a key run in order: grows with every enqueue. Null for all others, where it takes no room.
+  position         bigint,
   payload          json not null,
   primary key (id),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
@@ -169,6 +171,10 @@ create index queue_of_key on holdfast.queue (type_id, concurrency_key, seq, job_
 
 create unique index queue_by_job on holdfast.queue (job_id);
 
+-- The key of a job and its position there, where the jobs of a key run in order and this one stands outside of the queue. Null for most,
+-- where it takes no room; and for a revived job that follows a later one: it takes its place in its key when that one has ended.
+create type holdfast.key_position as (key text collate "C", position bigint);
+
 create table holdfast.waiting (
   job_id    uuid not null constraint waiting_by_job primary key,
   due_at    timestamptz not null,
@@ -176,7 +182,8 @@ create table holdfast.waiting (
   lane_id   smallint not null,
   priority  smallint not null,
   attempt   smallint not null,
-  status    text not null constraint waiting_has_a_reason check (status in ('scheduled', 'failed', 'awaiting_approval', 'blocked'))
+  status    text not null constraint waiting_has_a_reason check (status in ('scheduled', 'failed', 'awaiting_approval', 'blocked')),
+  key_position  holdfast.key_position
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 create index waiting_due_first on holdfast.waiting (due_at);
@@ -264,7 +271,8 @@ create table holdfast.following (
   type_id   integer not null,
   lane_id   smallint not null,
   priority  smallint not null,
-  unsure    boolean not null default false
+  unsure    boolean not null default false,
+  key_position  holdfast.key_position
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 create index following_by_leader on holdfast.following (follows);

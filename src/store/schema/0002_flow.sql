@@ -12,6 +12,9 @@ create table holdfast.gates (
   key_rate_count   integer constraint key_rate_is_positive check (key_rate_count between 1 and 1000000),
   key_rate_per     interval constraint key_rate_per_is_positive check (key_rate_per > interval '0'),
   fair             boolean not null default false,
+  -- The jobs of a key run one after the other, in the order of their enqueue; and whether a key halts when one of its jobs has died.
+  ordered          boolean not null default false,
+  halt_on_dead     boolean not null default false,
   -- The limits the type's definition named last. An operator's change stands until the definition changes.
   defined          jsonb,
   -- Keys take turns in their order: whose turn it is, and how many jobs it has had of it.
@@ -75,7 +78,7 @@ create table holdfast.completed_probes (
   type_id  integer not null
 );
 
--- What was said of single keys: their weight, a pause, a rest. Most keys have no row.
+-- What was said of single keys: their weight, a pause, a rest, a halt. Most keys have no row.
 create table holdfast.keys (
   type_id          integer not null,
   concurrency_key  text collate "C" not null,
@@ -84,9 +87,22 @@ create table holdfast.keys (
   paused_at        timestamptz,
   paused_by        text,
   paused_why       text,
+  -- Of an ordered type: the job that died and halts the key, and since when.
+  halted_at        timestamptz,
+  halted_by        uuid,
   primary key (type_id, concurrency_key),
-  constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
+  constraint paused_has_a_name check ((paused_at is null) = (paused_by is null)),
+  constraint halted_has_a_job check ((halted_at is null) = (halted_by is null))
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- Where the jobs of a key run in order: those that stand outside of the queue, by their positions. No other job is in them.
+create index waiting_in_key on holdfast.waiting (type_id, ((key_position).key), ((key_position).position), job_id)
+where key_position is not null;
+
+create index following_in_key on holdfast.following (type_id, ((key_position).key), ((key_position).position), job_id)
+where key_position is not null;
+
+create index keys_halted on holdfast.keys (halted_by) where halted_by is not null;
 
 create index keys_resting on holdfast.keys (type_id, rests_until) where rests_until is not null;
 
