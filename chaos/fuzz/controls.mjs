@@ -31,7 +31,7 @@ export const controls = [
     about: ['enqueueing', 'passing', 'gates', 'uniqueness', 'laneChanges'],
     narrow: true,
     says: /under another key|key_differs|with key \w+ ran at once/,
-    patches: [inSql('renew_job', 'where q.job_id = p_job and q.pass > 0', 'where false')],
+    patches: [inSql('follow_key', 'where q.job_id = p_job and q.pass > 0', 'where false')],
   },
   {
     // One more was asked for while the job in front had been replayed and the one behind it ran: a loop in the database without an end.
