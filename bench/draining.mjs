@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises'
  * What autovacuum would do within a minute is done at once. Without statistics a planner guesses: graphile-worker drains at 13,000
  * or at 40,000 jobs/s and pg-boss at half or all of its rate, depending on whether autovacuum came by in time.
  */
-export async function fill(stage, jobs) {
+export async function fill(stage, jobs, options) {
   const producer = await stage.start()
-  await producer.call('openProducer')
+  await producer.call('openProducer', options)
   const ms = await producer.call('fill', { jobs })
   await producer.close()
   await stage.client?.query('vacuum analyze')

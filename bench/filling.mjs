@@ -23,6 +23,37 @@ export async function fillBacklog(client, jobs) {
   await client.query('analyze')
 }
 
+/** Jobs that are all due in that many seconds, at the very same moment. Answers with that moment, in milliseconds from now. */
+export async function fillDue(client, jobs, seconds) {
+  const { rows } = await client.query("select (holdfast.now() + $1 * interval '1 second')::text as due", [seconds])
+  const due = `'${rows[0].due}'::timestamptz`
+  await inParts(jobs, (first, count) =>
+    client.query(`
+      with ids as materialized (${newIds(first, count)}), stored as (
+        insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, payload)
+        select ids.id, t.id, 5, 5, holdfast.now(), ${due}, ${payload} from ids, holdfast.types as t where t.name = 'bench'
+      )
+      insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+      select ids.id, ${due}, t.id, t.lane_id, 5, 1, 'scheduled' from ids, holdfast.types as t where t.name = 'bench'`),
+  )
+  await client.query('vacuum analyze')
+  return untilDue(client, due)
+}
+
+/** Jobs that have failed once are all due again in that many seconds. */
+export async function makeDue(client, seconds) {
+  const { rows } = await client.query("select (holdfast.now() + $1 * interval '1 second')::text as due", [seconds])
+  await client.query(`update holdfast.waiting set due_at = '${rows[0].due}'`)
+  await client.query('vacuum analyze')
+  return untilDue(client, `'${rows[0].due}'::timestamptz`)
+}
+
+async function untilDue(client, due) {
+  const { rows } = await client.query(`select 1000 * extract(epoch from ${due} - holdfast.now())::float8 as ms`)
+  if (rows[0].ms < 1_000) throw new Error('the jobs became due before they were all stored: the machine is too busy')
+  return rows[0].ms
+}
+
 /** Jobs of one type that are free to run, first in line before whatever comes after. */
 export async function fillQueue(client, type, jobs) {
   await inParts(jobs, (first, count) =>

@@ -20,7 +20,7 @@ const calls = {
   async serve() {
     const holdfast = new Holdfast({ connectionString: url })
     const { key } = await holdfast.access.createKey(
-      { service: 'bench', roles: ['producer'], rateLimit: 1_000_000 },
+      { service: 'bench', roles: ['producer', 'worker'], rateLimit: 1_000_000 },
       { by: 'the bench' },
     )
     const server = createServer(holdfast, { adminKey: randomBytes(24).toString('hex'), logger: silent })
@@ -75,6 +75,31 @@ const calls = {
       if (answer.status < 400 || answer.status >= 500) throw new Error(`${answer.status}: ${await answer.text()}`)
       await answer.text()
     }
+  },
+
+  /** A remote worker that does nothing with its jobs: so many loops claim, and end what they claimed. Answers with the milliseconds. */
+  async workRemotely({ address, key, jobs, each, loops }) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const ask = async (path, body) => {
+      const answer = await fetch(`${address}/worker/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+      return answer.json()
+    }
+    const { worker } = await ask('register', { name: 'bench', types: ['bench'] })
+    let left = jobs
+    const loop = async () => {
+      while (left > 0) {
+        const { jobs: claimed } = await ask('claim', { worker, limit: each })
+        left -= claimed.length
+        const results = claimed.map(({ id, lease }) => ({ job: id, lease, result: 'complete', ran_ms: 0 }))
+        if (results.length > 0) await ask('settle', { worker, results })
+      }
+    }
+    const begun = performance.now()
+    await Promise.all(Array.from({ length: loops }, loop))
+    const ms = performance.now() - begun
+    await ask('sign-off', { worker })
+    return ms
   },
 
   /** From here on it is watched how long the loop stands still; asked again, it says the longest, in milliseconds. */

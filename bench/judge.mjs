@@ -4,7 +4,7 @@ import { shown } from './figures.mjs'
 /**
  * A row says which figure of which contestants it compares, and its bars:
  *   { against, atLeast | atMost | below, figure?, stretch?, text? }   our figure divided by that contestant's
- *   { value: true, atMost | below, figure?, text? }                  our figure itself; its ratio is to the bar
+ *   { value: true, atLeast | atMost | below, figure?, text? }        our figure itself; its ratio is to the bar
  * `of` names another contestant than ours, `againstFigure` another figure of the other one.
  * A row's ratio is the one of its hardest bar, the stretch left out.
  */
@@ -36,7 +36,7 @@ export function judge(row, size, figures) {
 
 function judgeBar(bar, row, ours, get) {
   const value = get(bar.of ?? ours, bar.figure)
-  const other = bar.value ? (bar.atMost ?? bar.below) : get(bar.against, bar.againstFigure ?? bar.figure)
+  const other = bar.value ? (bar.atLeast ?? bar.atMost ?? bar.below) : get(bar.against, bar.againstFigure ?? bar.figure)
   const ratio = value === undefined || other === undefined ? null : value / other
   const limit = bar.value ? 1 : (bar.atLeast ?? bar.atMost ?? bar.below)
   const met =

@@ -1,7 +1,7 @@
 // What limits cost a type that has them: the same jobs are drained without a gate and through each kind of gate. No limit is ever
 // reached but those of one job a key, so that what is measured is the gate and not the waiting.
 import { Holdfast } from '../../dist/index.js'
-import { drain } from '../draining.mjs'
+import { drain, fill as fillPlain } from '../draining.mjs'
 import { onStage } from '../stage.mjs'
 import { makePayload } from '../systems/payload.mjs'
 
@@ -37,6 +37,15 @@ const emptying =
       return figures
     })
 
+/** Its nearest to one job a key. A hundredth of the rate, so a fraction of the jobs. */
+const namedQueues = (bench, { named }) =>
+  onStage(bench, 'graphile-worker', async (stage) => {
+    await fillPlain(stage, named, { keys: 1_000 })
+    await stage.client.query('checkpoint')
+    const { seen, ...figures } = await drain(stage, { jobs: named })
+    return figures
+  })
+
 const perKey = { maxRunningPerKey: 1 }
 const together = { maxRunning, rate, maxRunningPerKey: 2, fair: true }
 const share = (of, least, text) => ({ of, against: 'no gate', atLeast: least, text })
@@ -44,9 +53,9 @@ const share = (of, least, text) => ({ of, against: 'no gate', atLeast: least, te
 export default {
   name: 'gates',
   sizes: {
-    quick: { jobs: 10_000, rounds: 1 },
-    short: { jobs: 60_000, rounds: 3 },
-    full: { jobs: 200_000, rounds: 4 },
+    quick: { jobs: 10_000, named: 1_000, rounds: 1 },
+    short: { jobs: 60_000, named: 2_000, rounds: 2 },
+    full: { jobs: 200_000, named: 10_000, rounds: 4 },
   },
   contestants: {
     'no gate': emptying(undefined),
@@ -60,6 +69,7 @@ export default {
     together: emptying(together),
     'maxRunning ×4': emptying({ maxRunning }, { workers: 4 }),
     'per key ×4': emptying(perKey, { workers: 4 }),
+    'graphile-worker': namedQueues,
   },
   rows: [
     {
@@ -77,8 +87,10 @@ export default {
       unit: 'jobs/s',
       figure: 'rate',
       holdfast: 'per key',
+      peers: ['graphile-worker'],
       others: ['no gate', 'fair', 'together'],
       bars: [
+        { against: 'graphile-worker', atLeast: 10, text: "≥ 10× graphile-worker's named queues" },
         share('per key', 0.3, '≥ 30 % of the rate without a gate'),
         share('fair', 0.3, 'with keys that take turns too'),
         share('together', 0.3, 'with every kind of limit at once too'),

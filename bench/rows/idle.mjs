@@ -1,15 +1,30 @@
 // What workers cost that have nothing to do: their own processor time, the server's, and transaction ids.
 import { setTimeout as pause } from 'node:timers/promises'
+import { Holdfast } from '../../dist/index.js'
 import { onStage } from '../stage.mjs'
 
 const workers = 10
+const scheduled = 'holdfast with schedules'
 /** After this they have fallen asleep, and what comes every fifteen seconds has come twice: the first time costs the most. */
 const settledAfterMs = 35_000
 
-const resting = (system) => [
-  system,
-  (bench, { seconds }) =>
+/** Schedules that do not tick while they are measured. */
+async function schedule(url, count) {
+  const holdfast = new Holdfast({ connectionString: url })
+  const name = (n) => `schedule ${n}`
+  const all = Array.from({ length: count }, (_, n) => ({ name: name(n), type: 'bench', payload: {}, cron: `${n % 60} 0 29 2 *` }))
+  try {
+    await holdfast.schedules.define(all)
+  } finally {
+    await holdfast.close()
+  }
+}
+
+const resting = (system, name = system) => [
+  name,
+  (bench, { seconds, schedules }) =>
     onStage(bench, system, async (stage) => {
+      if (name === scheduled) await schedule(stage.url, schedules)
       const programs = []
       for (let i = 0; i < workers; i++) programs.push(await stage.start())
       await Promise.all(programs.map((program) => program.call('work', { watch: false, goal: 'latency' })))
@@ -34,11 +49,11 @@ const resting = (system) => [
 export default {
   name: 'idle',
   sizes: {
-    quick: { seconds: 5, rounds: 1 },
-    short: { seconds: 20, rounds: 1 },
-    full: { seconds: 60, rounds: 2 },
+    quick: { seconds: 5, schedules: 10_000, rounds: 1 },
+    short: { seconds: 20, schedules: 10_000, rounds: 1 },
+    full: { seconds: 60, schedules: 10_000, rounds: 2 },
   },
-  contestants: Object.fromEntries(['holdfast', 'graphile-worker'].map(resting)),
+  contestants: Object.fromEntries([resting('holdfast'), resting('graphile-worker'), resting('holdfast', scheduled)]),
   rows: [
     {
       name: 'idle-cpu',
@@ -57,6 +72,27 @@ export default {
       better: 'lower',
       peers: ['graphile-worker'],
       bars: [{ value: true, below: 1, text: '< 1 transaction id per second' }],
+    },
+    {
+      name: 'schedules-cpu',
+      title: ({ schedules }) => `the same with ${schedules.toLocaleString('en')} schedules that are not due: CPU`,
+      unit: '% of one core',
+      figure: 'cpu',
+      better: 'lower',
+      holdfast: scheduled,
+      others: ['holdfast'],
+      // Next to nothing, and more than what two measurements of the same differ by.
+      bars: [{ against: 'holdfast', atMost: 1.2, text: '≤ 1.2× without schedules' }],
+    },
+    {
+      name: 'schedules-transactions',
+      title: () => 'the same: transactions',
+      unit: 'per second',
+      figure: 'commits',
+      better: 'lower',
+      holdfast: scheduled,
+      others: ['holdfast'],
+      bars: [{ against: 'holdfast', atMost: 1.1, text: '≤ 1.1× without schedules' }],
     },
   ],
 }

@@ -8,7 +8,10 @@ export async function prepare(url) {
   await runMigrations({ connectionString: url, logger })
 }
 
-export async function openProducer(url, { connections }) {
+/** `keys`: over so many named queues, each of which runs one job at a time. */
+export async function openProducer(url, { connections, keys }) {
+  let stored = 0
+  const queue = () => (keys ? { queueName: `key ${stored++ % keys}` } : {})
   const pgPool = new pg.Pool({ connectionString: url, max: connections })
   pgPool.on('error', console.error)
   // It asks for this one too.
@@ -16,7 +19,7 @@ export async function openProducer(url, { connections }) {
   const utils = await makeWorkerUtils({ pgPool, logger })
   return {
     one: (payload) => utils.addJob('bench', payload),
-    many: (payloads) => utils.addJobs(payloads.map((payload) => ({ identifier: 'bench', payload }))),
+    many: (payloads) => utils.addJobs(payloads.map((payload) => ({ identifier: 'bench', payload, ...queue() }))),
     async close() {
       await utils.release()
       await pgPool.end()

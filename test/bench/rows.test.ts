@@ -86,6 +86,8 @@ describe('a row is judged', () => {
   test('by its own figure where the bar is a value', () => {
     expect(judge(row([{ value: true, atMost: 470 }]), {}, { holdfast: once(470) })).toMatchObject({ ratio: 1, met: true })
     expect(judge(row([{ value: true, below: 470 }]), {}, { holdfast: once(470) })).toMatchObject({ ratio: 1, met: false })
+    expect(judge(row([{ value: true, atLeast: 100 }]), {}, { holdfast: once(150) })).toMatchObject({ ratio: 1.5, met: true })
+    expect(judge(row([{ value: true, atLeast: 100 }]), {}, { holdfast: once(50) })).toMatchObject({ ratio: 0.5, met: false })
   })
 })
 

@@ -1,0 +1,116 @@
+// Very many jobs that become due at the same moment, by their schedule or because all of them have failed: how fast they are done
+// from that moment on, and how soon jobs of another lane start meanwhile.
+import { setTimeout as pause } from 'node:timers/promises'
+import { defineType, Holdfast } from '../../dist/index.js'
+import { drain, fill } from '../draining.mjs'
+import { percentile } from '../figures.mjs'
+import { fillDue, makeDue } from '../filling.mjs'
+import { onStage } from '../stage.mjs'
+
+const other = { type: 'other', lane: 'interactive', ms: 0, isWatched: true }
+const warming = 20
+
+/** How they come to wait; each answers with the milliseconds until they are due. */
+const ways = {
+  scheduled: {
+    share: 1,
+    // Long enough to store them, and to start a worker that has fallen asleep by then.
+    store: ({ client }, jobs) => fillDue(client, jobs, 12 + jobs / 8_000),
+  },
+  failed: {
+    share: 0.2,
+    async store(stage, jobs) {
+      await fill(stage, jobs)
+      const failing = await stage.start()
+      await failing.call('work', { isFailing: true })
+      while ((await waitingIn(stage)) < jobs) await pause(100)
+      await failing.close()
+      return makeDue(stage.client, 10 + jobs / 4_000)
+    },
+  },
+}
+
+async function waitingIn({ client }) {
+  const { rows } = await client.query("select count(*)::integer as n from holdfast.waiting where status = 'failed'")
+  return rows[0].n
+}
+
+async function prepare({ url }) {
+  const holdfast = new Holdfast({ connectionString: url })
+  try {
+    await holdfast.registerTypes([defineType({ type: other.type, lane: other.lane })])
+    // That so many fail is what is measured, and no reason to stop the type.
+    await holdfast.flow.limit('bench', { breaker: false }, { by: 'ada' })
+  } finally {
+    await holdfast.close()
+  }
+}
+
+const now = () => Number(process.hrtime.bigint()) / 1e6
+
+const bursting =
+  ({ share, store }) =>
+  (bench, size) =>
+    onStage(bench, 'holdfast', async (stage) => {
+      const jobs = size.jobs * share
+      await prepare(stage)
+      const dueAt = (await store(stage, jobs)) + now()
+      await stage.client.query('checkpoint')
+      const [worker, producer] = [await stage.start(), await stage.start()]
+      await worker.call('work', { beside: other })
+      await producer.call('openProducer', { type: other.type })
+      await producer.call('trickle', { count: warming })
+      if (now() > dueAt) throw new Error('the jobs became due before there was a worker: the machine is too busy')
+      await pause(dueAt - now())
+      while ((await worker.call('progress')).settled < jobs) await producer.call('trickle', { count: 5 })
+      const { lastAt, latencies } = await worker.call('seen')
+      const counted = latencies.slice(warming)
+      return {
+        rate: (jobs / (lastAt - dueAt)) * 1000,
+        p50: percentile(counted, 0.5),
+        p99: percentile(counted, 0.99),
+        highest: Math.max(...counted),
+      }
+    })
+
+const plain = (bench, { jobs }) =>
+  onStage(bench, 'holdfast', async (stage) => {
+    await fill(stage, jobs)
+    const { rate } = await drain(stage, { jobs })
+    return { rate }
+  })
+
+const rowsOf = (name, contestant, what) => [
+  {
+    name,
+    title: ({ jobs }) => `${(jobs * ways[contestant].share).toLocaleString('en')} jobs ${what}: drained from that second on`,
+    unit: 'jobs/s',
+    figure: 'rate',
+    holdfast: contestant,
+    others: ['plain jobs'],
+    bars: [{ against: 'plain jobs', atLeast: 0.7, text: '≥ 70 % of plain jobs' }],
+  },
+  {
+    name: `${name}-others`,
+    title: () => 'meanwhile, enqueue to start of jobs of another lane: p99',
+    unit: 'ms',
+    figure: 'p99',
+    better: 'lower',
+    holdfast: contestant,
+    bars: [{ value: true, atMost: 50 }],
+  },
+]
+
+export default {
+  name: 'bursts',
+  sizes: {
+    quick: { jobs: 10_000, rounds: 1 },
+    short: { jobs: 100_000, rounds: 2 },
+    full: { jobs: 1_000_000, rounds: 2 },
+  },
+  contestants: { scheduled: bursting(ways.scheduled), failed: bursting(ways.failed), 'plain jobs': plain },
+  rows: [
+    ...rowsOf('burst', 'scheduled', 'scheduled for the same second'),
+    ...rowsOf('retry-storm', 'failed', 'that failed once and are due again in the same second'),
+  ],
+}
