@@ -11,7 +11,7 @@ import { groups } from './rows/index.mjs'
 import { settings, startServer } from './server.mjs'
 import { systems } from './systems/index.mjs'
 
-const limitMs = { quick: 60_000, short: 120_000, full: 900_000 }
+const limitMs = { quick: 120_000, short: 180_000, full: 900_000 }
 
 /** Returns the exit code: 1 where something could not be measured. A bar that is missed is a result and no failure. */
 export async function runBench({ names, sizeName, rounds, verbose }) {

@@ -56,7 +56,8 @@ export async function startProgram(system, url, { execArgv = [], program = ownPr
     call(name, args) {
       const id = nextId++
       const answered = answer(id)
-      child.send({ id, call: name, args })
+      // Whoever was too late may still call a process that is gone: it is told, and the bench goes on.
+      child.send({ id, call: name, args }, (error) => error && waiting.get(id)?.reject(error))
       return answered
     },
     /** In good order if it can be had in time. */

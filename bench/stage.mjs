@@ -6,6 +6,7 @@ import { makeDatabase, readCounters } from './server.mjs'
 /** Opens a stage that its caller closes. Whatever was started on it is gone afterwards, in good order or not. */
 export async function openStage(bench, system, { program: file } = {}) {
   const programs = new Set()
+  let isClosed = false
   const isRedis = system === 'bullmq-redis'
   const redis = isRedis ? await startRedis() : undefined
   if (isRedis && !redis) throw new Error('there is no redis-server on this machine')
@@ -19,6 +20,11 @@ export async function openStage(bench, system, { program: file } = {}) {
     async start(options) {
       const program = await startProgram(system, url, { program: file, ...options })
       programs.add(program)
+      // What ran out of time goes on for a while, and must not start what nobody ends.
+      if (isClosed) {
+        await program.kill()
+        throw new Error(`the stage of ${system} is closed`)
+      }
       return {
         ...program,
         async close() {
@@ -29,6 +35,7 @@ export async function openStage(bench, system, { program: file } = {}) {
     },
     counters: () => (client ? readCounters(client) : undefined),
     async close() {
+      isClosed = true
       await Promise.all([...programs].map((program) => program.kill()))
       await redis?.stop()
       await database?.drop()

@@ -26,7 +26,7 @@ export default {
   name: 'disk',
   sizes: {
     quick: { jobs: 20_000, rounds: 1 },
-    short: { jobs: 200_000, rounds: 1 },
+    short: { jobs: 100_000, rounds: 1 },
     full: { jobs: 1_000_000, rounds: 1 },
   },
   contestants: Object.fromEntries(['holdfast', 'pg-boss'].map(keeping)),

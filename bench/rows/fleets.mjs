@@ -43,7 +43,7 @@ const resting =
   (bench, { [which]: workers, settle, seconds, starts }) =>
     onStage(patient(bench), 'holdfast', async (stage) => {
       const programs = await startAll(stage, workers, { watch: false, goal: 'latency' })
-      // After that the connections that only the start needed are closed; in a whole run, what comes every fifteen seconds has come twice.
+      // After that the connections that only the start needed are closed; in a full run, what comes every fifteen seconds has come twice.
       await pause(settle * 1000)
       const usage = async () => {
         const usages = await Promise.all(programs.map((program) => program.call('usage')))
@@ -103,7 +103,7 @@ export default {
   name: 'fleets',
   sizes: {
     quick: { large: 12, small: 3, some: 6, together: 24, settle: 12, seconds: 5, starts: 20, jobs: 2_000, rounds: 1 },
-    short: { large: 100, small: 10, some: 30, together: 200, settle: 35, seconds: 20, starts: 100, jobs: 40_000, rounds: 1 },
+    short: { large: 100, small: 10, some: 30, together: 200, settle: 20, seconds: 15, starts: 100, jobs: 30_000, rounds: 1 },
     full: { large: 100, small: 10, some: 30, together: 200, settle: 35, seconds: 60, starts: 200, jobs: 100_000, rounds: 2 },
   },
   contestants: {

@@ -54,7 +54,7 @@ export default {
   name: 'gates',
   sizes: {
     quick: { jobs: 10_000, named: 1_000, rounds: 1 },
-    short: { jobs: 60_000, named: 2_000, rounds: 2 },
+    short: { jobs: 40_000, named: 1_500, rounds: 2 },
     full: { jobs: 200_000, named: 10_000, rounds: 4 },
   },
   contestants: {

@@ -26,7 +26,7 @@ export default {
   name: 'keys',
   sizes: {
     quick: { jobs: 5_000, singles: 100, rounds: 1 },
-    short: { jobs: 60_000, singles: 500, rounds: 3 },
+    short: { jobs: 40_000, singles: 300, rounds: 2 },
     full: { jobs: 200_000, singles: 2_000, rounds: 5 },
   },
   contestants: Object.fromEntries(['plain', ...kinds].map(storing)),

@@ -37,7 +37,7 @@ export default {
   name: 'remote',
   sizes: {
     quick: { jobs: 5_000, rounds: 1 },
-    short: { jobs: 50_000, rounds: 2 },
+    short: { jobs: 30_000, rounds: 2 },
     full: { jobs: 200_000, rounds: 4 },
   },
   contestants: { holdfast: remotely, 'SDK worker': sdk },

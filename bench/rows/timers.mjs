@@ -17,7 +17,7 @@ export default {
   name: 'timers',
   sizes: {
     quick: { jobs: 10_000, rounds: 1 },
-    short: { jobs: 100_000, rounds: 3 },
+    short: { jobs: 60_000, rounds: 3 },
     full: { jobs: 300_000, rounds: 5 },
   },
   contestants: { holdfast: running('holdfast', { isQueue: true }), 'event-loop': running('event-loop', { isQueue: false }) },

@@ -8,6 +8,7 @@ const load = (file: string) => import(pathToFileURL(join(repository, 'bench', fi
 const { groups } = await load('rows/index.mjs')
 const { judge } = await load('judge.mjs')
 const { measure } = await load('measure.mjs')
+const { dismissGuard, startProgram } = await load('processes.mjs')
 
 interface Bar {
   against?: string
@@ -119,4 +120,12 @@ describe('a group is measured', () => {
     expect(figures.ours.rate.median).toBe(7)
     expect(problems).toEqual(['g, closing: there is no Redis'])
   })
+})
+
+test('a process of the bench that is gone refuses calls, and the bench goes on', async () => {
+  const program = await startProgram('event-loop', '')
+  expect(await program.call('usage')).toMatchObject({ rss: expect.any(Number) })
+  await program.kill()
+  await expect(program.call('usage')).rejects.toThrow('Channel closed')
+  await dismissGuard()
 })
