@@ -19,10 +19,19 @@ export async function refuseUnfit(
 ): Promise<void> {
   const result = await schema?.['~standard'].validate(value)
   if (!result?.issues) return
-  const issues = result.issues.map(({ path = [], message }): Issue => {
+  const issues = issuesOf(result.issues, field)
+  throw new HoldfastError('payload_rejected', `${by} refuses its ${field}: ${placesOf(issues)}`, { issues })
+}
+
+/** What a schema found wrong with a value. */
+export function issuesOf(found: readonly StandardSchemaV1.Issue[], field: string): Issue[] {
+  return found.map(({ path = [], message }) => {
     const steps = path.map((part) => (typeof part === 'object' ? part.key : part))
     return { path: [field, ...steps.map((step) => (typeof step === 'number' ? step : String(step)))], problem: message }
   })
-  const problems = issues.map(({ path, problem }) => `${fieldOf(path)}: ${problem}`)
-  throw new HoldfastError('payload_rejected', `${by} refuses its ${field}: ${problems.join('; ')}`, { issues })
+}
+
+/** The same in words, each with its place. */
+export function placesOf(issues: readonly Issue[]): string {
+  return issues.map(({ path, problem }) => `${fieldOf(path)}: ${problem}`).join('; ')
 }

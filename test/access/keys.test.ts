@@ -64,7 +64,10 @@ describe('a key', () => {
     const second = await holdfast.access.rotateKey(first.id, who, { grace: '1h' })
     expect(second).toMatchObject({ ...billing, types: ['invoice'], live: true })
     expect(await holdfast.access.caller(first.key)).toBeDefined()
-    await expect(holdfast.access.createKey(billing, who)).rejects.toMatchObject({ code: 'conflict', message: /two keys already/ })
+    await expect(holdfast.access.createKey(billing, who)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/two keys already/),
+    })
     await insideOf(holdfast).store.moveClock({ byMs: 3_600_001 })
     expect(await holdfast.access.caller(first.key)).toBeUndefined()
     expect(await holdfast.access.caller(second.key)).toMatchObject({ service: 'billing' })
@@ -104,7 +107,9 @@ describe('roles', () => {
   test('that came with the installation stay as they are, and unknown permissions are refused', async () => {
     await expect(holdfast.access.setRole('viewer', ['admin'], who)).rejects.toMatchObject({ code: 'conflict' })
     await expect(holdfast.access.dropRole('viewer', who)).rejects.toMatchObject({ code: 'conflict' })
-    await expect(holdfast.access.setRole('x', ['jobs:reed' as never], who)).rejects.toMatchObject({ message: /"jobs:read"/ })
+    await expect(holdfast.access.setRole('x', ['jobs:reed' as never], who)).rejects.toMatchObject({
+      message: expect.stringMatching(/"jobs:read"/),
+    })
     expect((await holdfast.access.roles()).filter(({ builtIn }) => builtIn).map(({ name }) => name)).toEqual(
       ['admin', 'operator', 'producer', 'viewer', 'worker'], // biome-ignore format: one list
     )

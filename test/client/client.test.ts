@@ -104,7 +104,11 @@ describe('HoldfastClient', () => {
       return 'pass'
     })
     const counted = new HoldfastClient({ url: counting, key })
-    await expect(counted.enqueue('greeet', {})).rejects.toMatchObject({ code: 'unknown_type', field: 'type', message: /"greet"/ })
+    await expect(counted.enqueue('greeet', {})).rejects.toMatchObject({
+      code: 'unknown_type',
+      field: 'type',
+      message: expect.stringMatching(/"greet"/),
+    })
     expect(calls).toBe(1)
     const stranger = new HoldfastClient({ url: serving.address, key: 'hf_of-nobody-at-all' })
     await expect(stranger.enqueue('greet', {})).rejects.toMatchObject({ code: 'unauthorized' })
@@ -113,7 +117,9 @@ describe('HoldfastClient', () => {
   test('refuses what JSON would change, and misspelt options, before anything is sent', async () => {
     const nowhere = new HoldfastClient({ url: 'http://127.0.0.1:1', key })
     await expect(nowhere.enqueue('greet', { n: Number.NaN })).rejects.toMatchObject({ code: 'invalid_payload' })
-    await expect(nowhere.enqueue('greet', {}, { prioritty: 1 } as never)).rejects.toMatchObject({ message: /"priority"/ })
+    await expect(nowhere.enqueue('greet', {}, { prioritty: 1 } as never)).rejects.toMatchObject({
+      message: expect.stringMatching(/"priority"/),
+    })
     expect(() => new HoldfastClient({ url: 'nonsense', key })).toThrow(/address/)
   })
 

@@ -58,7 +58,11 @@ test('a job that is newer than every worker is blocked, explain says so, and a w
     async () => (await statusOf(holdfast, later.id)) === 'blocked' && (await statusOf(holdfast, asks.id)) === 'blocked',
   )
   expect((await holdfast.explain(plain.id))?.gates).toMatchObject([
-    { gate: 'version', why: 'its payload is of version 2, and no worker knows a newer one of greet than 1', opens: /version 2/ },
+    {
+      gate: 'version',
+      why: 'its payload is of version 2, and no worker knows a newer one of greet than 1',
+      opens: expect.stringMatching(/version 2/),
+    },
   ])
   // The old worker goes on with what it can read.
   await holdfast.wait(await holdfast.enqueue(old, { steps: [] }))

@@ -81,7 +81,10 @@ describe('/admin/workers/jobs', () => {
     expect((await call('PATCH', `${path}/priority`, { priority: 9, why: 'now' }, operator)).body).toMatchObject({ done: true })
     expect((await call('GET', `/jobs/${id}`)).body).toMatchObject({ priority: 9, changes: [{ by: 'on-call', why: 'now' }] })
     expect((await call('PATCH', `${path}/priority`, { priority: 10 })).body).toMatchObject({ status: 400, field: 'priority' })
-    expect((await call('PATCH', `${path}/priority`, {})).body).toMatchObject({ status: 400, detail: /priority is missing/ })
+    expect((await call('PATCH', `${path}/priority`, {})).body).toMatchObject({
+      status: 400,
+      detail: expect.stringMatching(/priority is missing/),
+    })
     expect((await call('POST', `${path}/cancel`, undefined, operator)).body).toMatchObject({ status: 'cancelled' })
     expect((await call('POST', `${path}/cancel`, {}, operator)).status).toBe(409)
     expect((await call('POST', `/admin/workers/jobs/${nobody}/cancel`)).status).toBe(404)
@@ -109,7 +112,10 @@ describe('/admin/job-types', () => {
       reason: 'held open by on-call',
     })
     await call('POST', `${path}/breaker`, { action: 'release' })
-    expect((await call('POST', `${path}/breaker`, { action: 'opne' })).body).toMatchObject({ field: 'action', detail: /"open"/ })
+    expect((await call('POST', `${path}/breaker`, { action: 'opne' })).body).toMatchObject({
+      field: 'action',
+      detail: expect.stringMatching(/"open"/),
+    })
   })
 
   test('have limits that are set and taken away', async () => {
@@ -131,7 +137,10 @@ describe('/admin/job-types', () => {
   test('with a slash in their name are found, and unknown ones are 422', async () => {
     const there = `/admin/job-types/${encodeURIComponent('mail/send:now')}`
     expect((await call('POST', `${there}/pause`)).body.type).toBe('mail/send:now')
-    expect((await call('POST', '/admin/job-types/gret/pause')).body).toMatchObject({ code: 'unknown_type', detail: /"greet"/ })
+    expect((await call('POST', '/admin/job-types/gret/pause')).body).toMatchObject({
+      code: 'unknown_type',
+      detail: expect.stringMatching(/"greet"/),
+    })
   })
 })
 

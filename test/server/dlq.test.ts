@@ -73,7 +73,11 @@ describe('POST /admin/dlq/:id', () => {
     expect(body).toMatchObject({ status: 'pending', attempt: 1, payload: { to: 'ada' } })
     expect(body.changes).toMatchObject([{ move: 'replay', by: 'on-call', before: { payload: { n: 0 } } }])
     const again = await call('POST', `/admin/dlq/${id}/replay`, {}, operator)
-    expect(again.body).toMatchObject({ status: 409, code: 'conflict', detail: /already replayed by on-call/ })
+    expect(again.body).toMatchObject({
+      status: 409,
+      code: 'conflict',
+      detail: expect.stringMatching(/already replayed by on-call/),
+    })
     expect((await call('POST', `/admin/dlq/${nobody}/replay`)).status).toBe(404)
     const [line] = await serving.holdfast.audit({ action: 'replay_job', target: id as string })
     expect(line).toMatchObject({ actor: 'on-call', origin: '127.0.0.1', why: 'repaired', after: { new_payload: true } })
