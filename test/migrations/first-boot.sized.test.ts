@@ -8,8 +8,8 @@ import { makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
 import { sized } from '../support/sized.js'
 
 const program = fileURLToPath(new URL('../support/booting-process.mjs', import.meta.url))
-const processes = 8
-const rounds = sized({ sample: 2, whole: 10 })
+const processes = sized({ sample: 4, whole: 8 })
+const rounds = sized({ sample: 1, whole: 10 })
 let booting: ChildProcess[] = []
 
 beforeAll(() => {

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { Holdfast } from 'holdfast'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { migrationScript } from '../../src/store/migrate.js'
 import { schemaFiles } from '../../src/store/schema-files.js'
 import { type AnotherVersion, makeVersion, type Release } from '../support/another-version.js'
 import { describeSchema } from '../support/describe-schema.js'
 import { asAdmin, type EmptyDatabase, makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
+
+// Most of them start processes of other versions, one after the other.
+vi.setConfig({ testTimeout: 120_000 })
 
 let database: EmptyDatabase | ScratchDatabase
 
@@ -252,20 +255,14 @@ describe('the script for those who run SQL themselves', () => {
 
 describe('a database user without the right to create', () => {
   const user = `holdfast_may_not_create_${randomBytes(4).toString('hex')}`
-  let url: string
+  const url = () => Object.assign(new URL(database.connectionString), { username: user, password: 'secret' }).href
 
-  beforeEach(async () => {
-    await asAdmin((client) => client.query(`create role ${user} login password 'secret'`))
-    const asUser = new URL(database.connectionString)
-    asUser.username = user
-    asUser.password = 'secret'
-    url = asUser.href
-  })
+  beforeEach(() => asAdmin((client) => client.query(`create role ${user} login password 'secret'`)))
 
   afterEach(() => onDatabase(database.connectionString, (client) => client.query(`drop owned by ${user}; drop role ${user}`)))
 
   test('is told what is missing', async () => {
-    await expect(migrate(url)).rejects.toMatchObject({
+    await expect(migrate(url())).rejects.toMatchObject({
       name: 'HoldfastError',
       code: 'permission_denied',
       message: expect.stringMatching(/permission denied for database .* right to create/),
@@ -279,6 +276,6 @@ describe('a database user without the right to create', () => {
       await client.query(`grant select, insert, update, delete on all tables in schema holdfast to ${user}`)
       await client.query(`grant usage on all sequences in schema holdfast to ${user}`)
     })
-    expect(await migrate(url)).toEqual(nothing)
+    expect(await migrate(url())).toEqual(nothing)
   })
 })

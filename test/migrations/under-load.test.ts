@@ -38,4 +38,4 @@ test('a migration that meets work under way from the other side lets go and come
     await Promise.all([present.remove(), next.remove()])
     await database.drop()
   }
-})
+}, 120_000)
