@@ -4,7 +4,7 @@ import { fuzzFor } from './fuzz.mjs'
 
 /** The same sequences every time; the fault bench runs others, for longer. */
 const seed = Number(process.env.HOLDFAST_FUZZ_SEED ?? 1)
-const withinMs = sized({ sample: 4_000, whole: 60_000 })
+const withinMs = sized({ sample: 2_500, whole: 60_000 })
 
 test.each(['read committed', 'repeatable read'])(
   'sequences of everything that can be done keep every promise and leave nothing over, where transactions are %s',

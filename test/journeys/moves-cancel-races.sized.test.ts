@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Oracle, startOracle } from '../support/oracle.js'
 import { sized } from '../support/sized.js'
 
-const races = sized({ sample: 1_500, whole: 10_000 })
+const races = sized({ sample: 500, whole: 10_000 })
 const atOnce = sized({ sample: 100, whole: 500 })
 let scratch: ScratchDatabase
 let holdfast: Holdfast

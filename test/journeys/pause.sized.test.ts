@@ -9,6 +9,7 @@ import { sized } from '../support/sized.js'
 
 const mail = defineType({ type: 'mail' })
 const other = defineType({ type: 'other' })
+const processes = sized({ sample: 2, whole: 3 })
 const types = [{ type: 'mail' }, { type: 'other' }]
 
 async function twoTypes(): Promise<Queue> {
@@ -39,7 +40,7 @@ async function addMails(client: pg.Client, count: number): Promise<void> {
 
 test('a paused type starts nothing in any process while enqueue goes on, says by whom, and goes on when it is resumed', async () => {
   const queue = await twoTypes()
-  await startWorkers(queue, 3, { types })
+  await startWorkers(queue, processes, { types })
   await mails(queue, 200)
   await eventually(() => queue.ledger.starts().length > 20)
   await queue.holdfast.flow.pauseType('mail', { by: 'ada', why: 'the mail server is down' })
@@ -63,7 +64,7 @@ test('a paused type starts nothing in any process while enqueue goes on, says by
 
 test('a paused key starts nothing in any process while other keys run, and goes on when it is resumed', async () => {
   const queue = await twoTypes()
-  await startWorkers(queue, 3, { types })
+  await startWorkers(queue, processes, { types })
   await queue.holdfast.flow.pauseKey('mail', 'acme', { by: 'ada', why: 'they did not pay' })
   const id = (await mails(queue, 100, 'acme'))[0]?.id as string
   await mails(queue, 100, 'other')

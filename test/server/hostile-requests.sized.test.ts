@@ -6,7 +6,7 @@ import { bytesHeld, watchLoop } from '../support/own-process.js'
 import { adminKey, type Serving, serve } from '../support/serving.js'
 import { sized } from '../support/sized.js'
 
-const requests = sized({ sample: 2_600, whole: 10_000 })
+const requests = sized({ sample: 1_300, whole: 10_000 })
 const loaded = sized({ sample: 1_000, whole: 2_000 })
 
 let serving: Serving

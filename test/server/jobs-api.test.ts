@@ -4,7 +4,7 @@ import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Contract, contractOf } from '../support/contract.js'
-import { quiet, type Serving, serve } from '../support/serving.js'
+import { onceThereIsTime, quiet, type Serving, serve } from '../support/serving.js'
 
 const who = { by: 'ada' }
 const greet = defineType({ type: 'greet', run() {} })
@@ -82,7 +82,7 @@ describe('POST /jobs', () => {
 describe('POST /jobs/bulk', () => {
   test('stores up to 100 jobs and answers in their order', async () => {
     const jobs = Array.from({ length: 100 }, (_, n) => ({ type: 'greet', payload: { n }, delay: '1h' }))
-    const { status, body } = await call('POST', '/jobs/bulk', { jobs }, billing)
+    const { status, body } = await onceThereIsTime(() => call('POST', '/jobs/bulk', { jobs }, billing))
     expect(status).toBe(201)
     expect(body.jobs).toHaveLength(100)
     expect((await call('GET', `/jobs/${body.jobs[41].id}`, undefined, billing)).body.payload).toEqual({ n: 41 })
@@ -101,7 +101,10 @@ describe('POST /jobs/bulk', () => {
     }
     expect((await call('GET', '/jobs', undefined, shipping)).body.jobs).toHaveLength(before)
     const many = Array.from({ length: 101 }, () => good)
-    expect((await call('POST', '/jobs/bulk', { jobs: many })).body).toMatchObject({ field: 'jobs', detail: /101 entries/ })
+    expect((await call('POST', '/jobs/bulk', { jobs: many })).body).toMatchObject({
+      field: 'jobs',
+      detail: expect.stringMatching(/101 entries/),
+    })
     expect((await call('POST', '/jobs/bulk', { jobs: [] })).status).toBe(400)
   })
 
@@ -179,7 +182,7 @@ describe('one job', () => {
     const cancelled = await call('DELETE', `/jobs/${id}?why=no%20longer`, undefined, billing)
     expect(cancelled).toMatchObject({ status: 200, body: { id, done: true, was: 'scheduled', status: 'cancelled' } })
     const again = await call('DELETE', `/jobs/${id}`, undefined, billing)
-    expect(again).toMatchObject({ status: 409, body: { code: 'conflict', detail: /already cancelled/ } })
+    expect(again).toMatchObject({ status: 409, body: { code: 'conflict', detail: expect.stringMatching(/already cancelled/) } })
     expect((await call('DELETE', `/jobs/${nobody}`)).status).toBe(404)
     const [line] = await serving.holdfast.audit({ target: id })
     expect(line).toMatchObject({ actor: 'billing', origin: '127.0.0.1', action: 'cancel_job', why: 'no longer' })
@@ -189,7 +192,10 @@ describe('one job', () => {
     const secret = 'a secret of Ada'
     const id = await enqueue({ payload: { secret }, idempotency_key: 'forgettable' })
     const path = `/jobs/${id}?forget=true&why=asked%20for`
-    expect((await call('DELETE', path, undefined, billing)).body).toMatchObject({ status: 409, detail: /has not ended/ })
+    expect((await call('DELETE', path, undefined, billing)).body).toMatchObject({
+      status: 409,
+      detail: expect.stringMatching(/has not ended/),
+    })
     await call('DELETE', `/jobs/${id}`, undefined, billing)
     expect((await call('DELETE', path, undefined, shipping)).status).toBe(404)
     expect((await call('DELETE', path, undefined, billing)).body).toEqual({
@@ -240,7 +246,7 @@ describe('one job', () => {
     expect(once.body).toMatchObject({ done: true, status: 'awaiting_approval', approvals: 1, quorum: 2 })
     expect((await call('POST', `/jobs/${id}/approve`, {}, operator)).body).toMatchObject({
       code: 'conflict',
-      detail: /on-call has/,
+      detail: expect.stringMatching(/on-call has/),
     })
     expect((await call('POST', `/jobs/${id}/approve`, {}, colleague)).body).toMatchObject({ status: 'scheduled', approvals: 2 })
     expect((await call('POST', `/jobs/${id}/approve`, {}, colleague)).status).toBe(409)

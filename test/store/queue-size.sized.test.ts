@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
 import { sized } from '../support/sized.js'
 
-const rounds = sized({ sample: 15, whole: 40 })
+const rounds = sized({ sample: 9, whole: 40 })
 const each = 5_000
 
 /** A server of its own: a page can be used again when nobody on the whole server can look at it any more. */

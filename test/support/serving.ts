@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast, type HoldfastOptions } from 'holdfast'
 import { createServer, type ServerOptions } from 'holdfast/server'
 import { makeScratchDatabase } from 'holdfast/testing'
@@ -63,3 +64,17 @@ export async function serve(options: Partial<ServerOptions> = {}, settings: Hold
 }
 
 export type Serving = Awaited<ReturnType<typeof serve>>
+
+/**
+ * Asks again when it may, as a client does that is answered 429. A list that takes long uses up the requests of its service, and on a
+ * busy machine every list does.
+ */
+export async function onceThereIsTime<Answer extends { status: number; headers: Headers }>(
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 429) return answer
+    await pause(Number(answer.headers.get('retry-after')) * 1_000)
+  }
+}

@@ -1,4 +1,4 @@
-// How a program's own tests look with node:test. Run by test/testing/scratch-queue.test.ts in a process of its own; the
+// How a program's own tests look with node:test. Run by test/testing/scratch-queue.sized.test.ts in a process of its own; the
 // package is found through HOLDFAST_DIST, where a user would write 'holdfast' and 'holdfast/testing'.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

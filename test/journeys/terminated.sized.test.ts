@@ -4,13 +4,16 @@ import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { type Fleet, startFleet } from '../support/fleet.js'
 import { makeObservedDatabase } from '../support/observed-database.js'
+import { sized } from '../support/sized.js'
 import { serverPort } from '../support/small-worker.js'
 import { startProxy } from '../support/tcp-proxy.js'
 
 const everyBackend =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name like 'holdfast%'"
 
-test('hundreds of connections ended at any moment end no process, lose no job and run none twice without saying why', async () => {
+const connections = sized({ sample: 100, whole: 300 })
+
+test(`${connections} connections ended at any moment end no process, lose no job and run none twice without saying why`, async () => {
   const database = await makeObservedDatabase()
   const settings = {
     holdfast: { connectionString: database.url },
@@ -24,7 +27,7 @@ test('hundreds of connections ended at any moment end no process, lose no job an
   let refused = 0
   let ended = 0
   // On a slow machine a connection lives long enough to be ended only a few times a second: the jobs are counted as well.
-  const enough = () => ended >= 300 && acknowledged.length > 100
+  const enough = () => ended >= connections && acknowledged.length > 100
   const produce = async () => {
     while (!enough()) {
       try {

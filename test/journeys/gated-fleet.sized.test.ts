@@ -4,19 +4,20 @@ import { eventually } from '../support/facts.js'
 import { by, killAndNote, mostAtOnce, startWorkers } from '../support/flow.js'
 import type { Program } from '../support/processes.js'
 import { makeQueue, work } from '../support/queue.js'
+import { sized } from '../support/sized.js'
 
 const keys = ['a', 'b', 'c', 'd', 'e']
 const most = { maxRunning: 6, maxRunningPerKey: 2 }
-const jobs = 400
+const jobs = sized({ sample: 200, whole: 400 })
 const worker = { lease: '5s', concurrency: 10 }
 
-test('four workers on one type whose limits, pause and lane an operator changes while workers are killed: no limit is exceeded, no slot leaks', async () => {
+test('workers on one type whose limits, pause and lane an operator changes while workers are killed: no limit is exceeded, no slot leaks', async () => {
   const queue = await makeQueue()
   const { flow } = queue.holdfast
   await queue.holdfast.registerTypes([work])
   await flow.setLane('other', { slots: 5 }, by, { create: true })
   await flow.limit('work', most, by)
-  const workers: Program[] = await startWorkers(queue, 4, { worker })
+  const workers: Program[] = await startWorkers(queue, sized({ sample: 2, whole: 4 }), { worker })
   await queue.holdfast.enqueueMany(
     Array.from({ length: jobs }, (_, n) => {
       const key = keys[n % keys.length] as string

@@ -4,8 +4,10 @@ import { eventually } from '../support/facts.js'
 import { startFleet } from '../support/fleet.js'
 import { makeObservedDatabase, type ObservedDatabase } from '../support/observed-database.js'
 import { makeQueue } from '../support/queue.js'
+import { sized } from '../support/sized.js'
 
-const workers = 4
+const jobs = sized({ sample: 500, whole: 2_000 })
+const workers = sized({ sample: 2, whole: 4 })
 
 /** Each worker in a process of its own, as fleets are run. */
 async function startWorkers(database: ObservedDatabase) {
@@ -41,13 +43,13 @@ test('a busy worker has two', async () => {
   const database = await makeObservedDatabase()
   const producer = new Holdfast({ connectionString: database.url })
   const fleet = await startWorkers(database)
-  await producer.enqueueMany(Array.from({ length: 2_000 }, () => ({ type: 'work', payload: { ms: 5 } })))
+  await producer.enqueueMany(Array.from({ length: jobs }, () => ({ type: 'work', payload: { ms: 5 } })))
   await producer.close()
   const seen: number[] = []
   await eventually(
     async () => {
       seen.push(await connectionsOf(database))
-      return (await database.counts()).completed === 2_000
+      return (await database.counts()).completed === jobs
     },
     { within: 60_000 },
   )

@@ -5,9 +5,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { startFleet } from '../support/fleet.js'
 import { makeObservedDatabase, type ObservedDatabase } from '../support/observed-database.js'
+import { sized } from '../support/sized.js'
 import { quiet, work } from '../support/small-worker.js'
 
-const loadMs = 15_000
+const loadMs = sized({ sample: 5_000, whole: 15_000 })
 const restless = { concurrency: 40, lease: '600ms', unsafe: true, drain: '0s' } as const
 
 const anyOf = <Value>(values: readonly Value[]): Value => values[Math.floor(Math.random() * values.length)] as Value

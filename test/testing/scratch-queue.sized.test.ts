@@ -7,6 +7,7 @@ import { scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startNode, support } from '../support/children.js'
+import { longTest } from '../support/sized.js'
 
 /** No server is named, so the kit has to bring its own; it may use no directory but this one. */
 let temporary: string
@@ -35,20 +36,24 @@ describe('a process that uses the kit without a server', () => {
     await vi.waitFor(async () => expect(await readdir(temporary)).toEqual([]), patiently)
   }, 120_000)
 
-  test('leaves nothing behind when it is killed in the middle of a test', async () => {
-    const program = `
+  longTest(
+    'leaves nothing behind when it is killed in the middle of a test',
+    async () => {
+      const program = `
       const { scratchQueue } = await import(process.env.HOLDFAST_DIST + '/testing/index.js')
       const queue = await scratchQueue()
       console.log(queue.connectionString)
       setInterval(() => {}, 1000)`
-    const { child, ended } = startNode(['--input-type=module', '-e', program], alone)
-    const url = await new Promise<string>((resolve) => child.stdout?.on('data', (text) => resolve(String(text).trim())))
-    expect(await answers(url)).toBe(true)
-    child.kill('SIGKILL')
-    await ended
-    await vi.waitFor(async () => expect(await readdir(temporary)).toEqual([]), patiently)
-    expect(await answers(url)).toBe(false)
-  }, 120_000)
+      const { child, ended } = startNode(['--input-type=module', '-e', program], alone)
+      const url = await new Promise<string>((resolve) => child.stdout?.on('data', (text) => resolve(String(text).trim())))
+      expect(await answers(url)).toBe(true)
+      child.kill('SIGKILL')
+      await ended
+      await vi.waitFor(async () => expect(await readdir(temporary)).toEqual([]), patiently)
+      expect(await answers(url)).toBe(false)
+    },
+    120_000,
+  )
 
   test('is told what to do when the user of its server may not make databases, and may use schemas', async () => {
     const queue = await scratchQueue()
