@@ -26,6 +26,8 @@ export class Field {
   fleet = new Fleet()
   /** To be ended before the last look: what stands between the processes and the server has sessions too. */
   between = []
+  /** What the checker may expect of this campaign. */
+  promises = { ...promises }
 
   /**
    * `through` puts something else between the processes and the proxy of the field, and answers with its address. `version` is
@@ -161,7 +163,10 @@ export class Field {
     // Whoever ran poison has said so before it died.
     const killed = new Set(entries.filter(({ kind }) => kind === 'killed').map(({ pid }) => pid))
     facts.push(...this.fleet.deserters.filter(({ pid }) => !killed.has(pid)).map(({ how }) => `I14: ${how}`))
-    const history = await readHistory(this.server.url, entries, { promises, mayStay: ['chaos admin', 'chaos hoarder'] })
+    const history = await readHistory(this.server.url, entries, {
+      promises: this.promises,
+      mayStay: ['chaos admin', 'chaos hoarder'],
+    })
     const count = (kind) => entries.filter((entry) => entry.kind === kind).length
     return { verdicts: check(judged(history)), facts, acknowledged: count('acknowledged'), executions: count('start'), history }
   }

@@ -11,6 +11,7 @@ import { migration } from './migration.mjs'
 import { operators } from './operators.mjs'
 import { pgbouncer } from './pgbouncer.mjs'
 import { promotion, promotionAsynchronous } from './promotion.mjs'
+import { schedulers } from './schedulers.mjs'
 
 const longestMs = 1_800_000
 
@@ -46,7 +47,7 @@ const mixed = (number) => ({
   },
 })
 
-const special = [operators, pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
+const special = [schedulers, operators, pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
 
 export const campaigns = {
   name: 'campaigns',

@@ -75,6 +75,9 @@ describe('a history that violates it is caught by', () => {
     ['I10', 'a unique key that is never free', { entries: [{ ...asked, at: 1 }, { ...ack, at: 2, unique: 'u' }, { kind: 'ended', at: 3, job: 'j' }, { ...asked, at: 4, call: 2 }, { kind: 'refused', at: 5, call: 2, unique: 'u' }] }], // biome-ignore format: one line a case
     ['I11', 'more starts than a rate allows', { entries: [0, 1, 2].map((at) => ({ ...start, at, job: String(at), limits: ['r'] })), promises: { rates: { r: { count: 2, perMs: 100 } } } }], // biome-ignore format: one line a case
     ['I12', 'two jobs of one tick', { ticks: [{ schedule: 's', tick: 1, job: 'j' }, { schedule: 's', tick: 1, job: 'k' }] }], // biome-ignore format: one line a case
+    ['I12', 'a tick without a job', { ticks: [0, 1_000, 3_000].map((tick) => ({ schedule: 's', tick, job: 'j' })), promises: { schedules: { s: { everyMs: 1_000 } } } }], // biome-ignore format: one line a case
+    ['I12', 'a tick whose job was never stored', { ticks: [{ schedule: 's', tick: 1, job: 'k' }] }],
+    ['I12', 'a schedule that makes no job at all', { promises: { schedules: { s: { everyMs: 1_000 } } } }],
     [
       'I13',
       'a cancelled job that was completed',

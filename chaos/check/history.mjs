@@ -8,9 +8,10 @@
  * @property {object} sessions    { idleInTransaction, leaked, locks, deadlocks }
  * @property {object[]} slots     { of, job } that are taken by jobs which do not run
  * @property {object[]} counts    { status, count } as the product reports them
- * @property {object[]} ticks     { schedule, tick, job } as schedules left them
+ * @property {object[]} ticks     { schedule, tick, job }: of every job that was made for a tick, and of every tick that says it made one
  * @property {object[]} audit     { action, job, actor }
- * @property {object} promises    what this run may expect: { undisturbed, limits, rates, pruned, progressWithinMs, pickupWithinMs }
+ * @property {object} promises    what this run may expect: { undisturbed, limits, rates, pruned, progressWithinMs, pickupWithinMs,
+ *   schedules: { everyMs } by name, clockIsSet: the clock of the database jumps }
  */
 
 /** A history in which nothing happened, to be filled in: what a test of one invariant leaves out is no part of it. */

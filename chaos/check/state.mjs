@@ -16,6 +16,12 @@ const text = {
     select 'lane' as of, s.job_id::text as job from holdfast.lane_slots as s
     where not exists (select from holdfast.queue as q where q.job_id = s.job_id and q.lease_id is not null)
     union all select 'cancelled job', c.job_id::text from holdfast.cancellations as c`,
+  // From the jobs, so that a second one of a tick shows; and from the ticks, so that one whose job was never stored does.
+  ticks: `
+    select b.payload ->> 'schedule' as schedule, (date_part('epoch', b.scheduled_for) * 1000)::float8 as tick, b.id::text as job
+    from holdfast.bodies as b where b.scheduled_for is not null
+    union select s.name, (date_part('epoch', t.tick) * 1000)::float8, t.job_id::text
+    from holdfast.ticks as t join holdfast.schedules as s on s.id = t.schedule_id where t.job_id is not null`,
   audit: `select regexp_replace(action, '_job$', '') as action, target as job, actor from holdfast.audit_log`,
   counts: `select status, count(*)::int from holdfast.jobs group by status`,
 }
@@ -53,6 +59,7 @@ export async function readHistory(url, entries, { promises = {}, counts, mayStay
       jobs: await rows('jobs'),
       attempts: await rows('attempts'),
       slots: await rows('slots'),
+      ticks: await rows('ticks'),
       audit: await rows('audit'),
       counts: counts ?? (await rows('counts')),
       sessions: {

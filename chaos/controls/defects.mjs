@@ -1,5 +1,6 @@
 // Deliberate defects, as they stood in real queues. Each is put in alone, and must be caught by the invariant it names.
 import { defectsInFlow } from './defects-in-flow.mjs'
+import { defectsInSchedules } from './defects-in-schedules.mjs'
 import { defectsInSql } from './defects-in-sql.mjs'
 import { inModule, wrapping } from './patches.mjs'
 import { cutAfterCommit, cutBeforeCommit, dueLater, longJob, lostListener, oldDay, quiet, rollback } from './stories.mjs'
@@ -105,7 +106,7 @@ const defectsInCode = [
 ]
 
 /** What a defect puts in is one patch, or several that are one defect together. Those that take longest come first. */
-export const defects = [...defectsInCode, ...defectsInSql, ...defectsInFlow].map((defect) => ({
+export const defects = [...defectsInCode, ...defectsInSql, ...defectsInFlow, ...defectsInSchedules].map((defect) => ({
   ...defect,
   patches: [defect.put].flat(),
 }))
