@@ -20,7 +20,7 @@ const workerOptions = { lease: '2s', poll: '500ms', concurrency: 10, drain: '5s'
 const holdfastOptions = { statementTimeout: '3s' }
 const adminKey = 'chaos-key-of-no-other-use'
 /** Whoever asks for jobs or acts on them; they go before those who do the work. */
-const asking = ['producer', 'http-producer', 'canceller', 'operator']
+const asking = ['producer', 'http-producer', 'canceller', 'operator', 'composer']
 
 export class Field {
   fleet = new Fleet()
@@ -72,6 +72,12 @@ export class Field {
   startOperator(seed, { replays = false, pauseMs = 30 } = {}) {
     const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
     return this.fleet.start('operator', { url: this.url, ledger: this.ledger.path, seed, pauseMs, replays, holdfast })
+  }
+
+  /** Somebody who asks for steps, sleeps, signals, workflows and batches. */
+  startComposer(seed, pauseMs = 60) {
+    const holdfast = { ...holdfastOptions, ...this.settings.holdfast }
+    return this.fleet.start('composer', { url: this.url, ledger: this.ledger.path, seed, pauseMs, holdfast })
   }
 
   /** Somebody who cancels what others enqueue. */

@@ -4,6 +4,7 @@ import { within } from '../at-once.mjs'
 import { timeFor } from '../options.mjs'
 import { seeded, shuffled } from '../seeded.mjs'
 import { durable, startServer } from '../server.mjs'
+import { composed } from './composed.mjs'
 import { diskFull } from './disk-full.mjs'
 import { faults } from './faults.mjs'
 import { Field } from './field.mjs'
@@ -11,7 +12,6 @@ import { migration } from './migration.mjs'
 import { operators } from './operators.mjs'
 import { pgbouncer } from './pgbouncer.mjs'
 import { promotion, promotionAsynchronous } from './promotion.mjs'
-import { schedulers } from './schedulers.mjs'
 
 const longestMs = 1_800_000
 
@@ -47,7 +47,7 @@ const mixed = (number) => ({
   },
 })
 
-const special = [schedulers, operators, pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
+const special = [composed, operators, pgbouncer, promotion, promotionAsynchronous, migration, diskFull]
 
 export const campaigns = {
   name: 'campaigns',

@@ -27,12 +27,21 @@ function story(changes = {}) {
     entries: [asked, ack, start, effect, finish],
     jobs: [row],
     attempts: [attempt],
+    members: [{ group: 'b', task: null, item: null, job: 'j' }],
     counts: [{ status: 'completed', count: 1 }],
     ...changes,
   }
 }
 const second = { ...start, at: 15, attempt: 2, fence: '9', pid: 2 }
 const expired = { job: 'j', attempt: 1, outcome: 'lease_expired' }
+const step = { kind: 'step', at: 11, job: 'j', attempt: 1, fence: '5', pid: 1, step: 'step 1' }
+const stepped = { ...step, kind: 'stepped', at: 12, value: 'v' }
+const signalling = { kind: 'signalling', job: 'j', value: 'a' }
+const received = { kind: 'received', job: 'j', attempt: 1, nth: 1, value: 'a' }
+const execution = { id: 'e', workflow: 'w', status: 'completed', unread: false }
+const task = { execution: 'e', name: 'a', item: -1, status: 'completed', parents: [], sub: false, job: 'j' }
+const batch = { id: 'b', status: 'succeeded', round: 1, live: 0, completed: 1, dead: 0, cancelled: 0, discarded: 0 }
+const callback = (kind, n) => ({ ...row, id: `c${n}`, payload: JSON.stringify({ callback: kind, batch: 'b' }) })
 const withKey = (fields) => ({ ...ack, key: 'k', ...fields })
 
 test('a history in which all went well violates nothing', () => {
@@ -105,6 +114,30 @@ describe('a history that violates it is caught by', () => {
     ['I18', 'a lock that stays', { sessions: { ...emptyHistory().sessions, locks: ['advisory'] } }],
     ['I18', 'a slot that stays', { slots: [{ of: 'type', job: 'j' }] }],
     ['I19', 'a count that lies', { counts: [{ status: 'completed', count: 2 }] }],
+    ['I20', 'a finished step that runs again', { entries: [start, step, stepped, { ...step, at: 13, attempt: 2, fence: '9' }] }],
+    ['I20', 'a step with two results', { entries: [start, step, stepped, { ...stepped, at: 13, attempt: 2, fence: '9', value: 'other' }] }], // biome-ignore format: one line a case
+    [
+      'I20',
+      'a step that is written by an attempt that was given up',
+      { entries: [start, { ...second, at: 10.5 }, step, stepped] },
+    ],
+    ['I20', 'a step that is left out', { entries: [{ ...start, steps: 2 }, step, stepped, finish] }],
+    ['I20', 'a sleep that was too short', { entries: [{ kind: 'sleeping', at: 1, job: 'j', ms: 100 }, { kind: 'woke', at: 50, job: 'j' }] }], // biome-ignore format: one line a case
+    ['I20', 'a signal that was delivered twice', { entries: [signalling, received, { ...received, nth: 2 }] }],
+    ['I20', 'a signal that nobody sent', { entries: [received] }],
+    ['I20', 'a wait that got another signal the next time', { entries: [signalling, { ...signalling, value: 'b' }, received, { ...received, value: 'b' }] }], // biome-ignore format: one line a case
+    ['I21', 'an execution that is lost', { entries: [{ kind: 'begun', execution: 'e' }] }],
+    ['I21', 'an execution that never ends', { executions: [{ ...execution, status: 'running' }] }],
+    ['I21', 'a task that is never started', { executions: [execution], tasks: [{ ...task, status: 'blocked', job: 'k' }] }],
+    ['I21', 'an execution that hides a failure', { executions: [execution], tasks: [{ ...task, status: 'dead' }] }],
+    ['I21', 'a task with two jobs', { members: ['j', 'k'].map((job) => ({ group: 'e', task: 'a', item: null, job })) }],
+    ['I21', 'a task that started before its parent had ended', { tasks: [task, { ...task, name: 'b', parents: ['a'], job: 'k' }], entries: [start, { ...start, job: 'k', at: 15 }, finish] }], // biome-ignore format: one line a case
+    ['I21', 'a batch that is lost', { entries: [{ kind: 'batched', batch: 'b' }] }],
+    ['I21', 'a batch that never ends', { batches: [{ ...batch, status: 'running', live: 1 }] }],
+    ['I21', 'a batch that counts wrong', { batches: [{ ...batch, completed: 2 }] }],
+    ['I21', 'a batch with two callbacks of a kind', { batches: [batch], jobs: [row, ...['success', 'complete', 'complete'].map(callback)] }], // biome-ignore format: one line a case
+    ['I21', 'a batch without a callback that is due', { batches: [batch], jobs: [row, callback('success', 0)] }],
+    ['I21', 'a callback before the last member', { batches: [batch], jobs: [row, ...['success', 'complete'].map(callback)], entries: [start, { ...start, job: 'c0', at: 15 }, finish] }], // biome-ignore format: one line a case
   ])('%s: %s', (name, _, changes) => {
     expect(check(story(changes))[name].violations).not.toEqual([])
   })
@@ -112,7 +145,7 @@ describe('a history that violates it is caught by', () => {
 
 test('every invariant has a history that violates it', () => {
   // A new invariant needs its row above; this list is what says so.
-  expect(Object.keys(invariants)).toEqual(Array.from({ length: 19 }, (_, n) => `I${n + 1}`))
+  expect(Object.keys(invariants)).toEqual(Array.from({ length: 21 }, (_, n) => `I${n + 1}`))
 })
 
 describe('what faults make happen and the promise allows is no violation:', () => {

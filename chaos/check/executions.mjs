@@ -47,9 +47,12 @@ export const I6 = {
   },
 }
 
-/** A job handed back at a shutdown may start elsewhere while its old handler is still told to stop. */
+/**
+ * A job handed back at a shutdown may start elsewhere while its old handler is still told to stop. A handler that sleeps or waits for a
+ * signal never comes to its end in that attempt.
+ */
 function handedBack(attempts, attempt) {
-  return attempts?.some((row) => row.attempt === attempt && row.outcome === 'handed_back')
+  return attempts?.some((row) => row.attempt === attempt && ['handed_back', 'snoozed'].includes(row.outcome))
 }
 
 export const I7 = {

@@ -9,6 +9,10 @@
  * @property {object[]} slots     { of, job } that are taken by jobs which do not run
  * @property {object[]} counts    { status, count } as the product reports them
  * @property {object[]} ticks     { schedule, tick, job }: of every job that was made for a tick, and of every tick that says it made one
+ * @property {object[]} executions { id, workflow, status, unread: news of an end is left }
+ * @property {object[]} tasks     { execution, name, item, status, parents, sub, job }; item -1 is the task itself
+ * @property {object[]} members   { group, task, item, job } of executions and batches
+ * @property {object[]} batches   { id, status, round, live, completed, dead, cancelled, discarded } as the product reports them
  * @property {object[]} audit     { action, job, actor }
  * @property {object} promises    what this run may expect: { undisturbed, limits, rates, pruned, progressWithinMs, pickupWithinMs,
  *   schedules: { everyMs } by name, clockIsSet: the clock of the database jumps }
@@ -24,6 +28,10 @@ export function emptyHistory() {
     slots: [],
     counts: undefined,
     ticks: [],
+    executions: [],
+    tasks: [],
+    members: [],
+    batches: [],
     audit: [],
     promises: {},
   }

@@ -22,14 +22,22 @@ const text = {
     from holdfast.bodies as b where b.scheduled_for is not null
     union select s.name, (date_part('epoch', t.tick) * 1000)::float8, t.job_id::text
     from holdfast.ticks as t join holdfast.schedules as s on s.id = t.schedule_id where t.job_id is not null`,
+  executions: `
+    select e.id::text, e.workflow, e.status, exists (select from holdfast.group_changes as c where c.group_id = e.id) as unread from holdfast.executions as e`,
+  tasks: `
+    select t.execution_id::text as execution, t.name, t.item, t.status, t.parents, t.sub_workflow is not null as sub, t.job_id::text as job from holdfast.tasks as t`,
+  members: `select m.group_id::text as group, m.task, m.item, m.job_id::text as job from holdfast.members as m`,
+  batches: `select b.id::text, b.status, b.round, b.live, b.completed, b.dead, b.cancelled, b.discarded from holdfast.batch_progress as b`,
   audit: `select regexp_replace(action, '_job$', '') as action, target as job, actor from holdfast.audit_log`,
   counts: `select status, count(*)::int from holdfast.jobs group by status`,
 }
 
-/** While this finds something, the queue is not at rest: jobs that are to end, and slots of jobs that have. */
+/** While this finds something, the queue is not at rest: what is to end, slots of jobs that have, and news of ends that nobody has read. */
 export const unfinished = `
   select from holdfast.jobs where status not in ('completed', 'dead', 'cancelled', 'discarded')
   union all select from holdfast.lane_slots union all select from holdfast.cancellations
+  union all select from holdfast.executions where status = 'running' union all select from holdfast.batches where status = 'running'
+  union all select from holdfast.group_changes
   limit 1`
 
 /** Sessions say goodbye a moment after their client has gone; what is still there after that was forgotten. */
@@ -60,6 +68,10 @@ export async function readHistory(url, entries, { promises = {}, counts, mayStay
       attempts: await rows('attempts'),
       slots: await rows('slots'),
       ticks: await rows('ticks'),
+      executions: await rows('executions'),
+      tasks: await rows('tasks'),
+      members: await rows('members'),
+      batches: await rows('batches'),
       audit: await rows('audit'),
       counts: counts ?? (await rows('counts')),
       sessions: {

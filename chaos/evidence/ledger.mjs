@@ -21,6 +21,13 @@ export const now = () => Number(process.hrtime.bigint()) / 1e6
  *   cancelled     { job, done, answer }                 what they were told; done: the cancel ended it
  *   hurried       { job, notBefore }                    a person is about to give the job another time
  *   reviving      { job }                               a person is about to replay or discard it
+ *   step          { job, attempt, fence, pid, step }    the function of a step is run
+ *   stepped       { job, attempt, fence, step, value }  the handler was given its result
+ *   sleeping      { job, ms }  woke { job }             a handler is about to sleep; it went on
+ *   signalling    { job, value }                        somebody is about to send a signal
+ *   received      { job, attempt, nth, value }          a handler was given its nth signal
+ *   begun         { execution, call }                   the start of an execution was acknowledged
+ *   batched       { batch, call }                       a batch was acknowledged
  *   ended         { job }                               somebody has seen that it has ended
  *   acted         { action, job, actor }                any other act of a person that was acknowledged
  */

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineType, FatalError } from 'holdfast'
 import { fingerprint } from '../evidence/fingerprint.mjs'
+import { longWork } from './long-work.mjs'
 
 /** Short, so that a run of seconds sees several attempts; known, so that the checker can hold it against the clock. */
 export const backoffMs = 200
@@ -15,7 +16,8 @@ export const work = defineType({ type: 'work', backoff })
  * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
  * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `failOnce` (throws the first time), `fatal` (no retry can help), `snoozeMs`
  * n (once, at the first start of attempt 1). `checkpoint` (kept at each attempt, after the last one was read), `say` (told as
- * progress and log). `limits` and `unique` are for the books: what the job falls under.
+ * progress and log). `limits` and `unique` are for the books: what the job falls under. What it does in steps comes
+ * first, and stands in long-work.mjs.
  */
 export function makeWork({ note, sink, gates = new Map(), definition = { type: 'work' } }) {
   const snoozed = new Set()
@@ -24,12 +26,13 @@ export function makeWork({ note, sink, gates = new Map(), definition = { type: '
   async function run(payload, context) {
     const { job, fence, signal } = context
     const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
-    const { limits, unique } = payload
-    const more = { ...(limits ? { limits } : {}), ...(unique ? { unique } : {}) }
+    const { limits, unique, steps } = payload
+    const more = { ...(limits ? { limits } : {}), ...(unique ? { unique } : {}), ...(steps ? { steps } : {}) }
     note({ kind: 'start', ...execution, ...more, call: payload.call, payload: fingerprint(payload) })
     await sink.open(job.id, fence)
     try {
       await tell(payload, context)
+      await longWork({ note, gates }, payload, context)
       await perform(payload, job, signal)
     } catch (error) {
       note({ kind: 'threw', ...execution })

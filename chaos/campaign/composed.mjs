@@ -1,4 +1,5 @@
-// Three schedulers under kills and freezes, and a database whose clock is set ahead and back: every tick has exactly one job.
+// Schedules, steps, sleeps, signals, workflows and batches on three workers under kills and freezes, while the clock of the database is set
+// ahead and back.
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
 import { createSchedules, pauseSchedules, promisesOf, setClock } from '../load/schedules.mjs'
@@ -38,8 +39,8 @@ const struck = {
   ...Object.fromEntries(['kill-worker', 'freeze-worker', 'kill-backends'].map((name) => [name, faults[name]])),
 }
 
-export const schedulers = {
-  name: 'campaigns/schedulers',
+export const composed = {
+  name: 'campaigns/composed',
   async run(seed, report, { long }) {
     const random = seeded(seed)
     const server = await startServer({ settings: { ...durable, max_connections: '100' } })
@@ -50,6 +51,7 @@ export const schedulers = {
       const holdfast = new Holdfast({ connectionString: server.url })
       await Promise.all([field.startWorker(), field.startWorker(), field.startWorker()])
       await createSchedules(holdfast, field.note)
+      await field.startComposer(seed)
       const facts = []
       const plan = Array.from({ length: long ? 10 : 1 }, () => shuffled(Object.keys(struck), random)).flat()
       for (const name of plan) {
