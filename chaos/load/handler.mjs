@@ -16,7 +16,7 @@ export const work = defineType({ type: 'work', backoff })
  * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
  * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `failOnce` (throws the first time), `fatal` (no retry can help), `snoozeMs`
  * n (once, at the first start of attempt 1). `checkpoint` (kept at each attempt, after the last one was read), `say` (told as
- * progress and log). `limits` and `unique` are for the books: what the job falls under. What it does in steps comes
+ * progress and log). `row` (a table: the job ends with a row of its own there, in one transaction). `limits` and `unique` are for the books: what the job falls under. What it does in steps comes
  * first, and stands in long-work.mjs.
  */
 export function makeWork({ note, sink, gates = new Map(), definition = { type: 'work' } }) {
@@ -46,6 +46,8 @@ export function makeWork({ note, sink, gates = new Map(), definition = { type: '
     }
     await sink.write(job.id, fence, job.attempt)
     note({ kind: 'finish', ...execution })
+    if (payload.row)
+      return context.completeWith((tx) => tx.query(`insert into ${payload.row} values ($1)`, [job.id]).then(() => null))
   }
 
   async function tell({ checkpoint, say }, context) {

@@ -3,7 +3,7 @@ import { fingerprint } from '../evidence/fingerprint.mjs'
 import { now } from '../evidence/ledger.mjs'
 
 /**
- * A payload says, in this order: `steps` n (so many, every other one of them `once`, and after the first of them `sleepMs` n), `stepGate`
+ * A payload says, in this order: `steps` n (so many, every other one of them `once`, or with `once` all, and after the first of them `sleepMs` n), `stepGate`
  * (a name: the last step goes on when that gate is opened), `waits` n (for so many signals named "go").
  */
 export async function longWork({ note, gates }, payload, context) {
@@ -11,7 +11,7 @@ export async function longWork({ note, gates }, payload, context) {
   const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
   const step = async (n) => {
     const name = `step ${n}`
-    const value = await context[n % 2 === 0 ? 'once' : 'step'](name, async () => {
+    const value = await context[payload.once || n % 2 === 0 ? 'once' : 'step'](name, async () => {
       note({ kind: 'step', ...execution, step: name })
       if (n === payload.steps) await gates.get(payload.stepGate)
       return { by: execution.fence, at: now() }

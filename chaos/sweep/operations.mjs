@@ -7,10 +7,12 @@
 //   verify     facts beyond the invariants, as violations that name theirs
 //   armsItself perform calls arm() when its moment has come
 //   empty      begins without a schema
+import { composing } from './composing.mjs'
 import { keeping } from './keeping.mjs'
 import { operating } from './operating.mjs'
 import { producing } from './producing.mjs'
+import { stepping } from './stepping.mjs'
 import { unique } from './unique.mjs'
 import { working } from './working.mjs'
 
-export const operations = [...producing, ...unique, ...working, ...operating, ...keeping]
+export const operations = [...producing, ...unique, ...working, ...stepping, ...composing, ...operating, ...keeping]

@@ -24,6 +24,22 @@ export function statementBeginning(marker) {
   }
 }
 
+/** The messages of a transaction, from the first statement that begins with this text to the answer to its commit. */
+export function transactionWith(marker) {
+  let link
+  let [ending, over] = [false, false]
+  return {
+    takes(seen, side, message) {
+      const said = side === 'frontend' ? names(seen, message) : undefined
+      if (link === undefined && said?.startsWith(marker)) link = seen
+      if (seen !== link || over) return false
+      ending ||= said === 'commit'
+      over = ending && message.type === 'ReadyForQuery'
+      return true
+    },
+  }
+}
+
 function names(link, message) {
   const said = statementIn(message)
   return said && (said.text ?? link.statements.get(said.name))
