@@ -1,5 +1,5 @@
 import { anything, jobType, number, text, textOrNull, time, why, yesOrNo } from './common.js'
-import { storyFields } from './jobs.js'
+import { storyFields, tagsAsked } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const reason = { enum: ['exhausted', 'fatal', 'poison', 'expired'] } as const
@@ -14,7 +14,7 @@ const filterFields = {
   },
   died_from: time,
   died_before: time,
-  tag: { type: 'string', minLength: 1, maxLength: 100, description: 'a tag that the job has' },
+  tags: tagsAsked,
 } as const
 
 export const dlqQuery = object({

@@ -47,6 +47,14 @@ const unique = {
 } as const
 
 const tag = { type: 'string', minLength: 1, maxLength: 100, description: 'a text of 1 to 100 characters' } as const
+/** Tags of a filter; in a query, one parameter for each. */
+export const tagsAsked = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 8,
+  items: tag,
+  description: 'tags that the job has, all of them',
+} as const
 
 /** One job to enqueue. */
 export const jobRequest = object(
@@ -165,7 +173,7 @@ export const listQuery = object({
   type: jobType,
   status: { enum: statusNames },
   owner: { type: 'string', minLength: 1, maxLength: 100, description: 'the name of a service' },
-  tag: { ...tag, description: 'a tag that the job has' },
+  tags: tagsAsked,
   created_after: time,
   created_before: time,
   payload: { type: 'string', maxLength: 8_000, description: 'JSON that the payload holds, such as {"tenant":7}' },

@@ -13,6 +13,7 @@ import { batchBody, type ClientBatch } from './batch-body.js'
 import { ClientEvents } from './events.js'
 import { ClientExecutions } from './executions.js'
 import { jobBody } from './job-body.js'
+import { queryOf } from './query.js'
 
 /** Where the server is, and how patient the client is. */
 export interface ClientOptions {
@@ -186,9 +187,7 @@ export class HoldfastClient {
 
   /** One page of jobs, newest first. `next` is the cursor of the page after it; null: this was the last. */
   async jobs(query: ListQuery = {}): Promise<{ jobs: JobSummaryAnswer[]; next: string | null }> {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined)
-    const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
-    return (await this.#send<{ jobs: JobSummaryAnswer[]; next: string | null }>('GET', `/jobs?${search}`)).answer
+    return (await this.#send<{ jobs: JobSummaryAnswer[]; next: string | null }>('GET', `/jobs${queryOf(query)}`)).answer
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { EventAnswer, EventQuery } from '../api/events.js'
 import { followPages } from '../job/follow-pages.js'
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
+import { queryOf } from './query.js'
 
 /** One page of events. */
 export interface ClientEventPage {
@@ -36,9 +37,7 @@ export class ClientEvents {
 
   /** One page: at most `limit` events (100) after a cursor, or from the first that is kept. */
   async page(query: EventQuery = {}): Promise<ClientEventPage> {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined)
-    const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
-    return (await this.#send<ClientEventPage>('GET', `/events?${search}`)).answer
+    return (await this.#send<ClientEventPage>('GET', `/events${queryOf(query)}`)).answer
   }
 
   /** Every event after a cursor, and then those that come, until the signal fires or the loop is left; `cursor` is where to go on. */

@@ -8,6 +8,7 @@ import type {
 } from '../api/executions.js'
 import { HoldfastError } from '../errors.js'
 import { newJobId } from '../job/id.js'
+import { queryOf } from './query.js'
 
 /** What an execution is started with beside its input; see `StartOptions` of the library. */
 export interface ClientStartOptions {
@@ -85,13 +86,14 @@ export class ClientExecutions {
 
   /** One page of executions, newest first. `next` is the cursor of the page after it; null: this was the last. */
   async list(query: ExecutionListQuery = {}): Promise<{ executions: ExecutionSummaryAnswer[]; next: string | null }> {
-    return (await this.#send<{ executions: ExecutionSummaryAnswer[]; next: string | null }>('GET', `/executions${asked(query)}`))
-      .answer
+    return (
+      await this.#send<{ executions: ExecutionSummaryAnswer[]; next: string | null }>('GET', `/executions${queryOf(query)}`)
+    ).answer
   }
 
   /** One page of the tasks of an execution, and of their items, by name. */
   async tasks(id: string, query: TaskListQuery = {}): Promise<{ tasks: TaskAnswer[]; next: string | null }> {
-    return (await this.#send<{ tasks: TaskAnswer[]; next: string | null }>('GET', `${pathOf(id)}/tasks${asked(query)}`)).answer
+    return (await this.#send<{ tasks: TaskAnswer[]; next: string | null }>('GET', `${pathOf(id)}/tasks${queryOf(query)}`)).answer
   }
 
   /** Cancels an execution and its jobs. One that has ended is refused with `conflict`. */
@@ -114,9 +116,4 @@ export class ClientExecutions {
 
 function pathOf(id: string): string {
   return `/executions/${encodeURIComponent(id)}`
-}
-
-function asked(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
 }

@@ -2,7 +2,7 @@ import { didYouMean } from '../job/nearest.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { isStatus, type JobStatus, statuses } from '../job/state.js'
-import { readTag } from '../job/tags.js'
+import { readTagsAsked } from '../job/tags.js'
 import { storableText } from '../job/text.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { ListFilter } from '../store/inspect-store.js'
@@ -18,8 +18,8 @@ export interface JobListFilter {
   /** Created at this time or later. */
   createdAfter?: Date
   createdBefore?: Date
-  /** One of its tags. */
-  tag?: string
+  /** The job has all of these tags, and may have more. */
+  tags?: readonly string[]
   /** The payload holds at least this: `{ tenant: 7 }` fits every payload with that field. */
   payload?: unknown
 }
@@ -32,7 +32,7 @@ export interface JobPage {
   next: string | null
 }
 
-const known = ['type', 'status', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tag']
+const known = ['type', 'status', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags']
 /** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
@@ -70,7 +70,7 @@ export function encodeListFilter(filter: JobListFilter): ListFilter {
     createdAfter: time(filter.createdAfter, 'createdAfter'),
     createdBefore: time(filter.createdBefore, 'createdBefore'),
     payload: payload === undefined ? null : encodePayload(payload),
-    tag: filter.tag === undefined ? null : readTag(filter.tag, 'tag'),
+    tags: readTagsAsked(filter.tags),
   }
 }
 

@@ -12,7 +12,13 @@ export function readTags(tags: unknown): readonly string[] | null {
   return read.length === 0 ? null : read
 }
 
-export function readTag(tag: unknown, field: string): string {
+/** The tags that a filter asks for: a job has to have all of them. Null: the filter does not ask. An empty list would mean every job. */
+export function readTagsAsked(tags: unknown): readonly string[] | null {
+  if (Array.isArray(tags) && tags.length === 0) throw refused('tags', 'is empty; name one tag at least, or leave it out')
+  return readTags(tags)
+}
+
+function readTag(tag: unknown, field: string): string {
   if (typeof tag === 'string' && tag !== '' && tag.length <= longest && !unstorable.test(tag)) return tag
   throw refused(field, `must be a text of 1 to ${longest} characters`)
 }

@@ -1,7 +1,7 @@
 import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { refused } from '../job/refused.js'
-import { readTag } from '../job/tags.js'
+import { readTagsAsked } from '../job/tags.js'
 import { unstorable } from '../job/text.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 
@@ -18,13 +18,13 @@ export interface DeadLetterFilter {
   diedFrom?: Date
   /** Died before this time. */
   diedBefore?: Date
-  /** One of the tags of the job. */
-  tag?: string
+  /** The job has all of these tags, and may have more. */
+  tags?: readonly string[]
   /** Every dead letter there is. Has to be said where something is done, because an empty filter is more often a mistake. */
   all?: true
 }
 
-const known = ['type', 'reason', 'error', 'diedFrom', 'diedBefore', 'tag', 'all']
+const known = ['type', 'reason', 'error', 'diedFrom', 'diedBefore', 'tags', 'all']
 const reasons: readonly DeathReason[] = ['exhausted', 'fatal', 'poison', 'expired']
 const longestText = 500
 
@@ -38,7 +38,7 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
   if (given.length === 0 && !mayBeEmpty) {
     throw refused('filter', 'is empty, which would mean every dead letter; say { all: true } if it is meant')
   }
-  const { type, reason, error, diedFrom, diedBefore, tag, all } = filter
+  const { type, reason, error, diedFrom, diedBefore, tags, all } = filter
   if (all !== undefined && all !== true) throw refused('all', 'is true or left out')
   if (reason !== undefined && !reasons.includes(reason)) {
     throw refused('reason', `is ${String(reason)}${didYouMean(String(reason), reasons)}; it must be one of ${reasons.join(', ')}`)
@@ -49,7 +49,7 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
     error: text(error, 'error'),
     diedFrom: time(diedFrom, 'diedFrom'),
     diedBefore: time(diedBefore, 'diedBefore'),
-    tag: tag === undefined ? null : readTag(tag, 'tag'),
+    tags: readTagsAsked(tags),
   }
 }
 

@@ -2,7 +2,7 @@ import { didYouMean } from '../job/nearest.js'
 import { encodePayload } from '../job/payload.js'
 import { refused, wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
-import { readTag } from '../job/tags.js'
+import { readTagsAsked } from '../job/tags.js'
 import { storableText } from '../job/text.js'
 import type { EncodedFilter } from '../store/move-store.js'
 
@@ -17,15 +17,15 @@ export interface JobFilter {
   concurrencyKey?: string
   priority?: number
   createdBefore?: Date
-  /** One of its tags. */
-  tag?: string
+  /** The job has all of these tags, and may have more. */
+  tags?: readonly string[]
   /** The payload holds at least this: `{ tenant: 7 }` fits every payload with that field. */
   payload?: unknown
   /** Every job there is. Has to be said, because an empty filter is more often a mistake. */
   all?: true
 }
 
-const known = ['type', 'status', 'lane', 'concurrencyKey', 'priority', 'createdBefore', 'tag', 'payload', 'all']
+const known = ['type', 'status', 'lane', 'concurrencyKey', 'priority', 'createdBefore', 'tags', 'payload', 'all']
 const live: readonly LiveStatus[] = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed']
 
 /** Checks a filter whole, and brings it into the form the database takes. */
@@ -36,7 +36,7 @@ export function encodeFilter(filter: JobFilter): EncodedFilter {
     if (!known.includes(field)) throw refused(field, `is not known${didYouMean(field, known)}; known are ${known.join(', ')}`)
   }
   if (given.length === 0) throw refused('filter', 'is empty, which would mean every job; say { all: true } if it is meant')
-  const { type, status, lane, concurrencyKey, priority, createdBefore, tag, payload, all } = filter
+  const { type, status, lane, concurrencyKey, priority, createdBefore, tags, payload, all } = filter
   if (all !== undefined && all !== true) throw refused('all', 'is true or left out')
   for (const [field, text] of Object.entries({ type, lane, concurrencyKey })) {
     if (text !== undefined && (typeof text !== 'string' || text === '')) throw refused(field, 'must be a text that is not empty')
@@ -59,6 +59,6 @@ export function encodeFilter(filter: JobFilter): EncodedFilter {
     priority: priority === undefined ? null : wholeNumber(priority, 'priority', 0, 9),
     createdBefore: createdBefore?.toISOString() ?? null,
     payload: payload === undefined ? null : encodePayload(payload),
-    tag: tag === undefined ? null : readTag(tag, 'tag'),
+    tags: readTagsAsked(tags),
   }
 }

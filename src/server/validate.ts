@@ -101,10 +101,11 @@ function checkNumber(schema: Schema, value: number, path: string): void {
   if (value < minimum || value > maximum) throw wrong(schema, value, path)
 }
 
-/** In a query everything is a text. */
+/** In a query everything is a text, and a list is a parameter that is given more than once. */
 function fromQuery(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (schema.type === 'integer' && /^-?\d{1,15}$/.test(value)) return Number(value)
+  if (schema.type === 'array') return [value]
   if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   return value
 }

@@ -10,7 +10,7 @@ export interface EncodedDeadFilter {
   error: string | null
   diedFrom: string | null
   diedBefore: string | null
-  tag: string | null
+  tags: readonly string[] | null
 }
 
 /** A cursor into the list of dead letters, to the microsecond. */
@@ -57,8 +57,8 @@ export class DeadLetterStore {
 
   /** The sensitive types of what fits. */
   async sensitive(filter: EncodedDeadFilter): Promise<string[]> {
-    const { type, reason, error, diedFrom, diedBefore, tag } = filter
-    const values = [type, reason, error, diedFrom, diedBefore, scanned, tag]
+    const { type, reason, error, diedFrom, diedBefore, tags } = filter
+    const values = [type, reason, error, diedFrom, diedBefore, scanned, tags]
     return (await this.#database.query<{ name: string }>(statement('sensitiveDead'), values)).map(({ name }) => name)
   }
 
@@ -68,7 +68,7 @@ export class DeadLetterStore {
 }
 
 function asked(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): unknown[] {
-  const { type, reason, error, diedFrom, diedBefore, tag } = filter
-  const scan = error === null && tag === null ? limit : Math.max(limit, scanned)
-  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan, tag]
+  const { type, reason, error, diedFrom, diedBefore, tags } = filter
+  const scan = error === null && tags === null ? limit : Math.max(limit, scanned)
+  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan, tags]
 }

@@ -30,7 +30,7 @@ export interface ListFilter {
   createdAfter: string | null
   createdBefore: string | null
   payload: string | null
-  tag: string | null
+  tags: readonly string[] | null
 }
 
 /** Everything that is only looked at. Nothing here writes. */
@@ -120,8 +120,8 @@ export class InspectStore {
     before: string | null,
     { limit, look, bytes }: { limit: number; look: number; bytes: number },
   ): Promise<{ jobs: string[]; next: string | null }> {
-    const { owner, type, status, createdAfter, createdBefore, payload, tag } = filter
-    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look, bytes, tag]
+    const { owner, type, status, createdAfter, createdBefore, payload, tags } = filter
+    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look, bytes, tags]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

@@ -12,7 +12,7 @@ export interface EncodedFilter {
   priority: number | null
   createdBefore: string | null
   payload: string | null
-  tag: string | null
+  tags: readonly string[] | null
 }
 
 export interface DecidedRow extends MovedRow {
@@ -60,8 +60,8 @@ export class MoveStore {
 
   /** The next live jobs after that id which fit, by id. */
   async matchingJobs(filter: EncodedFilter, after: string, limit: number): Promise<string[]> {
-    const { type, status, lane, concurrencyKey, priority, createdBefore, payload, tag } = filter
-    const values = [type, status, lane, concurrencyKey, priority, createdBefore, payload, after, limit, tag]
+    const { type, status, lane, concurrencyKey, priority, createdBefore, payload, tags } = filter
+    const values = [type, status, lane, concurrencyKey, priority, createdBefore, payload, after, limit, tags]
     return (await this.#database.query<{ id: string }>(statement('matchingJobs'), values)).map((row) => row.id)
   }
 

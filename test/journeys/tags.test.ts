@@ -42,35 +42,46 @@ test('too many tags, or tags that are no short texts, are refused from everywher
   }
 })
 
-test('a tag filters lists, moves and dead letters', async () => {
+test('tags filter lists, moves and dead letters: a job that fits has all of them', async () => {
   const queue = await makeQueue()
   const { holdfast } = queue
   const ids = (await holdfast.enqueueMany(['a', 'b', 'b'].map((tag) => mail.job({}, { tags: [tag, 'all'], delay: '1h' })))).map(
     ({ id }) => id,
   )
-  expect((await holdfast.jobs({ tag: 'b' })).jobs.map(({ id }) => id)).toEqual([ids[2], ids[1]])
-  expect((await holdfast.jobs({ tag: 'c' })).jobs).toEqual([])
-  expect(await holdfast.cancelMany({ tag: 'a' }, who)).toMatchObject({ done: 1 })
+  expect((await holdfast.jobs({ tags: ['b'] })).jobs.map(({ id }) => id)).toEqual([ids[2], ids[1]])
+  expect((await holdfast.jobs({ tags: ['all', 'b'] })).jobs.map(({ id }) => id)).toEqual([ids[2], ids[1]])
+  expect((await holdfast.jobs({ tags: ['a', 'b'] })).jobs).toEqual([])
+  expect(await holdfast.cancelMany({ tags: ['a', 'b'] }, who)).toMatchObject({ done: 0 })
+  for (const one of [
+    holdfast.jobs({ tags: [] }),
+    holdfast.cancelMany({ tags: [] }, who),
+    holdfast.deadLetters.list({ tags: [] }),
+  ])
+    await expect(one).rejects.toMatchObject({ code: 'invalid_option', field: 'tags' })
+  expect(await holdfast.cancelMany({ tags: ['a'] }, who)).toMatchObject({ done: 1 })
   const fails = defineType({
     ...{ type: 'mail', maxAttempts: 1, limits: { breaker: false } },
     run: () => Promise.reject(new Error('no')),
   })
   await startHere(queue, [fails])
-  await holdfast.runNowMany({ tag: 'b' }, who)
+  await holdfast.runNowMany({ tags: ['b'] }, who)
   const other = await holdfast.enqueue(mail, {}, { tags: ['c'] })
   await eventually(async () => (await holdfast.deadLetters.list()).letters.length === 3)
-  const dead = await holdfast.deadLetters.list({ tag: 'b' })
+  expect((await holdfast.deadLetters.list({ tags: ['b', 'c'] })).letters).toEqual([])
+  const dead = await holdfast.deadLetters.list({ tags: ['all', 'b'] })
   expect(dead.letters.map(({ id }) => id).sort()).toEqual(ids.slice(1))
-  expect(await holdfast.deadLetters.discardMany({ tag: 'b' }, who)).toMatchObject({ done: 2 })
+  expect(await holdfast.deadLetters.discardMany({ tags: ['b'] }, who)).toMatchObject({ done: 2 })
   expect((await holdfast.deadLetters.list()).letters.map(({ id }) => id)).toEqual([other.id])
 })
 
-test('tags go over HTTP, where a list is filtered by one', async () => {
+test('tags go over HTTP, where a list is filtered by them', async () => {
   await serving.holdfast.registerTypes([mail])
   const client = new HoldfastClient({ url: serving.address, key: adminKey })
   const { id } = await client.enqueue(mail, {}, { tags: ['spring', 'vip'] })
   await client.enqueue(mail, {}, { tags: ['autumn'] })
   expect(await client.job(id)).toMatchObject({ tags: ['spring', 'vip'] })
-  expect((await client.jobs({ tag: 'vip' })).jobs.map((job) => job.id)).toEqual([id])
+  expect((await client.jobs({ tags: ['vip'] })).jobs.map((job) => job.id)).toEqual([id])
+  expect((await client.jobs({ tags: ['vip', 'spring'] })).jobs.map((job) => job.id)).toEqual([id])
+  expect((await client.jobs({ tags: ['vip', 'autumn'] })).jobs).toEqual([])
   await expect(client.enqueue(mail, {}, { tags: [''] })).rejects.toMatchObject({ code: 'invalid_option' })
 })

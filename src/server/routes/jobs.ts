@@ -95,7 +95,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
         createdAfter: utc(request.query.created_after),
         createdBefore: utc(request.query.created_before),
         payload: partOfPayload(request.query.payload),
-        tag: request.query.tag ?? null,
+        tags: request.query.tags ?? null,
       }
       try {
         const { jobs, next } = await reading.forCaller(request, (reader) => {

@@ -160,7 +160,7 @@ end $$;
 -- Planned for what is asked: which index is best depends on it.
 create or replace function holdfast.find_dead(
   p_type text, p_reason text, p_error text, p_died_from timestamptz, p_died_before timestamptz,
-  p_before_at timestamptz, p_before_job uuid, p_limit integer, p_scan integer, p_tag text default null
+  p_before_at timestamptz, p_before_job uuid, p_limit integer, p_scan integer, p_tags text[] default null
 ) returns table (
   job_id uuid, died_at timestamptz, type_id integer, priority smallint, attempt smallint, reason text, error jsonb, fits boolean
 )
@@ -181,7 +181,7 @@ begin
   loop
     v_seen := v_seen + 1;
     fits := (p_error is null or strpos(lower(concat_ws(': ', error ->> 'name', error ->> 'message')), lower(p_error)) > 0)
-      and (p_tag is null or exists (select from holdfast.bodies as b where b.id = find_dead.job_id and p_tag = any (b.tags)));
+      and (p_tags is null or exists (select from holdfast.bodies as b where b.id = find_dead.job_id and b.tags @> p_tags));
     if fits then
       v_found := v_found + 1;
       return next;

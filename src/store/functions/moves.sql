@@ -208,7 +208,7 @@ end $$;
 -- many steps it takes. A field that is null does not matter.
 create or replace function holdfast.matching_jobs(
   p_type text, p_status text, p_lane text, p_concurrency_key text, p_priority smallint, p_created_before timestamptz,
-  p_payload jsonb, p_after uuid, p_limit integer, p_tag text default null
+  p_payload jsonb, p_after uuid, p_limit integer, p_tags text[] default null
 ) returns setof uuid
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -223,6 +223,6 @@ begin
       and (p_status is null or s.status = p_status) and (p_priority is null or s.priority = p_priority)
       and (p_concurrency_key is null or b.concurrency_key = p_concurrency_key)
       and (b.id is null or b.created_at < p_created_before)
-      and (p_payload is null or b.payload::jsonb @> p_payload) and (p_tag is null or p_tag = any (b.tags))
+      and (p_payload is null or b.payload::jsonb @> p_payload) and (p_tags is null or b.tags @> p_tags)
     order by s.job_id limit p_limit;
 end $$;

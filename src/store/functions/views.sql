@@ -32,7 +32,7 @@ create or replace view holdfast.attempts as
 -- Ids are made by producers' clocks; up to a day ahead of ours is allowed for.
 create or replace function holdfast.list_jobs(
   p_owner text, p_type text, p_status text, p_created_after timestamptz, p_created_before timestamptz, p_payload jsonb,
-  p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tag text, out jobs uuid[], out next uuid
+  p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tags text[], out jobs uuid[], out next uuid
 ) language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
@@ -58,7 +58,7 @@ begin
     ) as b
   loop
     v_looked := v_looked + 1;
-    v_fits := (v_type is null or v_job.type_id = v_type) and (p_tag is null or p_tag = any (v_job.tags))
+    v_fits := (v_type is null or v_job.type_id = v_type) and (p_tags is null or v_job.tags @> p_tags)
       and (p_created_after is null or v_job.created_at >= p_created_after)
       and (p_created_before is null or v_job.created_at < p_created_before)
       and (p_payload is not null or p_status is null or holdfast.status_of(v_job.id) = p_status);

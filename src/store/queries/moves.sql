@@ -28,7 +28,7 @@ select job_id::text as id, done, was, status, because from holdfast.forget_job($
 -- The next live jobs after $8 that fit a filter, by id.
 select matching_jobs::text as id
 from holdfast.matching_jobs($1::text, $2::text, $3::text, $4::text, $5::text::smallint, $6::text::timestamptz, $7::text::jsonb,
-                            $8::text::uuid, $9::text::integer, $10::text)
+                            $8::text::uuid, $9::text::integer, $10::text[])
 
 -- name: movesOfJob
 -- What was changed about one job, first to last.
