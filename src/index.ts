@@ -49,6 +49,7 @@ export type { StepInHand, StepKind, StepOptions } from './job/steps.js'
 export { type AnyJobType, defineType, type JobRequest, type JobType } from './job/type.js'
 export type { ChunkDefinition, TypeDefinition } from './job/type-definition.js'
 export type { OnConflict, UniqueOption } from './job/unique.js'
+export type { Webhook, WebhookOption } from './job/webhook.js'
 export type { Decided } from './operate/approval.js'
 export type { DeadLetterFilter, DeathReason } from './operate/dead-letter-filter.js'
 export type {

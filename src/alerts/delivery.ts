@@ -57,7 +57,7 @@ function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log
 }
 
 /** An address that was allowed when the target was added may not be allowed in this worker. A retry would not change that. */
-function placeOf(url: string, hosts: readonly string[]): TargetUrl {
+export function placeOf(url: string, hosts: readonly string[]): TargetUrl {
   try {
     return readTargetUrl(url, hosts)
   } catch (error) {

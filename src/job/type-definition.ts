@@ -9,6 +9,7 @@ import type { BackoffOption } from './retry.js'
 import type { RunContext } from './run-context.js'
 import type { Upcasts } from './type-fields.js'
 import type { UniqueOption } from './unique.js'
+import type { WebhookOption } from './webhook.js'
 
 /** What `defineType` takes: the handler of a type, and the defaults of its jobs. */
 export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknown, Keep extends boolean = boolean>
@@ -82,6 +83,11 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   alertExpired?: boolean
   /**
+   * A signed request about what happened to jobs of the type, sent by a job that the settling statement writes. Set when a worker of the type starts.
+   * @default none
+   */
+  webhook?: WebhookOption
+  /**
    * Unique and idempotency keys of the type are common to all services that enqueue over HTTP, and to the application itself.
    * @default false
    */
@@ -143,6 +149,7 @@ export const definitionFields = [
   ...[
     'sensitive',
     'alertExpired',
+    'webhook',
     'sharedKeys',
     'encrypt',
     'redact',

@@ -15,6 +15,7 @@ import { storableText } from './text.js'
 import { type ChunkDefinition, definitionFields, type TypeDefinition } from './type-definition.js'
 import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness } from './unique.js'
+import { readWebhook, type Webhook } from './webhook.js'
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
 export interface JobRequest extends JobOptions {
@@ -58,6 +59,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly onDead: string | undefined
   /** Its definition, where it was given. */
   readonly reaction: AnyJobType | undefined
+  /** Where requests go about its jobs. */
+  readonly webhook: Webhook | undefined
   /** Runs one job; of a type with `chunk`, in a call of its own. */
   readonly run: ((payload: Output, context: RunContext) => Returned<Result>) | undefined
   /** How a worker runs several jobs in one call; undefined where it runs each by itself. */
@@ -168,6 +171,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     redact: Object.freeze([...(definition.redact ?? [])]),
     maxResultBytes: check.read(() => readResultBytes(definition), 0),
     ...check.read(() => readTypeHooks(definition, type), noHooks),
+    webhook: check.read(() => readWebhook(definition.webhook, type), undefined),
     run: (run && chunk ? alone(chunk.run, type) : run) as (typeof made)['run'],
     chunk,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),

@@ -29,6 +29,7 @@ import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 import { WaitStore } from './wait-store.js'
+import { WebhookStore } from './webhook-store.js'
 
 export type { NewJob, Stands } from './new-job.js'
 
@@ -68,6 +69,7 @@ export class Store {
   readonly schedules: ScheduleStore
   readonly leases: LeaseStore
   readonly events: EventStore
+  readonly webhooks: WebhookStore
 
   constructor(options: DatabaseOptions, database = new Database(options)) {
     this.#options = options
@@ -92,6 +94,7 @@ export class Store {
     this.schedules = new ScheduleStore(this.database)
     this.leases = new LeaseStore(this.database)
     this.events = new EventStore(this.database)
+    this.webhooks = new WebhookStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

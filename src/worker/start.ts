@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { alertDelivery } from '../alerts/delivery.js'
+import { webhookDelivery, webhooksOf } from '../alerts/webhook.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
@@ -37,7 +38,11 @@ export async function startWorker(
   threadsFile()
   refuseShortLease(read.leaseMs, store.database.timeoutMs, options.unsafe ?? false)
   const { handlers: given, module, workflows } = await collectHandlers(source, read)
-  const own = read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []
+  const webhooks = webhooksOf([...given.values()], alertHosts, privacy)
+  const own = [
+    ...(read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []),
+    ...(webhooks.length > 0 ? [webhookDelivery(store.webhooks, alertHosts, privacy)] : []),
+  ]
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }
   try {
@@ -45,6 +50,7 @@ export async function startWorker(
       await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe: options.unsafe ?? false })
     }
     await types.update([...handlers.values()])
+    await store.webhooks.define([...given.keys()], webhooks)
     for (const workflow of workflows) await holdfast.executions.register(workflow)
     const known = await store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`

@@ -43,6 +43,8 @@ export const publicNames = {
     'EncryptionOptions',
     'Enqueued',
     'ErrorCode',
+    'Webhook',
+    'WebhookOption',
     'EventError',
     'EventFilter',
     'EventKind',

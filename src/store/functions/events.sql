@@ -38,12 +38,19 @@ begin
   end if;
 end $$;
 
--- Records one kind of event for jobs, in the transaction that made it happen and after it did. Without a feed: nothing.
+-- Records one kind of event for jobs, in the transaction that made it happen and after it did: in the feed, where there is one, and as the
+-- webhooks that their types ask for.
 create or replace function holdfast.record_events(p_jobs uuid[], p_kind text) returns void language plpgsql
 set enable_seqscan = off set jit = off
 as $$
 begin
-  if coalesce(cardinality(p_jobs), 0) = 0 or not exists (select from holdfast.feeds) then
+  if coalesce(cardinality(p_jobs), 0) = 0 then
+    return;
+  end if;
+  if exists (select from holdfast.webhooks) then
+    perform holdfast.enqueue_webhooks(p_jobs, p_kind);
+  end if;
+  if not exists (select from holdfast.feeds) then
     return;
   end if;
   perform pg_advisory_xact_lock_shared(hashtext('holdfast.events'), (holdfast.last_event() % 2147483648)::integer);

@@ -211,11 +211,11 @@ begin
   if coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
     select c.jobs, c.types into v_cancelled, v_cancelled_types from holdfast.end_cancelled(p_jobs, p_leases) as c;
   end if;
-  -- Almost always nobody reads events; then this one look is all it costs.
-  if exists (select from holdfast.feeds) then
+  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled_types);
+  -- Almost always nobody wants to be told; then these two looks are all it costs.
+  if exists (select from holdfast.feeds) or exists (select from holdfast.webhooks) then
     perform holdfast.record_settled(p_jobs, p_leases, p_moves, v_ended, v_ended_leases);
   end if;
-  perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled_types);
   v_grouped := holdfast.after_end(v_ended || v_cancelled, case when v_cancelled is null and cardinality(p_moves) = 0 then 'completed' end);
   if not v_grouped and coalesce(cardinality(v_ended), 0) < cardinality(p_jobs) then
     -- One of them may have been completed in a transaction of its handler, which recorded its end and told nobody.

@@ -29,3 +29,11 @@ create table holdfast.events (
 create index events_in_order on holdfast.events (seq);
 
 create table holdfast.events_rest partition of holdfast.events default;
+
+-- Where a request goes about events of a type's jobs. A worker that starts with the type writes it; the secret is encrypted if there are keys.
+create table holdfast.webhooks (
+  type_id  integer primary key references holdfast.types,
+  url      text not null,
+  kinds    text[] not null,
+  secret   text not null
+);
