@@ -10,6 +10,7 @@ export function alertsChore(store: AlertStore, onTrouble: (trouble: TroubleRow) 
   return {
     name: 'alerts',
     everyMs,
+    shared: true,
     inNoHurry: true,
     async runOnce() {
       for (const trouble of await store.look(notWithinMs)) onTrouble(trouble)

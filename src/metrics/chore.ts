@@ -4,7 +4,7 @@ import type { Meter } from './meter.js'
 
 const everyMs = 15_000
 
-/** Writes down what this process measured, and sees that what was counted is added up. */
+/** Writes down what this process measured. */
 export function metricsChore(store: MetricsStore, meter: Meter): Chore {
   return {
     name: 'metrics',
@@ -12,6 +12,19 @@ export function metricsChore(store: MetricsStore, meter: Meter): Chore {
     inNoHurry: true,
     async runOnce() {
       await meter.note(store)
+      return { more: false }
+    },
+  }
+}
+
+/** Sees that what was counted is added up. */
+export function totalsChore(store: MetricsStore): Chore {
+  return {
+    name: 'totals',
+    everyMs,
+    inNoHurry: true,
+    shared: true,
+    async runOnce() {
       await store.keepTotals()
       return { more: false }
     },

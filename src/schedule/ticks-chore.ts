@@ -10,6 +10,7 @@ export function ticksChore(store: ScheduleStore): Chore {
   return {
     name: 'ticks',
     everyMs,
+    shared: true,
     inNoHurry: true,
     async runOnce() {
       return { more: (await store.forgetTicks(keptMs, atOnce)) === atOnce }

@@ -118,6 +118,12 @@ export class OperatorStore {
     return this.#database.query(statement('repairDrift'), [notWithinMs, limit])
   }
 
+  /** Takes the turn of the fleet's chores for so long where it is free. In how many milliseconds it may be free; 0: it is this worker's. */
+  async takeFleetTurn(worker: number, heldMs: number): Promise<number> {
+    const rows = await this.#database.query<{ free_in_ms: number }>(statement('takeFleetTurn'), [worker, heldMs])
+    return Number((rows[0] as { free_in_ms: number }).free_in_ms)
+  }
+
   /** Orders a remote worker to claim no more. False: there is no such worker. */
   async drainRemoteWorker(worker: number, who: RecordedActor): Promise<boolean> {
     return (

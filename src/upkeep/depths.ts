@@ -11,6 +11,7 @@ export function depthsChore(store: OperatorStore): Chore {
   return {
     name: 'depths',
     everyMs,
+    shared: true,
     inNoHurry: true,
     async runOnce() {
       await store.measureDepths()

@@ -14,6 +14,7 @@ export function driftChore(store: OperatorStore, onRepaired: (row: RepairRow) =>
   return {
     name: 'drift',
     everyMs,
+    shared: true,
     inNoHurry: true,
     async runOnce() {
       for (const row of await store.repairDrift(notWithinMs, atOnce)) onRepaired(row)

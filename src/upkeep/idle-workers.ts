@@ -8,6 +8,7 @@ export function idleWorkersChore(store: Store): Chore {
   return {
     name: 'idle_workers',
     everyMs,
+    shared: true,
     async runOnce() {
       await store.forgetIdleWorkers()
       return { more: false }

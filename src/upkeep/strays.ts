@@ -12,6 +12,7 @@ export function straysChore(store: OperatorStore): Chore {
   return {
     name: 'strays',
     everyMs,
+    shared: true,
     async runOnce() {
       return { more: (await store.bringStrays(atOnce)) > 0 }
     },

@@ -1,5 +1,6 @@
 import type { Background, Monitor } from '../background/background.js'
 import { sleep } from '../clock.js'
+import type { FleetTurn } from './fleet-turn.js'
 
 /** Something that workers do for the database from time to time. runOnce() says whether it should run again at once. */
 export interface Chore {
@@ -7,24 +8,29 @@ export interface Chore {
   readonly everyMs: number
   /** A worker that starts does not run it at once: nobody waits for it. */
   readonly inNoHurry?: true
+  /** One worker of a fleet is enough for it. */
+  readonly shared?: true
   runOnce(): Promise<{ more: boolean }>
 }
 
 /**
  * Runs chores again and again. Chores of the same interval run one after the other: waking the processor costs more than most of them, and
- * together they need one connection. Every worker runs all chores; what must not happen twice is prevented in the database, not by
- * electing one worker, which may have died. A chore that fails is reported and runs again.
+ * together they need one connection. Shared chores are run by the worker whose turn it is; what must not happen twice is prevented in the
+ * database all the same. A chore that fails is reported and runs again.
  */
 export class Upkeep implements Background {
   readonly name = 'upkeep'
   readonly #chores: readonly Chore[]
   readonly #monitor: Monitor
+  readonly #turn: FleetTurn | undefined
   readonly #stop = new AbortController()
   #running: Promise<unknown> | undefined
 
-  constructor(chores: readonly Chore[], monitor: Monitor) {
+  /** Without a turn it runs shared chores too. */
+  constructor(chores: readonly Chore[], monitor: Monitor, turn?: FleetTurn) {
     this.#chores = chores
     this.#monitor = monitor
+    this.#turn = turn
   }
 
   start(): void {
@@ -57,7 +63,8 @@ export class Upkeep implements Background {
 
   async #finish(chore: Chore): Promise<void> {
     try {
-      while (!this.#stop.signal.aborted && (await chore.runOnce()).more);
+      const runs = !chore.shared || !this.#turn || (await this.#turn.mine())
+      while (runs && !this.#stop.signal.aborted && (await chore.runOnce()).more);
       this.#monitor.answered(`upkeep of ${chore.name}`)
     } catch (error) {
       this.#monitor.failed(`upkeep of ${chore.name}`, error)

@@ -1,5 +1,5 @@
 import { alertsChore } from '../alerts/chore.js'
-import { metricsChore } from '../metrics/chore.js'
+import { metricsChore, totalsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
 import { ticksChore } from '../schedule/ticks-chore.js'
 import type { Store } from '../store/store.js'
@@ -32,6 +32,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     idleWorkersChore(store),
     depthsChore(store.operate),
     metricsChore(store.metrics, meter),
+    totalsChore(store.metrics),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
     ticksChore(store.schedules),

@@ -14,6 +14,7 @@ import { Settler } from '../settle/settler.js'
 import { Listener, swallowedCalls } from '../store/listener.js'
 import type { TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
+import { FleetTurn } from '../upkeep/fleet-turn.js'
 import { LeaseNews } from '../upkeep/rescue.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import { attemptServices } from './attempt-services.js'
@@ -146,7 +147,8 @@ export class Worker {
       looked: () => leases.looked(),
       dutiesDone: (duties) => report.dutiesDone(duties),
     })
-    const upkeep = new Upkeep(choresOf(store, settings, meter, report, news), report)
+    const turn = new FleetTurn((ms) => store.operate.takeFleetTurn(id, ms))
+    const upkeep = new Upkeep(choresOf(store, settings, meter, report, news), report, turn)
     const scheduler = new Scheduler(store.schedules, privacy, id, report, report)
     const guard = new ProcessGuard(settings.handleSignals ? () => this.stop() : undefined)
     const drain = new Drain(pools, settings.drainMs)

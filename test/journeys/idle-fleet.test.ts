@@ -3,7 +3,10 @@ import { Holdfast } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
 import { expect, onTestFinished, test } from 'vitest'
 import { IdleSubscription } from '../../src/claim/idle-subscription.js'
+import { FleetTurn } from '../../src/upkeep/fleet-turn.js'
+import { Upkeep } from '../../src/upkeep/upkeep.js'
 import { eventually } from '../support/facts.js'
+import { moveClock } from '../support/moving-clock.js'
 import { makeObservedDatabase } from '../support/observed-database.js'
 import { work } from '../support/small-worker.js'
 
@@ -58,4 +61,50 @@ test('idle workers are called for a job that is due before the next look of any 
   // Calls come in the order of commits.
   await eventually(async () => calls > 0)
   expect(calls).toBe(1)
+})
+
+test('one worker of a fleet runs the shared chores; the others ask rarely and write nothing, and one takes over when it is gone or the clock was set back', async () => {
+  const { database, holdfast } = await lieDown()
+  const clock = await database.connect()
+  const turnOf = (worker: number) => new FleetTurn((heldMs) => insideOf(holdfast).store.operate.takeFleetTurn(worker, heldMs))
+  const did: string[] = []
+  const upkeeps = [1, 2, 3].map((worker) => {
+    const chores = ['shared', 'own'].map((name) => ({
+      ...{ name, everyMs: 10, ...(name === 'shared' ? { shared: true as const } : {}) },
+      async runOnce() {
+        did.push(`${name} ${worker}`)
+        return { more: false }
+      },
+    }))
+    return new Upkeep(
+      chores,
+      { asking() {}, answered() {}, gaveUp() {}, failed: (_, error) => did.push(`failed ${error}`) },
+      turnOf(worker),
+    )
+  })
+  for (const upkeep of upkeeps) upkeep.start()
+  const own = ['own 1', 'own 2', 'own 3']
+  await eventually(() => own.every((one) => did.filter((run) => run === one).length > 5))
+  await Promise.all(upkeeps.map((upkeep) => upkeep.stop()))
+  const [keeper, ...others] = [...new Set(did)].filter((run) => run.startsWith('shared '))
+  expect(others).toEqual([])
+  expect(did.filter((run) => run.startsWith('failed'))).toEqual([])
+
+  const holder = Number(keeper?.slice('shared '.length))
+  const other = holder === 1 ? 2 : 1
+  const written = () => database.sql('select xmin::text, xmax::text, held_by from holdfast.fleet_turn')
+  const before = await written()
+  expect(await turnOf(other).mine()).toBe(false)
+  expect(await written()).toEqual(before)
+  await moveClock(clock, '46 seconds')
+  expect(await turnOf(other).mine()).toBe(true)
+  expect(await turnOf(holder).mine()).toBe(false)
+  await moveClock(clock, '-1 hour')
+  expect(await turnOf(holder).mine()).toBe(true)
+  // One that has stopped leaves it at once.
+  await database.sql(
+    "insert into holdfast.workers (id, name, host, pid, version, stopped_at) overriding system value values ($1, 'w', 'h', 1, '1', holdfast.now())",
+    [holder],
+  )
+  expect(await turnOf(other).mine()).toBe(true)
 })

@@ -50,6 +50,10 @@ select holdfast.bring_strays($1::text::integer) as moved
 -- Compares the next $2 slots, holds, keys and jobs with each other, unless somebody did within $1 ms, and repairs what disagrees.
 select what, repaired from holdfast.repair_drift($1::text::float8 * interval '1 millisecond', $2::text::integer)
 
+-- name: takeFleetTurn
+-- Takes the turn of the chores of the fleet for $2 ms, where it is free or this worker's.
+select holdfast.take_fleet_turn($1::text::integer, $2::text::float8 * interval '1 millisecond') as free_in_ms
+
 -- name: laneStates
 -- Every lane with its settings and how full it is. Moments are milliseconds since 1970.
 select jsonb_build_object(

@@ -198,6 +198,13 @@ create table holdfast.drift_looked (
 
 insert into holdfast.drift_looked default values;
 
+-- Which worker does the chores that one of a fleet is enough for, and until when without asking again. Nothing depends on it.
+create table holdfast.fleet_turn (
+  one         boolean primary key default true constraint turn_is_one check (one),
+  held_by     integer not null,
+  held_until  timestamptz not null
+);
+
 -- What a duty could not handle, and passes over until again_at: a job by its id, or a type whose gate could not be looked at.
 create table holdfast.set_aside (
   duty      text not null,
