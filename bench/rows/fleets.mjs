@@ -87,7 +87,7 @@ async function serve(stage) {
   const at = await server.call('serve')
   let over = false
   const loads = (async () => {
-    while (!over) await caller.call('load', { ...at, rate: 50, seconds: 1 })
+    while (!over) await caller.call('load', { ...at, rate: 50, seconds: 5 })
   })()
   // Its end says what went wrong; until then nobody listens.
   loads.catch(() => {})
