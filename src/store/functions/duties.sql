@@ -204,18 +204,19 @@ begin
 end $$;
 
 -- Takes the turn of what one worker of a fleet is enough for, where it is free or already this worker's, and returns 0; or else in how many
--- milliseconds it may be free. Who finds it taken writes and locks nothing. A worker that has stopped frees it, and a clock that was set back.
+-- milliseconds it may be free. Who finds it taken writes and locks nothing. A worker that has stopped frees it, and a clock that was
+-- set back; by more than the time of the turn, because who asked first may have been answered last.
 create or replace function holdfast.take_fleet_turn(p_worker integer, p_held interval) returns double precision language plpgsql as $$
 declare
   v_now timestamptz := holdfast.now();
   v_until timestamptz := (select t.held_until from holdfast.fleet_turn as t
-                          where t.held_by <> p_worker and t.held_until > v_now and t.held_until <= v_now + p_held
+                          where t.held_by <> p_worker and t.held_until > v_now and t.held_until <= v_now + 2 * p_held
                             and not exists (select from holdfast.workers as w where w.id = t.held_by and w.stopped_at is not null));
 begin
   if v_until is null then
     insert into holdfast.fleet_turn as t (held_by, held_until) values (p_worker, v_now + p_held)
     on conflict (one) do update set held_by = excluded.held_by, held_until = excluded.held_until
-      where t.held_by = p_worker or t.held_until <= v_now or t.held_until > v_now + p_held
+      where t.held_by = p_worker or t.held_until <= v_now or t.held_until > v_now + 2 * p_held
         or exists (select from holdfast.workers as w where w.id = t.held_by and w.stopped_at is not null);
     if found then
       return 0;
