@@ -58,7 +58,7 @@ export const errorTable = {
   confirmation_required: {
     status: 409,
     retryable: false,
-    title: 'Jobs of a sensitive type are replayed only when that is confirmed',
+    title: 'Jobs of a sensitive type are replayed or resumed only when that is confirmed',
   },
   conflict: { status: 409, retryable: false, title: 'The current state does not allow this' },
   server_unreachable: { status: 503, retryable: true, title: 'The Holdfast server did not answer' },

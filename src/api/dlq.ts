@@ -44,6 +44,9 @@ export const confirm = {
   anyOf: [jobType, { type: 'array', items: jobType, maxItems: 100 }],
   description: 'the name of a sensitive type, or several, whose jobs are meant',
 } as const
+/** What a resume of a cancelled job or of an execution takes. */
+export const resumeBody = object({ confirm, why })
+export type ResumeBody = Of<typeof resumeBody>
 export const replayBody = object({ payload: { description: 'a new payload in place of the old one, any JSON' }, confirm, why })
 export type ReplayBody = Of<typeof replayBody>
 

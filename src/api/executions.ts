@@ -1,5 +1,4 @@
 import { anything, jobId, number, text, textOrNull, time, timeOrNull, why, yesOrNo } from './common.js'
-import { confirm } from './dlq.js'
 import { jobRequest } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
@@ -97,7 +96,5 @@ export type TaskListQuery = Of<typeof taskListQuery>
 export const taskListAnswer = answer({ tasks: list(task), next: textOrNull })
 
 export const movedExecutionAnswer = answer({ id: executionId, done: yesOrNo, was: status, status })
-export const resumeBody = object({ confirm, why })
-export type ResumeBody = Of<typeof resumeBody>
 export const rerunBody = object({ from: taskName, id, why }, ['from'])
 export type RerunBody = Of<typeof rerunBody>

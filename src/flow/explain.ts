@@ -117,7 +117,8 @@ function placeGates(facts: ExplainFacts): Gate[] {
   }
   if (facts.place !== 'waiting' || facts.version > facts.type_version) return []
   if (status === 'awaiting_approval') return [{ gate: 'approval', why: 'it waits for approval', opens: 'an approval' }]
-  if (status === 'blocked') return [waitsForSignal(facts)]
+  if (status === 'blocked')
+    return [facts.waits?.some(({ kind }) => kind === 'signal') ? waitsForSignal(facts) : readableNow(facts)]
   const inMs = Math.max(0, Number(dueInMs))
   const opens = `time, in ${formatDuration(Math.round(inMs))}; or run it now`
   return status === 'failed'
@@ -133,6 +134,12 @@ function waitsForSignal({ waits, due_in_ms: dueInMs }: ExplainFacts): Gate {
   if (dueInMs === null || dueInMs === undefined) return { gate: 'signal', why, opens: 'that signal' }
   const opensInMs = Math.max(0, Number(dueInMs))
   return { gate: 'signal', why, opens: `that signal; or time, in ${formatDuration(Math.round(opensInMs))}`, opensInMs }
+}
+
+/** It was newer than every worker until now. */
+function readableNow({ version, type }: ExplainFacts): Gate {
+  const why = `its payload is of version ${version}, which no worker knew; one whose ${type} has it has just started`
+  return { gate: 'version', why, opens: 'the next tick of that worker, within seconds' }
 }
 
 function typeGates(facts: ExplainFacts): Gate[] {

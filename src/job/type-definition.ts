@@ -73,7 +73,7 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   /** What every enqueue of the type says that does not say otherwise, from SQL too. */
   unique?: UniqueOption
   /**
-   * A dead job of the type is replayed only when whoever does it confirms it by the name of the type.
+   * A dead job of the type is replayed, and a cancelled one resumed, only when whoever does it confirms it by the name of the type.
    * @default false
    */
   sensitive?: boolean

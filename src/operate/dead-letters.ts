@@ -4,13 +4,14 @@ import { type JobStory, readStory } from '../history/story.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
 import { encodePayload } from '../job/payload.js'
-import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
+import { refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 import type { DeadLetterRow } from '../store/rows.js'
 import { explained, notConfirmed } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
+import { type Confirm, readConfirm } from './confirm.js'
 import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './dead-letter-filter.js'
 import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from './moves.js'
 
@@ -57,9 +58,6 @@ export interface ManyOptions {
    */
   atMost?: number
 }
-
-/** Says that a sensitive type is meant: the name of the type, or those of several. */
-export type Confirm = string | readonly string[]
 
 /** What a replay or a discard by filter did. */
 export interface MovedDeadLetters extends MovedMany {
@@ -240,12 +238,6 @@ export class DeadLetters {
       throw explained(error)
     }
   }
-}
-
-export function readConfirm(confirm: Confirm | undefined): readonly string[] {
-  const names = confirm === undefined ? [] : [confirm].flat()
-  if (names.every((name) => typeof name === 'string' && !name.includes('\0'))) return names
-  throw refused('confirm', 'must be the name of a type, or a list of names')
 }
 
 /** Where to go on: behind the last row of a full page, or where reading stopped before the page was full. */

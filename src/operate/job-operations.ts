@@ -2,6 +2,7 @@ import type { Actor } from '../job/actor.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { Store } from '../store/store.js'
 import { Approvals, type Decided } from './approval.js'
+import type { Confirm } from './confirm.js'
 import type { JobFilter } from './job-filter.js'
 import { type Moved, type MovedMany, Moves, type NewTime } from './moves.js'
 import { type SignalOptions, sendSignal } from './signals.js'
@@ -37,9 +38,12 @@ export abstract class JobOperations {
     return this.#moves.cancelMany(filter, who, options)
   }
 
-  /** Takes up a cancelled job from its last checkpoint or step, once its handler has stopped. Approval and unique key are asked for again. */
-  resume(id: string, who: Actor): Promise<Moved> {
-    return this.#moves.resume(id, who)
+  /**
+   * Takes up a cancelled job from its last checkpoint or step, once its handler has stopped. Approval and unique key are asked for again; one of
+   * a sensitive type needs `confirm`, the name of its type.
+   */
+  resume(id: string, who: Actor, options: { confirm?: Confirm } = {}): Promise<Moved> {
+    return this.#moves.resume(id, who, options)
   }
 
   /** Gives a job that does not run another priority, 0 (low) to 9 (high). */

@@ -8,6 +8,7 @@ import { isStatus, type JobStatus } from '../job/state.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
+import { type Confirm, readConfirm } from './confirm.js'
 import { encodeFilter, type JobFilter } from './job-filter.js'
 
 /** What became of a job. `done` is false where nothing was changed; `because` says why. */
@@ -84,9 +85,11 @@ export class Moves {
     return this.#many(filter, options, this.#hurrying(checkedActor(who)))
   }
 
-  async resume(id: string, who: Actor): Promise<Moved> {
+  async resume(id: string, who: Actor, options: { confirm?: Confirm } = {}): Promise<Moved> {
+    refuseUnknown(options, ['confirm'])
     const by = checkedActor(who)
-    return this.#one(id, () => this.#store.move.resumeJob(id, by))
+    const confirmed = readConfirm(options.confirm)
+    return this.#one(id, () => this.#store.move.resumeJob(id, by, confirmed))
   }
 
   async forget(id: string, who: Actor): Promise<Moved> {

@@ -91,6 +91,7 @@ export class RemoteResults {
     const leases = [...new Set(results.map(({ lease }) => lease))]
     const own = await this.#store.remote.leasesOf(worker.id, leases)
     const held = await this.#held(worker, results)
+    await this.#refuseEndless(results, held)
     const ended = results.filter(({ lease }) => own.has(lease)).map((result) => this.#ended(result, held.get(keyOf(result))))
     const lost = ended.length > 0 ? await this.#store.settle(worker.id, ended, now, []) : []
     if (own.size > 0) await this.#store.remote.closeEmpty(worker.id, [...own])
@@ -109,6 +110,17 @@ export class RemoteResults {
       const code = outcome.kind === 'completed' && !why.has(job) ? codes.get(job) : undefined
       return code === undefined ? settledAs(job, why.get(job), known(job)) : { job, settled: true, written: false, refused: code }
     })
+  }
+
+  /** A job that is blocked without a wait is woken by nobody. Asked before anything is written, so that the worker can send all of it again. */
+  async #refuseEndless(results: readonly RemoteResult[], held: ReadonlyMap<string, HeldAttemptRow>): Promise<void> {
+    for (const [index, result] of results.entries()) {
+      if (result.outcome.kind !== 'blocked' || !held.has(keyOf(result))) continue
+      const steps = await this.#store.log.steps.of(result.job)
+      if (steps.some(({ kind, state }) => kind === 'signal' && state === 'waiting')) continue
+      const problem = 'is block, and the job waits for no signal; store the wait first: POST /worker/step with the kind signal'
+      throw refused(`results[${index}].result`, problem)
+    }
   }
 
   /** The types of the jobs whose result was not written. */

@@ -208,7 +208,7 @@ function uniqueConflict(detail: string, ids: readonly string[], cause: unknown):
 export function notConfirmed(types: readonly string[], cause?: unknown): HoldfastError {
   const shown = types.map((type) => `"${type}"`).join(', ')
   const confirm = types.length === 1 ? shown : `[${shown}]`
-  return new HoldfastError('confirmation_required', `jobs of ${shown} are sensitive; to replay them send confirm: ${confirm}`, {
+  return new HoldfastError('confirmation_required', `jobs of ${shown} are sensitive; to replay or resume them send confirm: ${confirm}`, {
     field: 'confirm',
     ...(cause === undefined ? {} : { cause }),
   })

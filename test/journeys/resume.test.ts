@@ -117,6 +117,18 @@ describe('a cancelled job that is resumed', () => {
     }
   })
 
+  test('is resumed of a sensitive type only where that is confirmed', async () => {
+    const queue = await makeQueue()
+    const { id } = await queue.holdfast.enqueue(defineType({ type: 'pay', sensitive: true }), {})
+    await queue.holdfast.cancel(id, ada)
+    await expect(queue.holdfast.resume(id, grace)).rejects.toMatchObject({
+      code: 'confirmation_required',
+      message: 'jobs of "pay" are sensitive; to replay or resume them send confirm: "pay"',
+    })
+    expect((await queue.holdfast.job(id))?.status).toBe('cancelled')
+    expect(await queue.holdfast.resume(id, grace, { confirm: 'pay' })).toMatchObject({ done: true, status: 'pending' })
+  })
+
   test('stands behind the job that has its unique key now, and runs after it', async () => {
     const queue = await makeQueue()
     const ran: unknown[] = []

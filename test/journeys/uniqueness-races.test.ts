@@ -188,7 +188,7 @@ describe('one more after the running one', () => {
     await Promise.all(workers.map((worker) => worker.stop()))
   })
 
-  it.each(['adds', 'replaces'])(
+  it.each(['adds', 'replaces', 'hurries'])(
     'does not hold up a worker that settles while the transaction that %s it stays open',
     async (what) => {
       const doors: (() => void)[] = []
@@ -204,10 +204,12 @@ describe('one more after the running one', () => {
       const first = await holdfast.enqueue(type, 'first', { unique: oneMore })
       await isNow(first.id, 'processing')
       if (what === 'replaces') await holdfast.enqueue(type, 'superseded', { unique: oneMore })
+      const waits = what === 'hurries' && (await holdfast.enqueue(type, 'second', { unique: oneMore }))
       const client = await connect()
       await client.query('begin')
-      const second = await holdfast.enqueue(type, 'second', { unique: oneMore, tx: client })
-      expect(second.status).toBe(what === 'adds' ? 'queued_behind' : 'replaced')
+      if (waits) await client.query(`select holdfast.run_now(array[$1::uuid], holdfast.actor('ada'))`, [waits.id])
+      const second = waits || (await holdfast.enqueue(type, 'second', { unique: oneMore, tx: client }))
+      expect(second.status).toBe(what === 'replaces' ? 'replaced' : 'queued_behind')
       doors[0]?.()
       await isNow(first.id, 'completed')
       await client.query('commit')

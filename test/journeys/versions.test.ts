@@ -64,6 +64,11 @@ test('a job that is newer than every worker is blocked, explain says so, and a w
       opens: expect.stringMatching(/version 2/),
     },
   ])
+  expect(await holdfast.runNow(plain.id, ada)).toMatchObject({ done: false, because: /newer version than every worker knows/ })
+  expect(await holdfast.reschedule(plain.id, { delay: '1h' }, ada)).toMatchObject({ done: false, because: /newer version/ })
+  const far = await holdfast.enqueue(next, { steps: [2] }, { delay: '1h' })
+  expect(await holdfast.runNow(far.id, ada)).toMatchObject({ done: true, status: 'blocked' })
+  await holdfast.cancel(far.id, ada)
   // The old worker goes on with what it can read.
   await holdfast.wait(await holdfast.enqueue(old, { steps: [] }))
   expect(ran).toEqual([{ steps: [] }])

@@ -33,7 +33,8 @@ async function claimed() {
     steps: async () => (await ask('steps', attempt)).steps,
     settle: async (result: string, more: object = {}) => {
       const { job, lease } = attempt
-      return (await ask('settle', { worker, results: [{ job, lease, result, ...more }] })).results[0]
+      const answer = await ask('settle', { worker, results: [{ job, lease, result, ...more }] })
+      return answer.results?.[0] ?? answer
     },
   }
 }
@@ -69,6 +70,19 @@ test('a wait blocks the job until its signal comes, which is delivered once', as
     left_ms: expect.any(Number),
   })
   await second.settle('complete')
+})
+
+test('a job is not blocked without a wait, and the worker is told what to store first', async () => {
+  const { id } = await serving.holdfast.enqueue(type, {})
+  const first = await claimed()
+  await first.step('nap', 'sleep', { after: 0, duration: '1h' })
+  expect(await first.settle('block')).toMatchObject({
+    status: 400,
+    field: 'results[0].result',
+    detail: /waits for no signal; store the wait first/,
+  })
+  expect((await serving.holdfast.job(id))?.status).toBe('processing')
+  expect(await first.settle('complete')).toMatchObject({ settled: true })
 })
 
 test('a step that is not where an earlier attempt had it is refused, and both are named', async () => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { allowsType, onlyOwn } from '../../access/caller.js'
 import { whyBody } from '../../api/common.js'
+import { type ResumeBody, resumeBody } from '../../api/dlq.js'
 import {
   type ExecutionListQuery,
   executionAnswer,
@@ -9,9 +10,7 @@ import {
   executionParams,
   movedExecutionAnswer,
   type RerunBody,
-  type ResumeBody,
   rerunBody,
-  resumeBody,
   type StartBody,
   startedAnswer,
   startRequest,

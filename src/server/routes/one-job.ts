@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/caller.js'
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
+import { type ResumeBody, resumeBody } from '../../api/dlq.js'
 import {
   type DeleteQuery,
   decidedAnswer,
@@ -75,12 +76,13 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader 
     },
   )
 
-  app.post<OneJob & { Body: { why?: string } }>(
+  app.post<OneJob & { Body: ResumeBody }>(
     '/jobs/:id/resume',
-    { schema: { summary: 'Take up a cancelled job', params: jobParams, body: whyBody, response: { 200: movedAnswer } } },
+    { schema: { summary: 'Take up a cancelled job', params: jobParams, body: resumeBody, response: { 200: movedAnswer } } },
     async (request) => {
       const { id } = await visibleJob(holdfast, request)
-      return orConflict(await holdfast.resume(id, actor(request, request.body.why)))
+      const { confirm, why } = request.body
+      return orConflict(await holdfast.resume(id, actor(request, why), confirm === undefined ? {} : { confirm }))
     },
   )
 

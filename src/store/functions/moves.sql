@@ -120,6 +120,12 @@ begin
   return query select * from unnest(v_moved);
 end $$;
 
+-- What a job that stands in waiting as blocked waits for.
+create or replace function holdfast.why_blocked(p_job uuid) returns text language sql volatile as $$
+  select case when exists (select from holdfast.newer_jobs as n where n.job_id = p_job)
+    then 'its payload is of a newer version than every worker knows' else 'it waits for a signal' end
+$$;
+
 -- Makes jobs that do not run due at another time. A time that has come is the same as run_now. One that waits for a signal is not moved:
 -- its time is that of the wait.
 create or replace function holdfast.reschedule_jobs(p_jobs uuid[], p_run_at timestamptz, p_delay_ms double precision, p_actor holdfast.actor)
@@ -155,7 +161,7 @@ begin
     from stood as s where s.go
   )
   select array_agg(row (s.job_id, s.go, s.status, case when s.status = 'pending' then 'scheduled' else s.status end,
-                        case when s.status = 'processing' then 'it runs already' when not s.go then 'it waits for a signal' end)::holdfast.moved order by s.job_id),
+                        case when s.status = 'processing' then 'it runs already' when not s.go then holdfast.why_blocked(s.job_id) end)::holdfast.moved order by s.job_id),
          array_agg(distinct s.lane_id), array_agg(s.job_id) filter (where s.go and s.status <> 'awaiting_approval'),
          array_agg(s.job_id) filter (where s.status = 'awaiting_approval')
   into v_moved, v_lanes, v_go, v_asks from stood as s;
@@ -169,13 +175,14 @@ begin
   return query select * from unnest(v_moved);
 end $$;
 
--- Makes jobs that wait for a time due at once. Gates and approval are not passed by.
+-- Makes jobs that wait for a time due at once. Gates and approval are not passed by. Followers are refused, but written: see change_priority.
 create or replace function holdfast.run_now(p_jobs uuid[], p_actor holdfast.actor) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  v_newer uuid[];
   v_moved holdfast.moved[];
   v_go uuid[];
 begin
@@ -183,6 +190,8 @@ begin
     return query select * from holdfast.not_live(p_jobs[1]);
     return;
   end if;
+  update holdfast.following as f set due_at = f.due_at where f.job_id = any (v_live);
+  v_newer := holdfast.still_newer(v_live);
   with stood as materialized (
     select s.*, s.status in ('scheduled', 'failed') as go from holdfast.live as s where s.job_id = any (v_live)
   ), told as (
@@ -191,9 +200,10 @@ begin
            jsonb_build_object('due_at', holdfast.now())
     from stood as s where s.go
   )
-  select array_agg(row (s.job_id, s.go, s.status, case when s.go then 'pending' else s.status end, case s.status
+  select array_agg(row (s.job_id, s.go, s.status,
+           case when not s.go then s.status when s.job_id = any (v_newer) then 'blocked' else 'pending' end, case s.status
            when 'pending' then 'it is due already'
-           when 'blocked' then case s.place when 'following' then 'it waits for another job of its unique key' else 'it waits for a signal' end
+           when 'blocked' then case s.place when 'following' then 'it waits for another job of its unique key' else holdfast.why_blocked(s.job_id) end
            when 'processing' then 'it runs already'
            when 'awaiting_approval' then 'it waits for approval' end)::holdfast.moved order by s.job_id),
          array_agg(s.job_id) filter (where s.go)

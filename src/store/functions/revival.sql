@@ -83,9 +83,9 @@ $$;
 -- Takes up a cancelled job: it is due again, with its checkpoint, its steps and the attempt it was cancelled in, or waits for the time it was enqueued
 -- for where it never started. Who cancelled it stands in the line that says who resumed it. The attempt that ran when it was cancelled stays in
 -- history as handed back: it was not spent. Whoever approved the job did so before it was cancelled, so approval is asked for again, without a deadline.
--- No row: no such job is kept. The lock of its body lets one of two go first, beside a forget too; that of its execution comes before, as in
+-- p_confirmed: as in replay_dead. No row: no such job is kept. The lock of its body lets one of two go first, beside a forget too; that of its execution comes before, as in
 -- resume_execution, which gives the task of a cancelled job to another one.
-create or replace function holdfast.resume_job(p_job uuid, p_actor holdfast.actor) returns setof holdfast.moved
+create or replace function holdfast.resume_job(p_job uuid, p_actor holdfast.actor, p_confirmed text[] default '{}') returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -110,6 +110,10 @@ begin
   if v_because is not null then
     return query select p_job, false, v_was, v_was, v_because;
     return;
+  end if;
+  if exists (select from holdfast.types as t where t.id = v_body.type_id and t.sensitive and t.name <> all (p_confirmed)) then
+    raise exception 'not confirmed' using errcode = 'HF008',
+      detail = (select jsonb_build_array(t.name) from holdfast.types as t where t.id = v_body.type_id);
   end if;
   select * into v_cancelled from holdfast.history as h where h.job_id = p_job and h.outcome = 'cancelled';
   update holdfast.history as h set outcome = 'handed_back' where h.job_id = p_job and h.outcome = 'cancelled' and h.started_at is not null;

@@ -18,7 +18,7 @@ select job_id::text as id, done, was, status, because from holdfast.run_now($1::
 
 -- name: resumeJob
 -- Takes up a cancelled job where it was. No row: no such job is kept.
-select job_id::text as id, done, was, status, because from holdfast.resume_job($1::text::uuid, holdfast.actor($2::text, $3::text, $4::text))
+select job_id::text as id, done, was, status, because from holdfast.resume_job($1::text::uuid, holdfast.actor($2::text, $3::text, $4::text), $5::text[])
 
 -- name: forgetJob
 -- Removes everything that is kept of a job that has ended. No row: no such job is kept.
