@@ -1,10 +1,12 @@
 // The commands and their options. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
+import { addBatches } from './commands/batches.js'
 import { addKeys } from './commands/keys.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
 import { addWork } from './commands/work.js'
+import { addWorkflows } from './commands/workflows.js'
 import { environmentHelp } from './environment.js'
 
 export const program = new Command('holdfast')
@@ -85,6 +87,7 @@ program
   .argument('<id>', 'the id of the job')
   .addOption(databaseUrl())
   .option('--why <text>', 'the reason, for the audit log')
+  .option('--confirm <type>', 'the type of the job, where it is sensitive')
   .option('--json', 'answer in JSON')
   .action(async (id, options) => (await import('./commands/resume.js')).resume(id, options))
 
@@ -105,3 +108,5 @@ addServe(program)
 addWork(program)
 addKeys(program)
 addSchedules(program)
+addWorkflows(program)
+addBatches(program)

@@ -64,8 +64,10 @@ const mostAtOnce = 100
  * const { status } = await client.wait(id)
  */
 export class HoldfastClient {
-  /** Executions of workflows: start, look, cancel, resume, run again. */
-  readonly executions = new ClientExecutions((method, path, body) => this.#send(method, path, body))
+  /** Executions of workflows: start, look, wait, cancel, resume, run again. */
+  readonly executions = new ClientExecutions((method, path, body, waitMs = 0) =>
+    this.#send(method, path, body, waitMs + this.#timeoutMs),
+  )
   /** What happened to jobs, by a cursor. */
   readonly events = new ClientEvents((method, path) => this.#send(method, path))
   readonly #url: string
@@ -207,7 +209,7 @@ export class HoldfastClient {
   }
 
   /** Takes up a cancelled job from its last checkpoint or step. One that is not, or whose handler may still be at work, is refused with `conflict`. */
-  async resume(id: string, options: { why?: string } = {}): Promise<ClientMoved> {
+  async resume(id: string, options: { why?: string; confirm?: string | string[] } = {}): Promise<ClientMoved> {
     return (await this.#send<ClientMoved>('POST', `/jobs/${encodeURIComponent(id)}/resume`, options)).answer
   }
 

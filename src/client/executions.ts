@@ -40,14 +40,19 @@ export interface ClientStartOptions {
 }
 
 /** How the client sends a request until it has an answer. */
-export type Send = <Answer>(method: string, path: string, body?: object) => Promise<{ answer: Answer; sent: number }>
+export type Send = <Answer>(
+  method: string,
+  path: string,
+  body?: object,
+  waitMs?: number,
+) => Promise<{ answer: Answer; sent: number }>
 
 interface StartedExecution {
   id: string
   status: 'created' | 'existing'
 }
 
-/** Executions of workflows over HTTP: start, look, cancel, resume, run again. */
+/** Executions of workflows over HTTP: start, look, wait, cancel, resume, run again. */
 export class ClientExecutions {
   readonly #send: Send
 
@@ -94,6 +99,12 @@ export class ClientExecutions {
   /** One page of the tasks of an execution, and of their items, by name. */
   async tasks(id: string, query: TaskListQuery = {}): Promise<{ tasks: TaskAnswer[]; next: string | null }> {
     return (await this.#send<{ tasks: TaskAnswer[]; next: string | null }>('GET', `${pathOf(id)}/tasks${queryOf(query)}`)).answer
+  }
+
+  /** Waits until an execution has ended, or for `timeoutMs`, at most a minute (10,000); answers with it either way. */
+  async wait(id: string, { timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<ExecutionAnswer> {
+    const path = `${pathOf(id)}/wait?timeout=${timeoutMs}ms`
+    return (await this.#send<ExecutionAnswer>('GET', path, undefined, timeoutMs)).answer
   }
 
   /** Cancels an execution and its jobs. One that has ended is refused with `conflict`. */

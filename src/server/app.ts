@@ -9,6 +9,7 @@ import { readBodiesExactly } from './body.js'
 import { Callers } from './callers.js'
 import { closeInTime } from './closing.js'
 import { keepCounting } from './counting.js'
+import { Ends } from './ends.js'
 import { describeRoutes } from './openapi.js'
 import { checkServerOptions, type ServerOptions } from './options.js'
 import { withoutPrefix } from './prefix.js'
@@ -24,6 +25,7 @@ import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
 import { batchRoutes } from './routes/batches.js'
 import { eventRoutes } from './routes/events.js'
+import { executionWaitRoute } from './routes/execution-wait.js'
 import { executionRoutes } from './routes/executions.js'
 import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
@@ -101,8 +103,10 @@ export function makeApp(
   oneJobRoutes(app, holdfast, reading)
   eventRoutes(app, holdfast, reading)
   batchRoutes(app, holdfast, reading)
+  const ends = new Ends(reading, callers, closing)
   executionRoutes(app, holdfast, reading)
-  followJobRoutes(app, reading, callers, closing)
+  executionWaitRoute(app, reading, ends)
+  followJobRoutes(app, reading, ends)
   // Not over the connections for reading: concurrent requests share one query of the status, and autoscale counts anew, which writes.
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)

@@ -49,6 +49,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /executions': 'jobs:read',
   'GET /executions/:id': 'jobs:read',
   'GET /executions/:id/tasks': 'jobs:read',
+  'GET /executions/:id/wait': 'jobs:read',
   'POST /executions/:id/cancel': 'jobs:cancel',
   'POST /executions/:id/resume': 'dlq:manage',
 

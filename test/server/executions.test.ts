@@ -165,13 +165,17 @@ test('a workflow that is not registered, or makes jobs the key is not for, or re
   expect(rows).toEqual([])
 })
 
-test('the client starts, looks at, cancels and repeats executions', async () => {
+test('the client starts, waits for, looks at, cancels and repeats executions', async () => {
   broken = false
   const { executions } = new HoldfastClient({ url: serving.address, key: keys.billing as string })
   const { id, status } = await executions.start(order, { cart: ['hat'] }, { concurrencyKey: 'ada', tags: ['one'] })
   expect(status).toBe('created')
+  expect(await executions.wait(id, { timeoutMs: 10 })).toMatchObject({ id, status: 'running' })
+  const waiting = executions.wait(id, { timeoutMs: 30_000 })
   await working()
-  await eventually(async () => (await executions.get(id))?.status === 'completed')
+  expect(await waiting).toMatchObject({ id, status: 'completed', output: ['part of "hat"'] })
+  expect(await ask('GET', `/executions/${id}/wait?timeout=2m`)).toMatchObject({ status: 400, answer: { field: 'timeout' } })
+  expect((await ask('GET', `/executions/${id}/wait`, undefined, keys.shipping)).status).toBe(404)
   expect((await executions.tasks(id, { status: 'completed' })).tasks).toHaveLength(4)
   const repeated = await executions.rerun(id, 'ship', { why: 'again' })
   expect((await executions.list({ workflow: 'order' })).executions[0]).toMatchObject({ id: repeated.id, rerun_of: id })

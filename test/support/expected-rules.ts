@@ -42,6 +42,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /executions',
     'GET /executions/:id',
     'GET /executions/:id/tasks',
+    'GET /executions/:id/wait',
     'GET /jobs',
     'GET /jobs/:id',
     'GET /jobs/:id/explain',

@@ -96,6 +96,7 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
     })),
   'GET /executions/:id': ({ execution }) => get(`/executions/${execution}`),
   'GET /executions/:id/tasks': ({ execution }) => get(`/executions/${execution}/tasks`),
+  'GET /executions/:id/wait': ({ execution }) => get(`/executions/${execution}/wait?timeout=1s`),
   'POST /executions/:id/cancel': ({ execution }) => [{ path: `/executions/${execution}/cancel`, body: { why: 'because' } }],
   'POST /worker/register': ({ type }) =>
     [[type], [{ type, max_attempts: 1 }]].map((types) => ({ path: '/worker/register', body: { name: 'spy', types } })),

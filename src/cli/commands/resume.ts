@@ -7,11 +7,14 @@ export interface ResumeOptions {
   databaseUrl?: string
   json?: boolean
   why?: string
+  confirm?: string
 }
 
-export async function resume(id: string, { databaseUrl, json, why }: ResumeOptions): Promise<void> {
+export async function resume(id: string, { databaseUrl, json, why, confirm }: ResumeOptions): Promise<void> {
   const who = { by: userInfo().username, from: 'cli', ...(why === undefined ? {} : { why }) }
-  const moved = await withDatabase(databaseUrl, 'to resume it in', (holdfast) => holdfast.resume(id, who))
+  const moved = await withDatabase(databaseUrl, 'to resume it in', (holdfast) =>
+    holdfast.resume(id, who, confirm === undefined ? {} : { confirm }),
+  )
   if (!moved.done) throw new HoldfastError('conflict', `nothing was changed: ${moved.because}`)
   print(json ? JSON.stringify(moved) : `resumed ${id}; it is ${moved.status}`)
 }

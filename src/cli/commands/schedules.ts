@@ -1,32 +1,16 @@
-import { userInfo } from 'node:os'
 import { type Command, Option } from 'commander'
 import { HoldfastError } from '../../errors.js'
-import type { Holdfast } from '../../holdfast.js'
 import type { ScheduleExplanation } from '../../schedule/explain.js'
 import type { ScheduleState, ScheduleTick } from '../../schedule/states.js'
-import { withDatabase } from '../connect.js'
-import { bold, dim, print } from '../print.js'
-
-interface Common {
-  databaseUrl?: string
-  json?: boolean
-  why?: string
-}
+import { answer, type Common, changing as changingUnder, looking, me, using } from '../operating.js'
+import { bold, dim } from '../print.js'
 
 /** `holdfast schedules ls|show|preview|pause|resume|reset|run-now|backfill|remove|prune`. */
 export function addSchedules(program: Command): void {
   const schedules = program.command('schedules').summary('list, preview, pause, run and backfill schedules')
   schedules.description('Shows and operates what makes jobs by the clock. What is changed stands in the audit log.')
-  const subcommand = (name: string, description: string) =>
-    schedules
-      .command(name)
-      .description(description)
-      .addOption(
-        new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name').env('DATABASE_URL'),
-      )
-      .option('--json', 'answer in JSON')
-  const changing = (name: string, description: string) =>
-    subcommand(name, description).option('--why <text>', 'the reason, for the audit log')
+  const subcommand = (name: string, description: string) => looking(schedules, name, description)
+  const changing = (name: string, description: string) => changingUnder(schedules, name, description)
   const ofOne = ['<name>', 'the name of the schedule'] as const
 
   subcommand('ls', 'Lists schedules: when each ticks next, and what keeps it from that.').action(ls)
@@ -61,10 +45,6 @@ export function addSchedules(program: Command): void {
   changing('prune', 'Removes the schedules that are gone from code; their jobs stay.')
     .option('--dry-run', 'only name them')
     .action(prune)
-}
-
-function using<Result>(options: Common, use: (holdfast: Holdfast) => Promise<Result>): Promise<Result> {
-  return withDatabase(options.databaseUrl, 'to look into', use)
 }
 
 async function ls(options: Common): Promise<void> {
@@ -182,13 +162,4 @@ function whole(state: ScheduleState & { ticks: ScheduleTick[] }, reasons: { why:
 
 function unknown(name: string): HoldfastError {
   return new HoldfastError('not_found', `there is no schedule named "${name}"`, { field: 'name' })
-}
-
-/** The user of this terminal, for the audit log. */
-function me({ why }: Common) {
-  return { by: userInfo().username, from: 'cli', ...(why === undefined ? {} : { why }) }
-}
-
-function answer(options: Common, value: object, words: () => string): void {
-  print(options.json ? JSON.stringify(value, null, 2) : words())
 }

@@ -1,5 +1,3 @@
-import { setMaxListeners } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { jobParams } from '../../api/common.js'
 import { jobAnswer, waitQuery } from '../../api/jobs.js'
@@ -7,16 +5,13 @@ import { sleep } from '../../clock.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
-import { toMilliseconds } from '../../job/duration.js'
-import { refused } from '../../job/refused.js'
 import type { WatchedRow } from '../../store/rows.js'
 import { callerOf } from '../auth.js'
-import type { Callers } from '../callers.js'
+import { type Ends, waitOf } from '../ends.js'
 import type { Reading } from '../reading.js'
 import { headersOver } from '../security-headers.js'
 import { EventStream } from '../sse.js'
-import { JobWatch } from '../watch.js'
-import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
+import { whileAllowed } from '../while-allowed.js'
 import { storyAnswer } from './job-answers.js'
 import { visibleJob } from './one-job.js'
 
@@ -24,24 +19,14 @@ interface OneJob {
   Params: { id: string }
 }
 
-type Watching = (row: WatchedRow | undefined) => void
-
-const longestWaitMs = 60_000
 /** A worker writes log lines a few times a second, the last ones after the end of the job. */
 const lastWordsMs = 2_000
 /** The statuses in which nothing more happens by itself. */
 const ended = new Set(['completed', 'cancelled', 'dead', 'discarded'])
 
 /** Routes to wait for a job and to follow it while it runs. */
-export function followJobRoutes(
-  app: FastifyInstance,
-  { reader: holdfast, watches }: Reading,
-  callers: Callers,
-  closing: AbortSignal,
-): void {
-  const watch = new JobWatch(insideOf(holdfast).store.inspect, watches)
-  // A server that closes waits for its answers; these would never end.
-  setMaxListeners(0, closing)
+export function followJobRoutes(app: FastifyInstance, { reader: holdfast }: Reading, ends: Ends): void {
+  const { watch, callers, closing } = ends
 
   app.get<OneJob & { Querystring: { timeout?: string } }>(
     '/jobs/:id/wait',
@@ -55,18 +40,9 @@ export function followJobRoutes(
       },
     },
     async (request, reply) => {
-      const timeoutMs = toMilliseconds(request.query.timeout, 'timeout')
-      if (timeoutMs > longestWaitMs) {
-        throw refused('timeout', 'is too long; it must be at most 60s')
-      }
+      const ms = waitOf(request.query.timeout)
       const { id, status } = await visibleJob(holdfast, request)
-      if (!ended.has(status)) {
-        const done = new AbortController()
-        const forget = whileAllowed(request, callers, () => done.abort())
-        const begin = (tell: Watching) => watch.watch(id, callerOf(request).service, tell)
-        await untilEnded(begin, timeoutMs, reply.raw, [closing, done.signal]).finally(forget)
-        await refuseIfNoLongerAllowed(request, callers)
-      }
+      if (!ended.has(status)) await ends.wait(request, reply.raw, id, ms, (now) => ended.has(now))
       return reply.header('cache-control', 'no-store').send(storyAnswer(await visibleJob(holdfast, request)))
     },
   )
@@ -98,38 +74,6 @@ export function followJobRoutes(
       if (closing.aborted) end()
     },
   )
-}
-
-function untilEnded(
-  begin: (tell: Watching) => () => void,
-  ms: number,
-  response: ServerResponse,
-  enough: readonly AbortSignal[],
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms)
-    let stop = () => {}
-    function done(): void {
-      clearTimeout(timer)
-      response.off('close', done)
-      for (const signal of enough) signal.removeEventListener('abort', done)
-      stop()
-      resolve()
-    }
-    response.on('close', done)
-    for (const signal of enough) signal.addEventListener('abort', done)
-    // It may have begun to close while the job was looked up.
-    if (enough.some(({ aborted }) => aborted)) return done()
-    try {
-      stop = begin((row) => {
-        if (!row || ended.has(row.status)) done()
-      })
-    } catch (error) {
-      // Before it ends, so that a refused caller is not answered as if the timeout had passed.
-      reject(error)
-      done()
-    }
-  })
 }
 
 /** Browsers send back the last id they saw, so that nothing is missed between two connections. */

@@ -156,11 +156,13 @@ from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5:
                         $8::text::integer, $9::text::integer, $10::text::integer, $11::text[])
 
 -- name: watchedJobs
--- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log.
+-- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log. And executions, by status alone.
 select j.id, j.status, j.attempt, p.fraction, p.note, date_part('epoch', p.at) * 1000 as progressed,
        coalesce((select max(l.id) from holdfast.log_lines as l where l.job_id = j.id), 0)::text as line
 from holdfast.jobs as j left join holdfast.progress as p on p.job_id = j.id
 where j.id = any ($1::uuid[])
+union all
+select e.id, e.status, 0::smallint, null, null, null, '0' from holdfast.executions as e where e.id = any ($1::uuid[])
 
 -- name: liveWorkers
 -- The workers that have not stopped and were seen within the last day, with what they hold. Moments are milliseconds since 1970.
