@@ -208,10 +208,14 @@ function uniqueConflict(detail: string, ids: readonly string[], cause: unknown):
 export function notConfirmed(types: readonly string[], cause?: unknown): HoldfastError {
   const shown = types.map((type) => `"${type}"`).join(', ')
   const confirm = types.length === 1 ? shown : `[${shown}]`
-  return new HoldfastError('confirmation_required', `jobs of ${shown} are sensitive; to replay or resume them send confirm: ${confirm}`, {
-    field: 'confirm',
-    ...(cause === undefined ? {} : { cause }),
-  })
+  return new HoldfastError(
+    'confirmation_required',
+    `jobs of ${shown} are sensitive; to replay or resume them send confirm: ${confirm}`,
+    {
+      field: 'confirm',
+      ...(cause === undefined ? {} : { cause }),
+    },
+  )
 }
 
 /** A host with several addresses that all refuse gives one error without a message, which holds the others. */

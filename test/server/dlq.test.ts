@@ -142,7 +142,10 @@ describe('a job of a sensitive type', () => {
     const replay = (body: object) => call('POST', `/admin/dlq/${id}/replay`, body, operator)
     for (const body of [{}, { confirm: 'refund' }, { confirm: [] }, { payload: {}, why: 'yes' }]) {
       const { body: problem } = await replay(body)
-      expect(problem).toMatchObject({ ...missing, detail: 'jobs of "pay" are sensitive; to replay or resume them send confirm: "pay"' })
+      expect(problem).toMatchObject({
+        ...missing,
+        detail: 'jobs of "pay" are sensitive; to replay or resume them send confirm: "pay"',
+      })
     }
     expect((await call('GET', `/jobs/${id}`)).body).toMatchObject({ status: 'dead', changes: [] })
     expect(await serving.holdfast.audit({ target: id })).toEqual([])
