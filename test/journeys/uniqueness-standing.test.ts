@@ -217,3 +217,21 @@ it('debounce without a longest wait puts the job off by its delay each time', as
   expect(due[0]?.s).toBeGreaterThan(30)
   expect(await holdfast.job(id)).toMatchObject({ status: 'scheduled', payload: 2 })
 })
+
+describe('an enqueue that is sent again while its first try is still under way', () => {
+  it.each(['reject', 'existing', 'replace', 'one_more'] as const)('meets its own job, and does not %s it', async (onConflict) => {
+    const id = (await queue.sql('select holdfast.new_job_id() as id'))[0]?.id as string
+    const unique = { key: 'k', onConflict }
+    const first = await queue.connect()
+    await first.query('begin')
+    await enqueue('sent', { id, unique, tx: first })
+    const again = enqueue('sent', { id, unique })
+    await vi.waitFor(async () => {
+      const waiting = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      expect(await queue.sql(waiting)).toEqual([{ n: 1 }])
+    }, soon)
+    await first.query('commit')
+    expect(await again).toEqual({ id, status: 'existing' })
+    expect(await queue.sql('select id, status from holdfast.jobs')).toEqual([{ id, status: 'pending' }])
+  })
+})

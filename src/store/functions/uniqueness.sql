@@ -138,7 +138,11 @@ begin
     delay_ms := extract(epoch from v_job.delay) * 1000;
     key := v_job.key;
     v_taken := holdfast.take_unique(v_job.type_id, v_job.owner, v_job.key, v_job.id, coalesce(v_job.period, interval '0'));
-    if v_taken.job_id is not null then
+    if v_taken.job_id is not null and exists (select from holdfast.bodies as b where b.id = v_job.id) then
+      -- What this call waited for was its own first try, whose answer the caller did not get: no other job is in the way.
+      perform holdfast.refuse_other_job(v_job.id, v_job.type, v_job.payload, p_owner);
+      what := 'existing';
+    elsif v_taken.job_id is not null then
       select m.job_id, m.what into job_id, what from holdfast.resolve_conflict(
         v_taken, (v_job.key, v_job.policy, v_job.period, v_job.states, v_job.delay, v_job.max_wait)::holdfast.uniqueness,
         v_job.id, v_job.payload, v_job.priority, v_job.max_attempts, v_job.concurrency_key, v_job.approval, v_job.due_at,
