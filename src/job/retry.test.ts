@@ -41,7 +41,7 @@ describe('readBackoff', () => {
   it.each([
     [{ base: -1 }, 'backoff.base', 'cannot be negative'],
     [{ base: Number.NaN }, 'backoff.base', 'NaN'],
-    [{ base: '5 minutes' }, 'backoff.base', '"5 minutes"'],
+    [{ base: '5 parsecs' }, 'backoff.base', '"5 parsecs"'],
     [{ jitter: '31d' }, 'backoff.jitter', 'more than 30 days'],
     [{ cap: '31d' }, 'backoff.cap', 'more than 30 days'],
     [{ factor: 0.5 }, 'backoff.factor', 'from 1'],

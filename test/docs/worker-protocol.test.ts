@@ -72,7 +72,18 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
       // What was handed back is there again, and before those that came later.
       remember((await ask('POST', '/worker/claim', { worker: '{worker}', types: ['make_pdf'], wait: '20s' })).text)
       expect(known.job).toBe(id)
-      const { text } = await ask('POST', '/worker/settle', { worker: '{worker}', results: [JSON.parse(line)] })
+      const settled = JSON.parse(line)
+      if (settled.result === 'block') {
+        await ask('POST', '/worker/step', {
+          worker: '{worker}',
+          job: '{job}',
+          lease: '{lease}',
+          name: 'paid',
+          kind: 'signal',
+          after: 0,
+        })
+      }
+      const { text } = await ask('POST', '/worker/settle', { worker: '{worker}', results: [settled] })
       expect(JSON.parse(text).results).toEqual([{ job: id, settled: true }])
       statuses.push((await holdfast.job(id))?.status)
     }
