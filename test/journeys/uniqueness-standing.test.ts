@@ -224,7 +224,7 @@ describe('an enqueue that is sent again while its first try is still under way',
     const unique = { key: 'k', onConflict }
     const first = await queue.connect()
     await first.query('begin')
-    await enqueue('sent', { id, unique, tx: first })
+    await holdfast.enqueue(sync, 'sent', { id, unique, tx: first })
     const again = enqueue('sent', { id, unique })
     await vi.waitFor(async () => {
       const waiting = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
