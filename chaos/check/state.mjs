@@ -4,7 +4,10 @@ import { emptyHistory } from './history.mjs'
 
 const text = {
   jobs: `select id::text, type, status, attempt, max_attempts as "maxAttempts", payload::text, idempotency_key as key from holdfast.jobs`,
-  attempts: `select job_id::text as job, attempt, outcome::text, worker_id as worker, started_at as "startedAt", ended_at as "endedAt" from holdfast.attempts order by ended_at`,
+  // In the order they were written: a campaign may set the clock of the database back, so their times do not tell it.
+  attempts: `
+    select job_id::text as job, attempt, outcome::text, worker_id as worker, started_at as "startedAt", ended_at as "endedAt"
+    from holdfast.history order by xmin::text::bigint, ended_at`,
   deadlocks: `select deadlocks::int from pg_stat_database where datname = current_database()`,
   sessions: `
     select application_name as name, state, extract(epoch from clock_timestamp() - state_change) * 1000 as "forMs"
