@@ -18,6 +18,7 @@ export const laneBody = object({
   why,
   unsafe: { type: 'boolean', description: 'true to take a lease outside of 60s to 1h' },
 })
+/** The fields of a lane to change. */
 export type LaneBody = Of<typeof laneBody>
 export const laneParams = object({ name: { ...name, description: 'the name of a lane' } }, ['name'])
 
@@ -34,6 +35,7 @@ const lane = answer({
   changed: orNull(done),
 })
 export const laneAnswer = lane
+/** One lane and how full it is. */
 export type LaneAnswer = Of<typeof lane>
 export const lanesAnswer = answer({ lanes: list(lane) })
 
@@ -57,6 +59,8 @@ export const workersAnswer = answer({
   lanes: list(lane),
   depths: list(answer({ type: text, lane: text, waiting: number, scheduled: number, blocked: number, oldest_ms: numberOrNull })),
 })
+/** The workers that live, the lanes, and how much waits. */
+export type WorkersAnswer = Of<typeof workersAnswer>
 
 export const workerParams = object(
   { id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a worker' } },
@@ -87,9 +91,11 @@ export const limitsBody = object({
   },
   why,
 })
+/** Limits of a type; null takes one away, what is left out stays. */
 export type LimitsBody = Of<typeof limitsBody>
 
 export const breakerBody = object({ action: { enum: ['open', 'close', 'hold_open', 'hold_closed', 'release'] }, why }, ['action'])
+/** What is done to a breaker. */
 export type BreakerBody = Of<typeof breakerBody>
 
 const rateAnswer = orNull(answer({ count: number, per_ms: number }))
@@ -117,9 +123,13 @@ const gate = answer({
     probe_ms: number,
   }),
 })
+/** The limits, pause and breaker of a type. */
 export type GateAnswer = Of<typeof gate>
 export const gateAnswer = answer({ type: text, gate: orNull(gate) })
-export const gatesAnswer = answer({ types: list(answer({ type: text, lane: text, sensitive: yesOrNo, gate: orNull(gate) })) })
+const typeGate = answer({ type: text, lane: text, sensitive: yesOrNo, gate: orNull(gate) })
+/** One job type, its lane and its gate. */
+export type TypeGateAnswer = Of<typeof typeGate>
+export const gatesAnswer = answer({ types: list(typeGate) })
 
 // ── keys, roles, audit ──
 

@@ -26,11 +26,15 @@ const rule = answer({
   enabled: yesOrNo,
 })
 export const ruleAnswer = rule
+/** One rule of alerts. */
+export type RuleAnswer = Of<typeof rule>
 export const alertsAnswer = answer({
   firing: list(answer({ rule: text, kind, subject: text, value: number, threshold: number, since: time })),
   rules: list(rule),
   callers: number,
 })
+/** The alerts that fire, every rule, and how many targets are called. */
+export type AlertsAnswer = Of<typeof alertsAnswer>
 
 export const ruleParams = object({ name: { type: 'string', minLength: 1, maxLength: 63, description: 'the name of a rule' } }, [
   'name',
@@ -44,6 +48,7 @@ export const ruleBody = object({
   enabled: yesOrNo,
   why,
 })
+/** The fields of a rule to set. */
 export type RuleBody = Of<typeof ruleBody>
 
 const rules = { type: ['array', 'null'], items: text } as const

@@ -63,9 +63,12 @@ export const batchListAnswer = answer({ batches: list(batchAnswer), next: textOr
 export const closedBatchAnswer = answer({ id: batchId, closed: yesOrNo })
 export const cancelledBatchAnswer = answer({ id: batchId, done: yesOrNo, was: text })
 export const retryBatchBody = object({ confirm, why })
+/** What a retry of a batch takes, as the body of `POST /batches/{id}/retry`. */
 export type RetryBatchBody = Of<typeof retryBatchBody>
 export const retriedBatchAnswer = answer({
   matched: number,
   done: number,
   refused: { type: 'object', additionalProperties: true, description: 'how many were not replayed, by the reason' },
 })
+/** What became of the dead members of a batch. */
+export type RetriedBatchAnswer = Of<typeof retriedBatchAnswer>

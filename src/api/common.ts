@@ -1,5 +1,5 @@
 import { statuses } from '../job/state.js'
-import { answer, list, object } from './schema.js'
+import { answer, list, type Of, object } from './schema.js'
 
 export const statusNames = Object.keys(statuses) as (keyof typeof statuses)[]
 
@@ -32,12 +32,12 @@ export const typeParams = object({ type: jobType }, ['type'])
 export const whyBody = object({ why })
 
 /** What became of a job that somebody wanted to move. */
-export const movedAnswer = object({ id: jobId, done: yesOrNo, was: text, status: text, because: text, waits: text }, [
-  'id',
-  'done',
-  'was',
-  'status',
-])
+export const movedAnswer = object(
+  { id: jobId, done: yesOrNo, was: { enum: statusNames }, status: { enum: statusNames }, because: text, waits: text },
+  ['id', 'done', 'was', 'status'],
+)
+/** What became of a job that somebody wanted to move. */
+export type MovedAnswer = Of<typeof movedAnswer>
 
 export const problemAnswer = object(
   {

@@ -22,6 +22,7 @@ export const dlqQuery = object({
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', minLength: 1, maxLength: 200, description: 'what an earlier page named as next' },
 })
+/** Which dead letters `GET /admin/dlq` lists. */
 export type DlqQuery = Of<typeof dlqQuery>
 
 const letter = answer({
@@ -35,10 +36,13 @@ const letter = answer({
   created_at: time,
   error: anything,
 })
+/** A dead letter as `GET /admin/dlq` lists it. */
 export type LetterAnswer = Of<typeof letter>
 export const lettersAnswer = answer({ letters: list(letter), next: textOrNull })
 /** A job that is dead has no result. */
 export const letterAnswer = answer({ ...storyFields, reason, died_at: time, error: anything })
+/** One dead letter as `GET /admin/dlq/{id}` answers it. */
+export type LetterStoryAnswer = Of<typeof letterAnswer>
 
 export const confirm = {
   anyOf: [jobType, { type: 'array', items: jobType, maxItems: 100 }],
@@ -48,6 +52,7 @@ export const confirm = {
 export const resumeBody = object({ confirm, why })
 export type ResumeBody = Of<typeof resumeBody>
 export const replayBody = object({ payload: { description: 'a new payload in place of the old one, any JSON' }, confirm, why })
+/** How one dead letter is replayed. */
 export type ReplayBody = Of<typeof replayBody>
 
 export const manyBody = object(
@@ -63,8 +68,10 @@ export const manyBody = object(
   },
   ['filter'],
 )
+/** Which dead letters are discarded, and how many at most. */
 export type ManyBody = Of<typeof manyBody>
 export const replayManyBody = object({ ...manyBody.properties, confirm }, ['filter'])
+/** Which dead letters are replayed, and how many at most. */
 export type ReplayManyBody = Of<typeof replayManyBody>
 export const manyAnswer = object(
   {
@@ -77,3 +84,5 @@ export const manyAnswer = object(
   },
   ['dry_run', 'matched', 'done', 'refused', 'died_before'],
 )
+/** What became of the dead letters that fit a filter. */
+export type ManyAnswer = Of<typeof manyAnswer>

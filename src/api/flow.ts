@@ -18,6 +18,7 @@ export const depthBody = object(
   },
   ['scope'],
 )
+/** How much may wait in the queue, a lane or a type. */
 export type DepthBody = Of<typeof depthBody>
 export const depthsAnswer = answer({
   limits: list(
@@ -32,6 +33,8 @@ export const depthsAnswer = answer({
     }),
   ),
 })
+/** How much may wait, and how much does. */
+export type DepthsAnswer = Of<typeof depthsAnswer>
 
 // ── concurrency keys ──
 
@@ -48,4 +51,6 @@ const keyFields = {
   halted: orNull(answer({ job: text, at: time })),
 } as const
 export const keyStateAnswer = answer({ type: text, ...keyFields })
+/** What was set about one concurrency key of a type. */
+export type KeyStateAnswer = Of<typeof keyStateAnswer>
 export const keyStatesAnswer = answer({ type: text, keys: list(answer(keyFields)) })

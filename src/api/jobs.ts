@@ -199,6 +199,8 @@ export const explainAnswer = answer({
     ]),
   ),
 })
+/** Why a job is not running now. */
+export type ExplainAnswer = Of<typeof explainAnswer>
 
 export const waitQuery = object({
   timeout: { type: 'string', maxLength: 20, default: '30s', description: 'how long to wait, such as 30s; at most 60s' },
@@ -206,7 +208,6 @@ export const waitQuery = object({
 export const whyQuery = object({ why })
 export const deleteQuery = object({
   why,
-  yesOrNo,
   forget: { type: 'boolean', default: false, description: 'true to delete a job that has ended, with all that is kept of it' },
 })
 export type DeleteQuery = Of<typeof deleteQuery>
@@ -219,3 +220,5 @@ export const decidedAnswer = object({ ...movedAnswer.properties, approvals: numb
   'approvals',
   'quorum',
 ])
+/** What became of a job that somebody approved or rejected. */
+export type DecidedAnswer = Of<typeof decidedAnswer>

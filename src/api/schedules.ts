@@ -41,16 +41,22 @@ const fields = {
   tags: { type: 'array', maxItems: 8, items: { type: 'string', minLength: 1, maxLength: 100 } },
 } as const
 export const scheduleBody = object({ name, ...fields, why }, ['name', 'type'])
+/** A schedule to create, as the body of `POST /admin/schedules`. */
 export type ScheduleBody = Of<typeof scheduleBody>
 export const scheduleChange = object({ ...fields, why })
+/** The fields of a schedule to change. */
 export type ScheduleChange = Of<typeof scheduleChange>
 export const scheduleParams = object({ name }, ['name'])
 export const schedulesQuery = object({ after: name, limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 } })
+/** Which schedules `GET /admin/schedules` lists. */
 export type SchedulesQuery = Of<typeof schedulesQuery>
 export const previewQuery = object({ count: { type: 'integer', minimum: 1, maximum: 1_000, default: 10 } })
 export const backfillBody = object({ from: time, to: time, dry_run: yesOrNo, why }, ['from', 'to'])
+/** A range of time whose ticks are to have jobs. */
 export type BackfillBody = Of<typeof backfillBody>
 export const pruneBody = object({ dry_run: yesOrNo, why })
+/** How schedules that are gone from code are removed. */
+export type PruneBody = Of<typeof pruneBody>
 
 const state = {
   name: text,
@@ -82,6 +88,7 @@ const state = {
   changed: orNull(done),
 } as const
 export const scheduleAnswer = answer(state)
+/** One schedule as `GET /admin/schedules` lists it. */
 export type ScheduleAnswer = Of<typeof scheduleAnswer>
 export const schedulesAnswer = answer({ schedules: list(scheduleAnswer), next: textOrNull })
 
@@ -98,6 +105,12 @@ export const scheduleStoryAnswer = answer({ ...state, reasons: list(answer({ why
 /** A schedule, why it waits and its latest ticks, as `GET /admin/schedules/:name` answers. */
 export type ScheduleStoryAnswer = Of<typeof scheduleStoryAnswer>
 export const previewAnswer = answer({ ticks: list(answer({ tick: time, due: time })) })
+/** When a schedule ticks next. */
+export type PreviewAnswer = Of<typeof previewAnswer>
 export const ranAnswer = answer({ job: textOrNull, outcome, in_the_way: textOrNull })
+/** What became of a schedule's run by hand; `job` is null where the one in the way has not ended. */
+export type RanAnswer = Of<typeof ranAnswer>
 export const backfilledAnswer = answer({ ticks: number, made: list(answer({ tick: time, job: text })) })
+/** How many ticks a range has, and the jobs that were made. */
+export type BackfilledAnswer = Of<typeof backfilledAnswer>
 export const prunedAnswer = answer({ names: list(text) })

@@ -12,7 +12,7 @@ export interface ClientBatch {
   /** A UUIDv7 of your own, so that the same call made again makes no second batch. */
   id?: string
   /**
-   * True: it does not end before `closeBatch`.
+   * True: it does not end before `batches.close`.
    * @default false
    */
   open?: boolean

@@ -2,6 +2,7 @@ import type { EventAnswer, EventQuery } from '../api/events.js'
 import { followPages } from '../job/follow-pages.js'
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import { queryOf } from './query.js'
+import type { Send } from './sender.js'
 
 /** One page of events. */
 export interface ClientEventPage {
@@ -23,8 +24,6 @@ export interface ClientFollowOptions extends Omit<EventQuery, 'limit'> {
   /** Ends the loop when it fires. */
   signal?: AbortSignal
 }
-
-type Send = <Answer>(method: string, path: string) => Promise<{ answer: Answer; sent: number }>
 
 /** What happened to jobs, by a cursor that the reader keeps: each event at least once, in one order. */
 export class ClientEvents {

@@ -6,9 +6,9 @@ import type {
   TaskAnswer,
   TaskListQuery,
 } from '../api/executions.js'
-import { HoldfastError } from '../errors.js'
 import { newJobId } from '../job/id.js'
 import { queryOf } from './query.js'
+import { orUndefined, type Send } from './sender.js'
 
 /** What an execution is started with beside its input; see `StartOptions` of the library. */
 export interface ClientStartOptions {
@@ -38,14 +38,6 @@ export interface ClientStartOptions {
    */
   tags?: readonly string[]
 }
-
-/** How the client sends a request until it has an answer. */
-export type Send = <Answer>(
-  method: string,
-  path: string,
-  body?: object,
-  waitMs?: number,
-) => Promise<{ answer: Answer; sent: number }>
 
 interface StartedExecution {
   id: string
@@ -81,12 +73,7 @@ export class ClientExecutions {
 
   /** One execution with its tasks by status; undefined where there is none this key sees. */
   async get(id: string): Promise<ExecutionAnswer | undefined> {
-    try {
-      return (await this.#send<ExecutionAnswer>('GET', pathOf(id))).answer
-    } catch (error) {
-      if (error instanceof HoldfastError && error.code === 'not_found') return undefined
-      throw error
-    }
+    return orUndefined(this.#send<ExecutionAnswer>('GET', pathOf(id)))
   }
 
   /** One page of executions, newest first. `next` is the cursor of the page after it; null: this was the last. */
@@ -104,7 +91,7 @@ export class ClientExecutions {
   /** Waits until an execution has ended, or for `timeoutMs`, at most a minute (10,000); answers with it either way. */
   async wait(id: string, { timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<ExecutionAnswer> {
     const path = `${pathOf(id)}/wait?timeout=${timeoutMs}ms`
-    return (await this.#send<ExecutionAnswer>('GET', path, undefined, timeoutMs)).answer
+    return (await this.#send<ExecutionAnswer>('GET', path, undefined, { waitMs: timeoutMs })).answer
   }
 
   /** Cancels an execution and its jobs. One that has ended is refused with `conflict`. */

@@ -1,4 +1,24 @@
-export type { BatchAnswer } from '../api/batches.js'
+export type {
+  BreakerBody,
+  GateAnswer,
+  LaneAnswer,
+  LaneBody,
+  LimitsBody,
+  TypeGateAnswer,
+  WorkersAnswer,
+} from '../api/admin.js'
+export type { AlertsAnswer, RuleAnswer, RuleBody } from '../api/alerts.js'
+export type { BatchAnswer, BatchListQuery, RetriedBatchAnswer, RetryBatchBody } from '../api/batches.js'
+export type { MovedAnswer } from '../api/common.js'
+export type {
+  DlqQuery,
+  LetterAnswer,
+  LetterStoryAnswer,
+  ManyAnswer,
+  ManyBody,
+  ReplayBody,
+  ReplayManyBody,
+} from '../api/dlq.js'
 export type { EventAnswer, EventQuery } from '../api/events.js'
 export type {
   ExecutionAnswer,
@@ -7,11 +27,30 @@ export type {
   TaskAnswer,
   TaskListQuery,
 } from '../api/executions.js'
-export type { JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
+export type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
+export type { DecidedAnswer, ExplainAnswer, JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
+export type {
+  BackfillBody,
+  BackfilledAnswer,
+  PreviewAnswer,
+  PruneBody,
+  RanAnswer,
+  ScheduleAnswer,
+  ScheduleBody,
+  ScheduleChange,
+  ScheduleStoryAnswer,
+  SchedulesQuery,
+} from '../api/schedules.js'
 export { type ErrorCode, HoldfastError } from '../errors.js'
 export type { JobOptions } from '../job/job-options.js'
 export { defineType, type JobRequest, type JobType } from '../job/type.js'
+export type { ClientAlerts } from './alerts.js'
 export type { ClientBatch } from './batch-body.js'
-export { type ClientEnqueued, type ClientMoved, type ClientOptions, HoldfastClient } from './client.js'
+export type { ClientBatchCreated, ClientBatches } from './batches.js'
+export { type ClientOptions, HoldfastClient } from './client.js'
+export type { ClientDeadLetters } from './dead-letters.js'
 export type { ClientEventPage, ClientEvents, ClientFollowOptions } from './events.js'
 export type { ClientExecutions, ClientStartOptions } from './executions.js'
+export type { ClientFlow } from './flow.js'
+export type { ClientSchedules } from './schedules.js'
+export type { ClientEnqueued } from './stored.js'

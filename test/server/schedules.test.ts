@@ -104,15 +104,21 @@ test('/admin/schedules refuses what is wrong, and types that are not of the key'
   expect((await call('GET', '/admin/schedules', undefined, viewer)).status).toBe(200)
 })
 
-test('the client reads, pauses and resumes a schedule', async () => {
-  const client = new HoldfastClient({ url: serving.address, key: operator })
-  await serving.holdfast.schedules.create({ name: 'a/b', type: 'report', every: '1h' }, { by: 'ada' })
-  await client.pauseSchedule('a/b', { why: 'a test' })
-  expect(await client.readSchedule('a/b')).toMatchObject({
-    status: 'paused',
-    every: '1h',
-    paused: { by: 'on-call', why: 'a test' },
-  })
-  await client.resumeSchedule('a/b')
-  expect(await client.readSchedule('a/b')).toMatchObject({ status: 'active', reasons: [], ticks: [] })
+test('the client does with schedules what the library does', async () => {
+  const { schedules } = new HoldfastClient({ url: serving.address, key: operator })
+  expect(await schedules.create({ name: 'a/b', type: 'report', every: '1d' })).toMatchObject({ created_by: 'on-call' })
+  await expect(schedules.create({ name: 'a/b', type: 'report', every: '1d' })).rejects.toMatchObject({ code: 'conflict' })
+  expect(await schedules.change('a/b', { every: '1h' })).toMatchObject({ every: '1h' })
+  await schedules.pause('a/b', { why: 'a test' })
+  expect(await schedules.get('a/b')).toMatchObject({ status: 'paused', paused: { by: 'on-call', why: 'a test' } })
+  await schedules.resume('a/b')
+  expect(await schedules.get('a/b')).toMatchObject({ status: 'active', reasons: [], ticks: [] })
+  expect(await schedules.preview('a/b', { count: 2 })).toHaveLength(2)
+  expect(await schedules.runNow('a/b')).toMatchObject({ outcome: 'created', job: expect.any(String) })
+  const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T03:00:00Z' }
+  expect(await schedules.backfill('a/b', { ...range, dry_run: true })).toEqual({ ticks: 4, made: [] })
+  expect((await schedules.list({ after: 'a/a', limit: 1 })).schedules).toMatchObject([{ name: 'a/b' }])
+  expect(await schedules.prune({ dry_run: true })).not.toContain('a/b')
+  await schedules.remove('a/b', { why: 'done' })
+  expect(await schedules.get('a/b')).toBeUndefined()
 })

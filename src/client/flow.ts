@@ -1,0 +1,96 @@
+import type { BreakerBody, GateAnswer, LaneAnswer, LaneBody, LimitsBody, TypeGateAnswer, WorkersAnswer } from '../api/admin.js'
+import type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
+import type { Send } from './sender.js'
+
+/** Lanes, workers, limits, pauses and breakers over HTTP, in the fields of the API, for a key that may see or manage them. */
+export class ClientFlow {
+  readonly #send: Send
+
+  /** @internal */
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  /** The workers that live, the lanes, and how much waits. */
+  async workers(): Promise<WorkersAnswer> {
+    return (await this.#send<WorkersAnswer>('GET', '/admin/workers/status')).answer
+  }
+
+  /** Orders a remote worker to finish what it has and to claim no more. */
+  async drainRemoteWorker(id: number, options: { why?: string } = {}): Promise<void> {
+    await this.#send('POST', `/admin/workers/remote/${id}/drain`, options)
+  }
+
+  /** Every lane and how full it is. */
+  async lanes(): Promise<LaneAnswer[]> {
+    return (await this.#send<{ lanes: LaneAnswer[] }>('GET', '/admin/workers/lanes')).answer.lanes
+  }
+
+  /** Changes the named fields of a lane, such as `enabled`. */
+  async setLane(name: string, change: LaneBody): Promise<LaneAnswer> {
+    return (await this.#send<LaneAnswer>('PATCH', `/admin/workers/lanes/${encodeURIComponent(name)}`, change)).answer
+  }
+
+  /** Every job type, its lane and its gate. */
+  async types(): Promise<TypeGateAnswer[]> {
+    return (await this.#send<{ types: TypeGateAnswer[] }>('GET', '/admin/job-types')).answer.types
+  }
+
+  /** Pauses a type: its jobs wait, enqueue goes on. */
+  async pauseType(type: string, options: { why?: string } = {}): Promise<GateAnswer | null> {
+    return this.#gate('POST', type, 'pause', options)
+  }
+
+  /** Lets a paused type run again. */
+  async resumeType(type: string, options: { why?: string } = {}): Promise<GateAnswer | null> {
+    return this.#gate('POST', type, 'resume', options)
+  }
+
+  /** Opens, closes, holds or releases the breaker of a type. */
+  async breaker(type: string, change: BreakerBody): Promise<GateAnswer | null> {
+    return this.#gate('POST', type, 'breaker', change)
+  }
+
+  /** Sets limits of a type; null takes one away, what is left out stays. */
+  async limit(type: string, limits: LimitsBody): Promise<GateAnswer | null> {
+    return this.#gate('PATCH', type, 'limits', limits)
+  }
+
+  /** The keys of a type about which something was set. */
+  async keys(type: string): Promise<Omit<KeyStateAnswer, 'type'>[]> {
+    return (await this.#send<{ keys: KeyStateAnswer[] }>('GET', `${pathOf(type)}/keys`)).answer.keys
+  }
+
+  /** Pauses one concurrency key of a type: its jobs wait. */
+  async pauseKey(type: string, key: string, options: { why?: string } = {}): Promise<KeyStateAnswer> {
+    return (await this.#send<KeyStateAnswer>('POST', `${pathOf(type)}/keys/pause`, { ...options, key })).answer
+  }
+
+  /** Lets a paused or halted key run again. */
+  async resumeKey(type: string, key: string, options: { why?: string } = {}): Promise<KeyStateAnswer> {
+    return (await this.#send<KeyStateAnswer>('POST', `${pathOf(type)}/keys/resume`, { ...options, key })).answer
+  }
+
+  /** How many turns a key gets beside others. */
+  async setWeight(type: string, key: string, weight: number, options: { why?: string } = {}): Promise<KeyStateAnswer> {
+    return (await this.#send<KeyStateAnswer>('PUT', `${pathOf(type)}/keys/weight`, { ...options, key, weight })).answer
+  }
+
+  /** How much may wait, and how much does. */
+  async depthLimits(): Promise<DepthsAnswer['limits']> {
+    return (await this.#send<DepthsAnswer>('GET', '/admin/depth-limits')).answer.limits
+  }
+
+  /** Sets how much may wait in the queue, a lane or a type; what is null or left out is not limited. */
+  async limitDepth(limit: DepthBody): Promise<DepthsAnswer['limits']> {
+    return (await this.#send<DepthsAnswer>('PUT', '/admin/depth-limits', limit)).answer.limits
+  }
+
+  async #gate(method: string, type: string, act: string, body: object): Promise<GateAnswer | null> {
+    return (await this.#send<{ gate: GateAnswer | null }>(method, `${pathOf(type)}/${act}`, body)).answer.gate
+  }
+}
+
+function pathOf(type: string): string {
+  return `/admin/job-types/${encodeURIComponent(type)}`
+}

@@ -1,0 +1,119 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { HoldfastClient } from 'holdfast/client'
+import { rules } from 'holdfast/server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const asked: string[] = []
+const server = createServer((request, response) => {
+  asked.push(`${request.method} ${request.url?.split('?')[0]}`)
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{"jobs":[]}')
+})
+let client: HoldfastClient
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  client = new HoldfastClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'k' })
+})
+afterAll(() => void server.close())
+
+/** A name with what has to be escaped in a path. */
+const odd = 'a/b c'
+const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
+
+/** The method of the client that calls a route. */
+const methods: Record<string, () => Promise<unknown>> = {
+  'POST /jobs': () => client.enqueue('greet', {}),
+  'POST /jobs/bulk': () => client.enqueueMany([{ type: 'greet', payload: {} }]),
+  'POST /jobs/:id/signals': () => client.signal(odd, 'paid'),
+  'GET /events': () => client.events.page(),
+  'GET /jobs': () => client.jobs(),
+  'GET /jobs/:id': () => client.job(odd),
+  'GET /jobs/:id/explain': () => client.explain(odd),
+  'GET /jobs/:id/wait': () => client.wait(odd),
+  'DELETE /jobs/:id': () => client.cancel(odd, { why: 'no' }),
+  'POST /jobs/:id/resume': () => client.resume(odd),
+  'POST /jobs/:id/approve': () => client.approve(odd),
+  'POST /jobs/:id/reject': () => client.reject(odd, { why: 'no' }),
+  'POST /batches': () => client.batch({}),
+  'POST /batches/:id/jobs': () => client.batches.add(odd, []),
+  'POST /batches/:id/close': () => client.batches.close(odd),
+  'GET /batches': () => client.batches.list(),
+  'GET /batches/:id': () => client.batches.get(odd),
+  'POST /batches/:id/cancel': () => client.batches.cancel(odd),
+  'POST /batches/:id/retry': () => client.batches.retry(odd),
+  'POST /executions': () => client.executions.start('order', {}),
+  'POST /executions/:id/rerun': () => client.executions.rerun(odd, 'pay'),
+  'GET /executions': () => client.executions.list(),
+  'GET /executions/:id': () => client.executions.get(odd),
+  'GET /executions/:id/tasks': () => client.executions.tasks(odd),
+  'GET /executions/:id/wait': () => client.executions.wait(odd),
+  'POST /executions/:id/cancel': () => client.executions.cancel(odd),
+  'POST /executions/:id/resume': () => client.executions.resume(odd),
+  'GET /admin/workers/lanes': () => client.flow.lanes(),
+  'PATCH /admin/workers/lanes/:name': () => client.flow.setLane(odd, { enabled: false }),
+  'GET /admin/workers/status': () => client.flow.workers(),
+  'POST /admin/workers/remote/:id/drain': () => client.flow.drainRemoteWorker(7),
+  'PATCH /admin/workers/jobs/:id/priority': () => client.setPriority(odd, 9),
+  'GET /admin/job-types': () => client.flow.types(),
+  'POST /admin/job-types/:type/pause': () => client.flow.pauseType(odd),
+  'POST /admin/job-types/:type/resume': () => client.flow.resumeType(odd),
+  'POST /admin/job-types/:type/breaker': () => client.flow.breaker(odd, { action: 'open' }),
+  'PATCH /admin/job-types/:type/limits': () => client.flow.limit(odd, { max_running: 1 }),
+  'GET /admin/job-types/:type/keys': () => client.flow.keys(odd),
+  'POST /admin/job-types/:type/keys/pause': () => client.flow.pauseKey(odd, 'tenant'),
+  'POST /admin/job-types/:type/keys/resume': () => client.flow.resumeKey(odd, 'tenant'),
+  'PUT /admin/job-types/:type/keys/weight': () => client.flow.setWeight(odd, 'tenant', 2),
+  'GET /admin/depth-limits': () => client.flow.depthLimits(),
+  'PUT /admin/depth-limits': () => client.flow.limitDepth({ scope: 'queue', hard: 5 }),
+  'GET /admin/schedules': () => client.schedules.list(),
+  'POST /admin/schedules': () => client.schedules.create({ name: odd, type: 'report', every: '1d' }),
+  'POST /admin/schedules/prune': () => client.schedules.prune(),
+  'GET /admin/schedules/:name': () => client.schedules.get(odd),
+  'PATCH /admin/schedules/:name': () => client.schedules.change(odd, { every: '1h' }),
+  'DELETE /admin/schedules/:name': () => client.schedules.remove(odd),
+  'GET /admin/schedules/:name/preview': () => client.schedules.preview(odd),
+  'POST /admin/schedules/:name/pause': () => client.schedules.pause(odd),
+  'POST /admin/schedules/:name/resume': () => client.schedules.resume(odd),
+  'POST /admin/schedules/:name/reset': () => client.schedules.reset(odd),
+  'POST /admin/schedules/:name/run': () => client.schedules.runNow(odd),
+  'POST /admin/schedules/:name/backfill': () => client.schedules.backfill(odd, range),
+  'GET /admin/dlq': () => client.deadLetters.list(),
+  'GET /admin/dlq/:id': () => client.deadLetters.get(odd),
+  'POST /admin/dlq/replay': () => client.deadLetters.replayMany({ filter: { all: true } }),
+  'POST /admin/dlq/discard': () => client.deadLetters.discardMany({ filter: { all: true } }),
+  'POST /admin/dlq/:id/replay': () => client.deadLetters.replay(odd),
+  'POST /admin/dlq/:id/discard': () => client.deadLetters.discard(odd),
+  'GET /admin/alerts': () => client.alerts.get(),
+  'PUT /admin/alerts/rules/:name': () => client.alerts.setRule(odd, { threshold: 1 }),
+  'DELETE /admin/alerts/rules/:name': () => client.alerts.dropRule(odd),
+}
+
+/** Routes without a method, and why. */
+const exceptions = [
+  { route: /^(GET \/$|GET \/page\/|\w+ \/session$)/, why: 'they are for browsers' },
+  { route: /^GET \/(healthz|readyz|status|autoscale|metrics|openapi\.json)$/, why: 'they are for what watches the server' },
+  { route: /^GET \/jobs\/:id\/stream$/, why: 'a stream of server-sent events; wait and events do the same' },
+  { route: /^POST \/worker\//, why: 'they are the protocol of remote workers' },
+  { route: /^POST \/admin\/workers\/jobs\/:id\/cancel$/, why: 'cancel does the same' },
+  {
+    route: /^\w+ \/admin\/(keys|certificates|roles|audit|alerts\/targets)/,
+    why: 'secrets are given out by people, not by services',
+  },
+]
+
+test('every route has its method in the client, or a reason why it has none', async () => {
+  const excepted = (route: string) => exceptions.some((one) => one.route.test(route))
+  const needed = Object.keys(rules).filter((route) => !excepted(route))
+  expect(Object.keys(methods).sort()).toEqual(needed.sort())
+  for (const { route, why } of exceptions)
+    expect(
+      Object.keys(rules).some((one) => route.test(one)),
+      why,
+    ).toBe(true)
+  for (const [route, call] of Object.entries(methods)) {
+    asked.length = 0
+    await call()
+    const path = route.replace('/remote/:id', '/remote/7').replace(/:\w+/, encodeURIComponent(odd))
+    expect(asked, route).toEqual([path])
+  }
+})
