@@ -139,6 +139,17 @@ describe('a worker that is given types', { timeout: 90_000 }, () => {
     await completes('apart')
   })
 
+  it('records the attempt for which no thread could be started, as every attempt that failed', async () => {
+    const module = await file('apart.mjs', `${head}export const apart = defineType({ type: 'apart', run() {} })`)
+    worker = await startWorker(holdfast, [apart], { logger: quiet, module })
+    await file('apart.mjs', `throw new Error('half of a deploy')`)
+    const { id } = await holdfast.enqueue('apart', {})
+    await vi.waitFor(async () => expect((await holdfast.job(id))?.status).toBe('failed'), patient)
+    const [first] = (await holdfast.job(id))?.attempts ?? []
+    expect(first).toMatchObject({ attempt: 1, outcome: 'failed' })
+    expect(first?.error?.message).toMatch(/no thread for apart could be started: .*half of a deploy/)
+  })
+
   it('refuses a file that cannot be loaded, lacks the type, or starts a worker itself', async () => {
     const broken = await file('broken.mjs', `throw new Error('not here')`)
     expect(await refusal([apart], { module: broken })).toMatchObject({

@@ -87,6 +87,8 @@ export class IsolatedAttempt implements RunningAttempt {
     try {
       host = await pool.take()
     } catch (error) {
+      // What has no start counts as never tried and is not recorded; this uses up an attempt.
+      this.startedAtMs ??= monotonicMs()
       return { kind: 'failed', failure: this.#notStarted(error), fatal: false }
     }
     if (this.#givenUp) {
