@@ -18,8 +18,7 @@ export interface ScratchDatabase {
 
 /** Makes a scratch database on this server. The user in the address must be allowed to create databases. */
 export async function makeScratchDatabase(serverUrl: string): Promise<ScratchDatabase> {
-  const today = new Date(wallMs()).toISOString().slice(0, 10).replaceAll('-', '')
-  const name = `holdfast_scratch_${today}_${randomBytes(6).toString('hex')}`
+  const { name, today } = nameOfToday()
   await onServer(serverUrl, async (client) => {
     const template = await ensureTemplate(serverUrl, client, today)
     await client.query(`create database ${name} template ${template} ${await cheapest(client)}`)
@@ -44,12 +43,17 @@ export interface ScratchSchema {
 
 /** Makes a scratch schema: every table and function anew, since PostgreSQL copies databases and not schemas. */
 export async function makeScratchSchema(databaseUrl: string): Promise<ScratchSchema> {
-  const today = new Date(wallMs()).toISOString().slice(0, 10).replaceAll('-', '')
-  const schema = `holdfast_scratch_${today}_${randomBytes(6).toString('hex')}`
+  const { name: schema, today } = nameOfToday()
   await onServer(databaseUrl, (client) => dropLeftSchemas(client, today))
   const database = new Database({ connectionString: databaseUrl, connections: 1, schema })
   await migrate(database).finally(() => database.close())
   return { schema, drop: () => onServer(databaseUrl, (client) => client.query(`drop schema if exists ${schema} cascade`)) }
+}
+
+/** A name nobody else has; its day tells a later run that it was left behind. */
+function nameOfToday(): { name: string; today: string } {
+  const today = new Date(wallMs()).toISOString().slice(0, 10).replaceAll('-', '')
+  return { name: `holdfast_scratch_${today}_${randomBytes(6).toString('hex')}`, today }
 }
 
 /** What test runs of other days that were cut short left behind. Of someone else, or in use: it is not worth a failed test. */

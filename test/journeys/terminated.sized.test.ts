@@ -77,13 +77,19 @@ test(`${connections} connections ended at any moment end no process, lose no job
   expect(await Promise.all(fleets.map((fleet) => fleet.stop()))).toEqual([0, 0])
 }, 180_000)
 
-test('the jobs of a claim whose answer never came are free again at once, with no attempt spent', async () => {
+/** A worker whose answers can be lost on the way, and a producer that goes straight to the database. */
+async function fleetBehindAProxy() {
   const database = await makeObservedDatabase()
   const proxy = await startProxy(serverPort())
   const holdfast = { connectionString: proxy.through(database.url), statementTimeout: '1s' } as const
   const fleet = await startFleet({ holdfast, worker: { concurrency: 10 } })
   const producer = new Holdfast({ connectionString: database.url })
   onTestFinished(() => producer.close())
+  return { database, proxy, fleet, producer }
+}
+
+test('the jobs of a claim whose answer never came are free again at once, with no attempt spent', async () => {
+  const { database, proxy, fleet, producer } = await fleetBehindAProxy()
   proxy.loseAnswersTo('claimJobs')
   const jobs = await producer.enqueueMany(Array(5).fill({ type: 'work', payload: {}, maxAttempts: 1 }))
   // One where the worker had asked before in vain: then it takes a single job until it is answered again.
@@ -99,12 +105,7 @@ test('the jobs of a claim whose answer never came are free again at once, with n
 }, 60_000)
 
 test('a result whose acknowledgement never came is written once', async () => {
-  const database = await makeObservedDatabase()
-  const proxy = await startProxy(serverPort())
-  const holdfast = { connectionString: proxy.through(database.url), statementTimeout: '1s' } as const
-  const fleet = await startFleet({ holdfast, worker: { concurrency: 10 } })
-  const producer = new Holdfast({ connectionString: database.url })
-  onTestFinished(() => producer.close())
+  const { database, proxy, fleet, producer } = await fleetBehindAProxy()
   proxy.loseAnswersTo('settleJobs')
   await producer.enqueueMany(Array(5).fill({ type: 'work', payload: {} }))
   await eventually(async () => (await database.counts()).completed === 5)
