@@ -172,6 +172,8 @@ export const signalAnswer = answer({ id: jobId, signal: text })
 export const listQuery = object({
   type: jobType,
   status: { enum: statusNames },
+  lane: { type: 'string', minLength: 1, maxLength: 200, description: 'the name of a lane' },
+  concurrency_key: key,
   owner: { type: 'string', minLength: 1, maxLength: 100, description: 'the name of a service' },
   tags: tagsAsked,
   created_after: time,

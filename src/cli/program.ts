@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
 import { addBatches } from './commands/batches.js'
+import { addJobs } from './commands/jobs.js'
 import { addKeys } from './commands/keys.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
@@ -107,6 +108,7 @@ program
 addServe(program)
 addWork(program)
 addKeys(program)
+addJobs(program)
 addSchedules(program)
 addWorkflows(program)
 addBatches(program)

@@ -13,6 +13,9 @@ import { type JobSummary, shownJob } from './story.js'
 export interface JobListFilter {
   type?: string
   status?: JobStatus
+  /** The lane it stands in; of a job that has ended, that of its type. */
+  lane?: string
+  concurrencyKey?: string
   /** The service that enqueued it over HTTP. */
   owner?: string
   /** Created at this time or later. */
@@ -32,8 +35,8 @@ export interface JobPage {
   next: string | null
 }
 
-const known = ['type', 'status', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags']
-/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status looked up, job by job. */
+const known = ['type', 'status', 'lane', 'concurrencyKey', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags']
+/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status or a lane looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
 const mostRead = 2 * 1024 * 1024
@@ -49,7 +52,8 @@ export async function listJobs(
     const types = await store.types(filter.type === null ? null : [filter.type])
     privacy.refuseToSearch(decodePayload(filter.payload), types)
   }
-  const look = filter.payload === null && filter.status === null ? mostLookedAt.otherwise : mostLookedAt.closely
+  const closely = filter.payload !== null || filter.status !== null || filter.lane !== null
+  const look = closely ? mostLookedAt.closely : mostLookedAt.otherwise
   const page = await store.inspect.listJobs(filter, cursor, { limit, look, bytes: mostRead })
   const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, shownJob(row, privacy)]))
   return { jobs: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next }
@@ -66,6 +70,8 @@ export function encodeListFilter(filter: JobListFilter): ListFilter {
   return {
     type: text(filter.type, 'type'),
     status: status ?? null,
+    lane: text(filter.lane, 'lane'),
+    concurrencyKey: text(filter.concurrencyKey, 'concurrencyKey'),
     owner: text(filter.owner, 'owner'),
     createdAfter: time(filter.createdAfter, 'createdAfter'),
     createdBefore: time(filter.createdBefore, 'createdBefore'),

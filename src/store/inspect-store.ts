@@ -31,6 +31,8 @@ export interface ListFilter {
   createdBefore: string | null
   payload: string | null
   tags: readonly string[] | null
+  lane: string | null
+  concurrencyKey: string | null
 }
 
 /** Everything that is only looked at. Nothing here writes. */
@@ -120,8 +122,9 @@ export class InspectStore {
     before: string | null,
     { limit, look, bytes }: { limit: number; look: number; bytes: number },
   ): Promise<{ jobs: string[]; next: string | null }> {
-    const { owner, type, status, createdAfter, createdBefore, payload, tags } = filter
-    const values = [owner, type, status, createdAfter, createdBefore, payload, before, limit, look, bytes, tags]
+    const { owner, type, status, createdAfter, createdBefore, payload, tags, lane, concurrencyKey } = filter
+    const fields = [owner, type, status, createdAfter, createdBefore, payload]
+    const values = [...fields, before, limit, look, bytes, tags, lane, concurrencyKey]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

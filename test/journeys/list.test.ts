@@ -21,18 +21,27 @@ test('jobs lists newest first, a page at a time, and a cursor stays where it is 
 
 test('jobs filters by what GET /jobs filters by, and refuses what it does not know', async () => {
   const { holdfast } = await makeQueue()
-  const { id } = await holdfast.enqueue(print, { tenant: 7 })
-  await holdfast.enqueue(print, { tenant: 8 }, { delay: '1h' })
-  await holdfast.enqueue(mail, { tenant: 7 })
+  const { id } = await holdfast.enqueue(print, { tenant: 7 }, { concurrencyKey: 'acme' })
+  const later = await holdfast.enqueue(print, { tenant: 8 }, { delay: '1h', concurrencyKey: 'acme' })
+  const other = await holdfast.enqueue(mail, { tenant: 7 })
+  const ended = await holdfast.enqueue(mail, { tenant: 9 })
+  await holdfast.cancel(ended.id, { by: 'ada' })
+  await holdfast.flow.moveType('print', 'maintenance', { by: 'ada' })
   const found = async (filter: object) => (await holdfast.jobs(filter)).jobs.map((job) => job.id)
   expect(await found({ type: 'print', status: 'pending' })).toEqual([id])
   expect(await found({ type: 'print', payload: { tenant: 7 } })).toEqual([id])
   expect(await found({ createdAfter: new Date(0), createdBefore: new Date(0) })).toEqual([])
   expect(await found({ owner: 'billing' })).toEqual([])
-  const refusals = [{ tpye: 'mail' }, { status: 'done' }, { type: '' }, { createdAfter: 'today' }]
+  expect(await found({ concurrencyKey: 'acme' })).toEqual([later.id, id])
+  expect(await found({ concurrencyKey: 'acme', status: 'scheduled' })).toEqual([later.id])
+  // A job that waits for its time changes its lane when it comes; one that has ended counts for the lane of its type.
+  expect(await found({ lane: 'maintenance' })).toEqual([id])
+  expect(await found({ lane: 'default' })).toEqual([ended.id, other.id, later.id])
+  const refusals = [{ tpye: 'mail' }, { status: 'done' }, { type: '' }, { createdAfter: 'today' }, { concurrencyKey: '' }]
   for (const filter of refusals)
     await expect(found(filter)).rejects.toMatchObject({ code: 'invalid_option', field: Object.keys(filter)[0] })
   await expect(holdfast.jobs({}, { cursor: 'x' })).rejects.toMatchObject({ field: 'cursor' })
   await expect(holdfast.jobs({}, { limit: 101 })).rejects.toMatchObject({ field: 'limit' })
   await expect(found({ type: 'nosuch' })).rejects.toMatchObject({ code: 'unknown_type' })
+  await expect(found({ lane: 'nosuch' })).rejects.toMatchObject({ code: 'unknown_lane' })
 })

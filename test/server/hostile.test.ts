@@ -28,6 +28,7 @@ describe('limits, cursors and ids of every silly kind', () => {
     '/events?kind=?',
     '/jobs?cursor=?',
     '/jobs?status=?',
+    '/jobs?lane=?',
     '/jobs?created_after=?',
     '/jobs?created_before=?',
     '/admin/dlq?limit=?',

@@ -127,7 +127,13 @@ describe('GET /jobs', () => {
   })
 
   test('filters by type, status, time and what the payload holds', async () => {
-    const { id } = await serving.holdfast.enqueue(other, { tenant: 7, deep: { tags: ['a', 'b'] } }, { delay: '1h' })
+    const { id } = await serving.holdfast.enqueue(
+      other,
+      { tenant: 7, deep: { tags: ['a', 'b'] } },
+      {
+        ...{ delay: '1h', concurrencyKey: 'acme' },
+      },
+    )
     const found = async (query: string) => (await call('GET', `/jobs?${query}`)).body.jobs.map((job: { id: string }) => job.id)
     const part = encodeURIComponent('{"deep":{"tags":["b"]}}')
     expect(await found(`payload=${part}`)).toEqual([id])
@@ -135,6 +141,10 @@ describe('GET /jobs', () => {
     expect(await found(`payload=${part}&status=scheduled&created_after=2020-01-01T00:00:00Z`)).toEqual([id])
     expect(await found(`payload=${part}&status=completed`)).toEqual([])
     expect(await found(`payload=${part}&created_before=2020-01-01T00:00:00Z`)).toEqual([])
+    expect(await found('lane=default&concurrency_key=acme')).toEqual([id])
+    expect(await found('concurrency_key=acm')).toEqual([])
+    expect((await call('GET', '/jobs?concurrency_key=%00')).status).toBe(400)
+    expect((await call('GET', '/jobs?lane=unheard_of')).status).toBe(422)
     expect((await call('GET', '/jobs?type=unheard_of')).status).toBe(422)
   })
 

@@ -89,13 +89,14 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
       },
     },
     async (request, reply) => {
-      const { limit = 20, cursor = null, type = null, status = null } = request.query
+      const { limit = 20, cursor = null, type = null, status = null, lane = null } = request.query
       const filter = {
-        ...{ type, status, owner: ownerAsked(request.query.owner, onlyOwn(callerOf(request))) },
+        ...{ type, status, lane, owner: ownerAsked(request.query.owner, onlyOwn(callerOf(request))) },
         createdAfter: utc(request.query.created_after),
         createdBefore: utc(request.query.created_before),
         payload: partOfPayload(request.query.payload),
         tags: request.query.tags ?? null,
+        concurrencyKey: request.query.concurrency_key ?? null,
       }
       try {
         const { jobs, next } = await reading.forCaller(request, (reader) => {

@@ -32,12 +32,14 @@ create or replace view holdfast.attempts as
 -- Ids are made by producers' clocks; up to a day ahead of ours is allowed for.
 create or replace function holdfast.list_jobs(
   p_owner text, p_type text, p_status text, p_created_after timestamptz, p_created_before timestamptz, p_payload jsonb,
-  p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tags text[], out jobs uuid[], out next uuid
+  p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tags text[],
+  p_lane text, p_concurrency_key text, out jobs uuid[], out next uuid
 ) language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
 declare
   v_type constant integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_lane constant smallint := case when p_lane is not null then holdfast.lane_named(p_lane) end;
   v_before constant uuid := least(p_before, holdfast.first_id_at(p_created_before + interval '1 day'),
                                   'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid);
   v_found integer := 0;
@@ -50,17 +52,22 @@ begin
   for v_job in
     -- Two branches, because each has an index of its own to walk; one of them is not begun.
     select * from (
-      (select b.id, b.type_id, b.created_at, b.payload, b.tags from holdfast.bodies as b
+      (select b.id, b.type_id, b.created_at, b.payload, b.tags, b.concurrency_key from holdfast.bodies as b
        where p_owner is null and b.id < v_before order by b.id desc limit p_look)
       union all
-      (select b.id, b.type_id, b.created_at, b.payload, b.tags from holdfast.bodies as b
+      (select b.id, b.type_id, b.created_at, b.payload, b.tags, b.concurrency_key from holdfast.bodies as b
        where b.owner = p_owner and b.id < v_before order by b.id desc limit p_look)
     ) as b
   loop
     v_looked := v_looked + 1;
     v_fits := (v_type is null or v_job.type_id = v_type) and (p_tags is null or v_job.tags @> p_tags)
+      and (p_concurrency_key is null or v_job.concurrency_key = p_concurrency_key)
       and (p_created_after is null or v_job.created_at >= p_created_after)
       and (p_created_before is null or v_job.created_at < p_created_before)
+      -- A job that has ended stands in no lane; it counts for that of its type, as it is shown.
+      and (v_lane is null
+           or v_lane = coalesce((select l.lane_id from holdfast.live as l where l.job_id = v_job.id limit 1),
+                                (select t.lane_id from holdfast.types as t where t.id = v_job.type_id)))
       and (p_payload is not null or p_status is null or holdfast.status_of(v_job.id) = p_status);
     if v_fits then
       v_bytes := v_bytes + octet_length(v_job.payload::text);
