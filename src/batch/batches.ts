@@ -6,7 +6,7 @@ import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused
 import { storableText } from '../job/text.js'
 import type { JobRequest } from '../job/type.js'
 import { type Confirm, readConfirm } from '../operate/confirm.js'
-import { chunk, count, type MovedMany } from '../operate/moves.js'
+import { count, type MovedMany, movedAtOnce } from '../operate/moves.js'
 import { told } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction } from '../store/transaction.js'
@@ -165,7 +165,7 @@ export class Batches {
     const confirmed = readConfirm(confirm)
     await this.#kept(id, owner ?? null)
     const answer: MovedMany = { matched: 0, done: 0, refused: {} }
-    for (const row of await told(this.#store.batches.replayDead(id, confirmed, by, chunk))) {
+    for (const row of await told(this.#store.batches.replayDead(id, confirmed, by, movedAtOnce))) {
       answer.matched += 1
       count(answer, row)
     }

@@ -20,7 +20,7 @@ function laneThat(id: number, answers: Answer[]) {
       return (answers.shift() ?? (() => Promise.resolve([])))()
     },
   } as unknown as LaneReader
-  const group = { types: [id], atOnce: 100, claimable: () => 100, chunk: () => 1 }
+  const group = { types: [id], atOnce: 100, claimable: () => 100, inARow: () => 1 }
   const lane: Lane = { reader, group, leaseMs: 60_000, pollMs: 2_000, slots: 100 }
   return { lane, asked }
 }

@@ -172,7 +172,7 @@ export class Claims {
       return undefined
     }
     const jobs = Math.min(this.#most, claimable)
-    return { lane, jobs, rows: lane.reader.claim(this.#worker, { limit: jobs, chunk: lane.group.chunk() }, lane.leaseMs) }
+    return { lane, jobs, rows: lane.reader.claim(this.#worker, { limit: jobs, inARow: lane.group.inARow() }, lane.leaseMs) }
   }
 
   /** Lets the claim be written to the socket. Whether it fails is handled when its turn comes. */

@@ -26,7 +26,7 @@ export class LaneReader {
     this.types = types
   }
 
-  async claim(worker: number, most: { limit: number; chunk: number }, leaseMs: number): Promise<ClaimedRow[]> {
+  async claim(worker: number, most: { limit: number; inARow: number }, leaseMs: number): Promise<ClaimedRow[]> {
     const begun = monotonicMs()
     const fromHead = begun >= this.#headReadAllowedAt
     const after = fromHead ? head : this.#after

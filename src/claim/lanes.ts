@@ -10,7 +10,7 @@ export interface TypeGroup {
   /** How many more of them the worker may claim now. */
   claimable(): number
   /** How many of them one slot runs one after the other within 50 ms. */
-  chunk(): number
+  inARow(): number
 }
 
 /** One lane as this worker uses it now, for one group of types. */

@@ -13,7 +13,7 @@ import { explained, notConfirmed } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { type Confirm, readConfirm } from './confirm.js'
 import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './dead-letter-filter.js'
-import { checkJobId, chunk, count, type Move, type Moved, type MovedMany, moveAll, moveOne } from './moves.js'
+import { checkJobId, count, type Move, type Moved, type MovedMany, moveAll, movedAtOnce, moveOne } from './moves.js'
 
 /** A dead letter as a list shows it. */
 export interface DeadLetter {
@@ -223,7 +223,7 @@ export class DeadLetters {
       const bounded = { ...encoded, diedBefore: diedBefore.toISOString() }
       const answer: MovedDeadLetters = { matched: 0, done: 0, refused: {}, diedBefore }
       for (let after: DeadPlace | null = null; left > 0; ) {
-        const limit = Math.min(chunk, left)
+        const limit = Math.min(movedAtOnce, left)
         const rows = await this.#store.deadLetters.matching(bounded, after, limit)
         const ids = rows.filter((row) => row.fits).map((row) => row.id)
         answer.matched += ids.length

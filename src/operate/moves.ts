@@ -38,7 +38,8 @@ export type NewTime = { runAt: Date; delay?: never } | { delay: Duration; runAt?
 /** One transaction, whatever it moves. */
 export type Move = (ids: readonly string[]) => Promise<MovedRow[]>
 
-export const chunk = 1_000
+/** How many jobs one transaction moves at most. */
+export const movedAtOnce = 1_000
 const lowestId = '00000000-0000-0000-0000-000000000000'
 
 /**
@@ -128,10 +129,10 @@ export class Moves {
       // Without an end a producer could add jobs as fast as they are taken.
       const before = encoded.createdBefore ?? (await this.#store.inspect.now()).toISOString()
       for (let after = lowestId; ; ) {
-        const ids = await this.#store.move.matchingJobs({ ...encoded, createdBefore: before }, after, chunk)
+        const ids = await this.#store.move.matchingJobs({ ...encoded, createdBefore: before }, after, movedAtOnce)
         answer.matched += ids.length
         if (options.dryRun !== true) for (const row of await moveAll(ids, move)) count(answer, row)
-        if (ids.length < chunk) return answer
+        if (ids.length < movedAtOnce) return answer
         after = ids.at(-1) as string
       }
     } catch (error) {
@@ -149,7 +150,7 @@ export async function moveOne(id: string, move: Move): Promise<Moved> {
   }
 }
 
-/** What the whole chunk passed over, because somebody worked on it or it has ended, is asked for one by one. */
+/** What a whole transaction passed over, because somebody worked on it or it has ended, is asked for one by one. */
 export async function moveAll(ids: readonly string[], move: Move): Promise<MovedRow[]> {
   if (ids.length === 0) return []
   const rows = await move(ids)

@@ -142,7 +142,7 @@ export class RemoteClaims implements Background {
 
   /** A remote worker asks for as many jobs as it can start at once; it would not run jobs of one key one after the other. */
   async #take(worker: number, { reader, leaseMs }: Lane, wanted: number): Promise<RemoteClaim[]> {
-    const rows = await reader.claim(worker, { limit: wanted, chunk: 1 }, leaseMs)
+    const rows = await reader.claim(worker, { limit: wanted, inARow: 1 }, leaseMs)
     return rows.map((row) => ({ ...row, leaseMs }))
   }
 
@@ -207,7 +207,7 @@ export class RemoteClaims implements Background {
 
   #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {
     const known = this.#readings.get(group)
-    const ofTypes = { types, atOnce: asMany(), claimable: asMany, chunk: () => 1 }
+    const ofTypes = { types, atOnce: asMany(), claimable: asMany, inARow: () => 1 }
     const reading = known ?? { lanes: new Lanes(this.#store, [ofTypes], leaseMs, () => {}), staleAt: 0 }
     this.#readings.delete(group)
     this.#readings.set(group, reading)

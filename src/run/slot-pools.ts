@@ -89,16 +89,16 @@ export class SlotPools {
     return this.#shared.atOnce
   }
 
-  get sharedChunk(): number {
-    return this.#shared.chunk
+  get sharedInARow(): number {
+    return this.#shared.inARow
   }
 
   ownAtOnce(type: string): number {
     return this.#own.get(type)?.atOnce ?? 0
   }
 
-  ownChunk(type: string): number {
-    return this.#own.get(type)?.chunk ?? 1
+  ownInARow(type: string): number {
+    return this.#own.get(type)?.inARow ?? 1
   }
 
   ownClaimable(type: string): number {

@@ -35,7 +35,7 @@ export interface SlotsSettings {
 /** How long a job claimed ahead may expect to wait for its slot. */
 const claimAheadMs = 50
 const longestWaitMs = 1_000
-const mostInAChunk = 500
+const mostInARow = 500
 /** The jobs of two claims under way, and of one whose jobs are about to begin. */
 const mostAhead = 1_500
 const watchEveryMs = 50
@@ -102,9 +102,9 @@ export class Slots {
   }
 
   /** How many jobs run one after the other within the moment that one claimed ahead may wait. */
-  get chunk(): number {
+  get inARow(): number {
     if (this.#averageMs === undefined) return 1
-    return Math.min(mostInAChunk, Math.max(1, Math.floor(claimAheadMs / Math.max(this.#averageMs, 0.01))))
+    return Math.min(mostInARow, Math.max(1, Math.floor(claimAheadMs / Math.max(this.#averageMs, 0.01))))
   }
 
   /** The types of handlers that ignore that they were told to stop, each as often as it does. */

@@ -82,17 +82,17 @@ export class BatchStore {
   }
 
   /** Replays all dead members in one transaction, so that they are one round. Answers with a row for each that it found. */
-  async replayDead(id: string, confirmed: readonly string[], who: RecordedActor, chunk: number): Promise<MovedRow[]> {
+  async replayDead(id: string, confirmed: readonly string[], who: RecordedActor, atOnce: number): Promise<MovedRow[]> {
     return this.#database.transaction(async (tx) => {
       const all: MovedRow[] = []
       for (let after = lowestId; ; ) {
-        const ids = (await this.#in<{ id: string }>(tx, statement('deadMembers'), [id, after, chunk])).map((row) => row.id)
+        const ids = (await this.#in<{ id: string }>(tx, statement('deadMembers'), [id, after, atOnce])).map((row) => row.id)
         if (ids.length > 0) {
           const rows = await this.#in<MovedRow>(tx, statement('replayDead'), [ids, who.by, who.why, who.from, null, confirmed])
           all.push(...rows, ...passedOver(ids, rows))
         }
         after = ids.at(-1) ?? after
-        if (ids.length < chunk) break
+        if (ids.length < atOnce) break
       }
       if (all.length > 0) {
         const done = JSON.stringify({ replayed: all.filter((row) => row.done).length })

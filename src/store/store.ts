@@ -182,13 +182,13 @@ export class Store {
     types: readonly number[] | null
     limit: number
     /** How many jobs of a key with a limit may be taken for each that may run at once. */
-    chunk: number
+    inARow: number
     leaseMs: number
     after: readonly bigint[]
   }): Promise<ClaimedRow[]> {
     // A job nobody has heard of before half its lease is over is better handed to somebody else.
     const withinMs = Math.min(this.database.shortMs, Math.max(leastPatienceMs, ask.leaseMs / 2))
-    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.chunk, inTime(withinMs)]
+    const values = [ask.worker, ask.lane, ask.types, ask.limit, ask.leaseMs, ask.after, ask.inARow, inTime(withinMs)]
     const [claimed] = await this.database.query<ClaimedColumns>(statement('claimJobs'), values, withinMs)
     const rows = claimed ? claimedRows(claimed) : []
     if (rows.length >= many) this.database.hurry()

@@ -13,11 +13,11 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, pools: SlotPool
       // The jobs of one call have an order too.
       atOnce: chunk ? (isolation.atOnce as number) : pools.ownAtOnce(type),
       claimable: () => pools.ownClaimable(type),
-      chunk: () => pools.ownChunk(type),
+      inARow: () => pools.ownInARow(type),
     }),
   )
   if (shared.length === 0) return groups
-  const [claimable, chunk] = [() => pools.sharedClaimable, () => pools.sharedChunk]
-  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, chunk })
+  const [claimable, inARow] = [() => pools.sharedClaimable, () => pools.sharedInARow]
+  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, inARow })
   return groups
 }

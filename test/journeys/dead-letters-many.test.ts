@@ -72,7 +72,7 @@ it('a replay says that the breaker of the type holds the jobs back', async () =>
 })
 
 describe('many dead letters', () => {
-  it('are counted first, replayed in chunks, and the others left alone', async () => {
+  it('are counted first, replayed a thousand at a time, and the others left alone', async () => {
     await manyDead(2_300)
     await manyDead(40, 'other')
     const filter = { type: 'mail', reason: 'exhausted' } as const
@@ -91,9 +91,9 @@ describe('many dead letters', () => {
     })
   })
 
-  it('go on after a failure half way: each chunk is whole, and none is moved twice', async () => {
+  it('go on after a failure half way: each transaction is whole, and none is moved twice', async () => {
     await manyDead(2_500)
-    // The second chunk meets a row the database refuses to move.
+    // The second transaction meets a row the database refuses to move.
     const { rows } = await sql.query(
       'select job_id from holdfast.dead_letters order by died_at desc, job_id desc offset 1500 limit 1',
     )

@@ -31,7 +31,7 @@ async function manyAtOnce(holdfast: Holdfast): Promise<void> {
   await holdfast.enqueueMany(Array.from({ length: 50 }, () => work.job({})))
   const [known] = await insideOf(holdfast).store.types(['work'])
   const { id: type, lane } = known as { id: number; lane: number }
-  const ask = { worker: 1, lane, types: [type], limit: 2, chunk: 2, leaseMs: 60_000, after: fromTheHead.map(BigInt) }
+  const ask = { worker: 1, lane, types: [type], limit: 2, inARow: 2, leaseMs: 60_000, after: fromTheHead.map(BigInt) }
   const claimed = await Promise.all(Array.from({ length: 10 }, () => insideOf(holdfast).store.claim(ask)))
   expect(claimed.flat()).toHaveLength(5)
   await Promise.all(

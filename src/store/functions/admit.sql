@@ -19,11 +19,11 @@ end $$;
 
 -- Takes up to p_limit jobs of a type for a lease, as far as its gate is open: locks their rows and notes that the lease runs jobs of the
 -- type. The claim counts their starts, by key where the rate is per key, when its lease is written: a rate counts from then on. Runs under the gate's lock, so that what is counted cannot be exceeded by two claims at once.
--- p_chunk: how many jobs of one key, for each that may run at once, the worker runs one after the other within a moment.
+-- p_in_a_row: how many jobs of one key, for each that may run at once, the worker runs one after the other within a moment.
 -- p_outdated: the worker that claims, where jobs of the type may be too new for it.
 -- rated: starts are counted, and have to come soon. key_max: the worker must see to it that no more of one key run at once.
 create or replace function holdfast.take_through_gate(
-  p_type integer, p_limit integer, p_chunk integer, p_lease bigint, p_outdated integer default null,
+  p_type integer, p_limit integer, p_in_a_row integer, p_lease bigint, p_outdated integer default null,
   out rows tid[], out jobs uuid[], out rated boolean, out key_max integer, out start_keys text[], out start_counts integer[]
 )
 language plpgsql
@@ -41,7 +41,7 @@ begin
   if v_gate.ordered then
     -- One at a time, also for one worker: the next must not begin before the end of this one is written.
     v_gate.key_max_running := 1;
-    p_chunk := 1;
+    p_in_a_row := 1;
   end if;
   key_max := v_gate.key_max_running;
   if rated then
@@ -53,7 +53,7 @@ begin
   end if;
   if v_gate.keyed then
     select t.rows, t.jobs, t.keys into rows, jobs, v_keys
-    from holdfast.take_by_turn(v_gate, v_room.room, coalesce(v_room.slots, v_room.room), p_chunk, v_now) as t;
+    from holdfast.take_by_turn(v_gate, v_room.room, coalesce(v_room.slots, v_room.room), p_in_a_row, v_now) as t;
   else
     select array_agg(f.ctid), array_agg(f.job_id) into rows, jobs
     from (
@@ -122,7 +122,7 @@ end $$;
 -- claim goes on behind them. A key none of whose jobs run may have several at once, which its worker runs one after the other:
 -- they take one slot.
 create or replace function holdfast.take_by_turn(
-  p_gate holdfast.gates, p_limit integer, p_slots integer, p_chunk integer, p_now timestamptz,
+  p_gate holdfast.gates, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz,
   out rows tid[], out jobs uuid[], out keys text[]
 )
 language plpgsql
@@ -173,7 +173,7 @@ begin
     v_walk := least(2000, v_walk * 4);
     select * into v_took from holdfast.take_of_keys(
       p_gate, v_keys, case when v_looked = 0 and v_keys[1] = p_gate.turn_key then p_gate.turn_taken else 0 end, v_full, v_marked,
-      v_unit, v_left, v_slots, p_chunk, p_now);
+      v_unit, v_left, v_slots, p_in_a_row, p_now);
     v_looked := v_looked + cardinality(v_keys);
     if v_took.rows is not null then
       rows := rows || v_took.rows;
@@ -198,7 +198,7 @@ end $$;
 -- which jobs run, and how many. p_marked: some key of the type has a row in keys. p_unit: the smallest weight, which counts as one job.
 create or replace function holdfast.take_of_keys(
   p_gate holdfast.gates, p_keys text[], p_taken double precision, p_full jsonb, p_marked boolean,
-  p_unit double precision, p_limit integer, p_slots integer, p_chunk integer, p_now timestamptz,
+  p_unit double precision, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz,
   out rows tid[], out jobs uuid[], out keys text[], out slots integer, out turn_key text, out turn_taken double precision
 )
 language plpgsql
@@ -229,7 +229,7 @@ begin
                     else p_gate.key_max_running - coalesce(f.jobs, 0) end as may_run,
                least(v_share * greatest(1, coalesce(m.weight, 1) / p_unit),
                      case when w.key = '' or p_gate.key_max_running is null then p_limit
-                          when f.jobs is null then p_gate.key_max_running * p_chunk
+                          when f.jobs is null then p_gate.key_max_running * p_in_a_row
                           else p_gate.key_max_running - f.jobs end,
                      case when w.key <> '' and p_gate.key_rate_count is not null then p_gate.key_rate_count - coalesce((
                        select sum(s.count) from holdfast.starts as s where s.type_id = p_gate.type_id and s.concurrency_key = w.key

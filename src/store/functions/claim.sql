@@ -10,7 +10,7 @@
 -- A lane with a limit of slots is claimed from by one worker at a time, which locks the lane's row; a lane without one takes no lock.
 -- Jobs whose type got a gate after they were queued are put before it by the first claim that reads them. Jobs before gates are claimed
 -- together with the others, by age: each gate that is open is one more line beside those of the priorities, read under the gate's lock.
--- p_chunk: how many jobs of a key with a limit the worker runs one after the other within 50 ms (see take_through_gate).
+-- p_in_a_row: how many jobs of a key with a limit the worker runs one after the other within 50 ms (see take_through_gate).
 -- p_within_ms: how long the worker waits for the answer; null: for ever. A claim that takes longer is rolled back, because nobody would
 -- run its jobs and each would lose an attempt to a lease that nobody renews. The claim waits half as long for a lock.
 -- Returns one row for all jobs, a list in each column, in the order in which they are to run: a row for each job would be stored, sent
@@ -22,7 +22,7 @@
 -- in one walk through their index, where a nested loop would descend it once for each job.
 create or replace function holdfast.claim_jobs(
   p_worker integer, p_lane smallint, p_types integer[], p_limit integer, p_lease_ms integer, p_after bigint[],
-  p_chunk integer default 1, p_within_ms integer default null,
+  p_in_a_row integer default 1, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
   out maxes smallint[], out created double precision[], out payloads text, out traces jsonb, out gated integer[], out rated integer[], out key_limits jsonb,
   out keys text[], out scheduled jsonb, out versions jsonb
@@ -46,7 +46,7 @@ declare
   v_ranks timestamptz[];
   v_best integer;
   v_lead interval;
-  v_chunk integer;
+  v_portion integer;
   v_rows tid[];
   v_jobs uuid[];
   v_last bigint;
@@ -116,12 +116,12 @@ begin
     -- Where the jobs of another priority are almost as old, the claim takes half of what is left and compares again; otherwise it takes all
     -- from this one. Once it had to move jobs into "gated", it reads many at a time, because the rest of them are in the way of every other
     -- claim too.
-    v_chunk := case when v_aside + v_late > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
+    v_portion := case when v_aside + v_late > 0 then greatest(v_left, 500) when v_lead < v_step then (v_left + 1) / 2 else v_left end;
     v_rated := false;
     if v_best > 9 then
       begin
         lease := coalesce(lease, nextval('holdfast.lease_seq'));
-        select * into v_took from holdfast.take_through_gate(v_gates[v_best - 9], least(v_chunk, v_left), p_chunk, lease, case when v_outdated then p_worker end);
+        select * into v_took from holdfast.take_through_gate(v_gates[v_best - 9], least(v_portion, v_left), p_in_a_row, lease, case when v_outdated then p_worker end);
       exception when others then
         -- A gate that fails must not keep everything else in the lane from running.
         get stacked diagnostics v_state = returned_sqlstate, v_error = message_text;
@@ -154,7 +154,7 @@ begin
         select q.ctid, q.job_id, q.seq, q.type_id from holdfast.queue as q
         where q.lane_id = p_lane and q.priority = v_best and q.seq > v_after[v_best + 1] and q.pass = 0 and q.lease_id is null
           and (p_types is null or q.type_id = any (p_types))
-        order by q.seq limit v_chunk
+        order by q.seq limit v_portion
         for update skip locked
       ) as free;
     end if;
@@ -185,7 +185,7 @@ begin
     v_latest := greatest(v_latest, v_jobs[v_found]);
     v_left := v_left - least(v_left, cardinality(v_rows));
     exit when v_left <= 0 or v_aside + v_late > 2000;
-    v_ranks[v_best + 1] := case when v_found < v_chunk or v_rated then null
+    v_ranks[v_best + 1] := case when v_found < v_portion or v_rated then null
       when v_best < 10 then holdfast.head_rank(p_lane, v_best::smallint, p_types, v_last, v_step)
       -- What was just taken stands there still: where others wait as long, they come first now.
       else v_ranks[v_best + 1] + v_step end;
