@@ -81,7 +81,7 @@ export const defectsInSql = [
     name: 'key-that-is-not-waited-for',
     caughtBy: 'I10',
     story: sameKey,
-    put: inSql('take_keys', 'exit when found;', 'exit;'),
+    put: inSql('take_keys', 'if job_id is not null then', 'if false then'),
   },
   {
     name: 'payload-kept-as-jsonb',

@@ -10,26 +10,17 @@ export interface EnqueueOptions {
   owner?: string | undefined
 }
 
-/** Due at once, and nothing to be met: nobody waits for anybody. */
-export function isPlain({
-  brought,
-  delayMs,
-  runAt,
-  startBy,
-  expireInMs,
-  idempotencyKey,
-  approval,
-  unique,
-  tags,
-}: NewJob): boolean {
+/** New and due at once, and nobody has to say yes: what enqueueJob stores. */
+export function isPlain({ brought, delayMs, runAt, startBy, expireInMs, approval, tags }: NewJob): boolean {
   const due = !brought && delayMs === null && runAt === null && startBy === null && expireInMs === null
-  return due && idempotencyKey === null && approval === null && unique === null && tags === null
+  return due && approval === null && tags === null
 }
 
 /** The values of enqueueJob. */
 export function enqueueJobValues(job: NewJob, { wakeAlways, owner }: EnqueueOptions): unknown[] {
-  const { id, type, payload, priority, maxAttempts, concurrencyKey, traceparent, version } = job
-  return [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent, version]
+  const { id, type, payload, priority, maxAttempts, concurrencyKey, traceparent, version, idempotencyKey } = job
+  const values = [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent, version]
+  return [...values, idempotencyKey, sharedUnique(job), uniqueKey(job)]
 }
 
 /** The values of enqueueJobs: the jobs side by side. What is the same in almost every call is left out. */
@@ -50,21 +41,33 @@ export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptio
     options.wakeAlways,
     // One null for all says at once that there is nothing to look at.
     has.approval ? jobs.map((job) => job.approval) : null,
-    has.unique ? jobs.map((job) => (job.unique === null ? null : JSON.stringify(job.unique))) : null,
+    has.unique ? onceIfAlike(jobs.map(sharedUnique)) : null,
     options.owner ?? null,
     has.traceparent ? jobs.map((job) => job.traceparent) : null,
     has.tags ? jobs.map((job) => job.tags && arrayLiteral(job.tags)) : null,
     has.startBy ? jobs.map((job) => job.startBy) : null,
     has.expireInMs ? jobs.map((job) => job.expireInMs) : null,
-    versionsOf(jobs),
+    onceIfAlike(jobs.map(({ version }) => version)),
+    has.unique ? jobs.map(uniqueKey) : null,
   ]
 }
 
 /** Null: none says. One, where it is that of all. */
-function versionsOf(jobs: readonly NewJob[]): (number | null)[] | null {
-  const first = (jobs[0] as NewJob).version
-  if (jobs.some(({ version }) => version !== first)) return jobs.map(({ version }) => version)
+function onceIfAlike<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] | null {
+  const [first = null] = values
+  if (values.some((value) => value !== first)) return values
   return first === null ? null : [first]
+}
+
+/** A uniqueness without its key, in which alone most jobs of a call differ: the database reads what they share once. */
+function sharedUnique({ unique }: NewJob): string | null {
+  if (!unique) return unique === false ? 'false' : null
+  const { key: _, ...shared } = unique
+  return JSON.stringify(shared)
+}
+
+function uniqueKey({ unique }: NewJob): string | null {
+  return unique ? (unique.key ?? null) : null
 }
 
 /** What any of the jobs says, in one look at each; `types`: they have more than one. */

@@ -88,6 +88,32 @@ test('of jobs of one unique type in one call those with the same key are one job
   expect((await inLine()).map(({ id }) => id)).toEqual([answers[0]?.id, answers[1]?.id])
 })
 
+test.each(['idempotency', 'unique'] as const)(
+  'of one call with %s keys, free, taken and repeated ones beside jobs without, each is answered for itself',
+  async (kind) => {
+    const job = (n: number, key?: string) =>
+      other.job(n, key ? (kind === 'unique' ? { unique: { key, onConflict: 'existing' } } : { idempotencyKey: key }) : {})
+    const [taken] = await holdfast.enqueueMany([job(0, `${kind} b`)])
+    const keys = [`${kind} z`, `${kind} b`, undefined, `${kind} a`, `${kind} z`, `${kind} a`]
+    const answers = await holdfast.enqueueMany(keys.map((key, n) => job(n + 1, key)))
+    expect(answers.map(({ status }) => status)).toEqual(['created', 'existing', 'created', 'created', 'existing', 'existing'])
+    expect([1, 4, 5].map((n) => answers[n]?.id)).toEqual([taken?.id, answers[0]?.id, answers[3]?.id])
+    expect((await inLine()).map(({ payload }) => Number(payload)).sort()).toEqual([0, 1, 3, 4])
+    const stored = await sql.query('select coalesce(idempotency_key, unique_key) as key from holdfast.bodies where id = $1', [
+      answers[0]?.id,
+    ])
+    expect(stored.rows).toEqual([{ key: kind === 'unique' ? 'key unique z' : 'idempotency z' }])
+  },
+)
+
+test('of several jobs of one call that replace each other the last one stands, under the key that the next call meets', async () => {
+  const job = (n: number) => other.job(n, { unique: { key: 'k', onConflict: 'replace' } })
+  const answers = await holdfast.enqueueMany([job(0), job(1), other.job(9, { unique: { key: 'free' } }), job(2)])
+  expect(answers.map(({ status }) => status)).toEqual(['created', 'replaced', 'created', 'replaced'])
+  expect((await inLine()).map(({ payload }) => payload).sort()).toEqual(['2', '9'])
+  expect(await holdfast.enqueueMany([job(3), job(4)])).toEqual([0, 1].map(() => ({ id: answers[0]?.id, status: 'replaced' })))
+})
+
 test('a single job of a unique type that is enqueued by its name alone answers with the one that stands', async () => {
   const first = await holdfast.enqueue('only', { customer: 'a' })
   expect(first.status).toBe('created')

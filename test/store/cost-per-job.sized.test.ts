@@ -35,12 +35,21 @@ afterEach(async () => {
 })
 
 const payload = { text: 'x'.repeat(189) }
-const many = (count: number) => Array.from({ length: count }, () => ({ type: 'bare', payload }))
+let keys = 0
+const options = {
+  plain: () => ({}),
+  'idempotency key': () => ({ idempotencyKey: `key ${keys++}` }),
+  'unique key': () => ({ unique: { key: `key ${keys++}` } }),
+}
+type Kind = keyof typeof options
+const many = (count: number, kind: Kind = 'plain') =>
+  Array.from({ length: count }, () => ({ type: 'bare', payload, ...options[kind]() }))
 
 /** The statement of one such call. Its jobs are taken out again, so that it can be run once more to see what it does. */
-async function statementOf(jobs: number): Promise<Sent> {
-  const stored = (await holdfast.enqueueMany(many(jobs))).map(({ id }) => id)
-  await queue.client.query('delete from holdfast.queue where job_id = any ($1)', [stored])
+async function statementOf(jobs: number, kind: Kind = 'plain'): Promise<Sent> {
+  const stored = (await holdfast.enqueueMany(many(jobs, kind))).map(({ id }) => id)
+  for (const table of ['queue', 'idempotency_keys', 'uniques'])
+    await queue.client.query(`delete from holdfast.${table} where job_id = any ($1)`, [stored])
   await queue.client.query('delete from holdfast.bodies where id = any ($1)', [stored])
   return sent.findLast(({ text }) => text.includes('enqueue_jobs')) as Sent
 }
@@ -69,6 +78,21 @@ describe('an enqueue', () => {
     expect(Math.max(...costs)).toBeLessThanOrEqual(700)
     expect(Math.min(...costs)).toBeGreaterThan(400)
   }, 120_000)
+
+  test.each(['idempotency key', 'unique key'] as const)(
+    'whose jobs each have an %s that is free runs no more statements inside of the database for 300 of them than for 30',
+    async (kind) => {
+      const nodesOf = async (jobs: number) => {
+        const { text, values } = await statementOf(jobs, kind)
+        await queue.client.query('begin')
+        const nodes = await plansOf(queue.client, () => queue.client.query(text, values))
+        await queue.client.query('rollback')
+        return nodes.length
+      }
+      expect(await nodesOf(300)).toBe(await nodesOf(30))
+    },
+    120_000,
+  )
 
   test(`looks at no more pages with ${stored} jobs stored than with none`, async () => {
     const empty = await statementOf(100)

@@ -1,14 +1,14 @@
 -- What an enqueue refuses before it stores anything.
 
 -- Refuses a type that is not registered, naming the registered ones whose names are most like it: in the detail, as JSON for programs. Returns whether any of the types has a
--- uniqueness, whether all of them are plain (no gate, no uniqueness, no approval, no versions), and whether any wants its payload encrypted.
+-- uniqueness, whether all of them are plain apart from that (no gate, no approval, no versions), and whether any wants its payload encrypted.
 create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
 declare
   v_missing text;
   v_known jsonb;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.uniqueness is null and t.approval is null and not t.gated and t.version = 1), false), coalesce(bool_or(t.encrypted), false)
+         coalesce(bool_and(t.approval is null and not t.gated and t.version = 1), false), coalesce(bool_or(t.encrypted), false)
   into v_missing, has_unique, all_plain, any_encrypted
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
@@ -20,13 +20,13 @@ begin
     detail = jsonb_build_object('asked', v_missing, 'known', v_known);
 end $$;
 
--- Refuses a payload that is not encrypted and should be. What an encrypted one looks like is in src/privacy/keyring.ts.
+-- Refuses a payload that is not encrypted and should be. One type alone is that of all. What an encrypted one looks like is in src/privacy/keyring.ts.
 create or replace function holdfast.refuse_plaintext(p_types text[], p_payloads text[]) returns void language plpgsql as $$
 declare
   v_type text;
 begin
   select min(t.name) into v_type from unnest(p_types, p_payloads) as a (type, payload)
-  join holdfast.types as t on t.name = a.type where t.encrypted and a.payload not like '{"$enc"%';
+  join holdfast.types as t on t.name = coalesce(a.type, p_types[1]) where t.encrypted and a.payload not like '{"$enc"%';
   if v_type is not null then
     raise exception 'payloads of % have to be encrypted, and this one is not', v_type using errcode = 'HF009',
       hint = 'Enqueue it in a process that has encryption keys, or over HTTP at a server that has them.';
