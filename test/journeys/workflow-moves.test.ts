@@ -1,4 +1,4 @@
-import { type AnyJobType, type AnyWorkflow, defineWorkflow, FatalError } from 'holdfast'
+import { type AnyJobType, type AnyWorkflow, defineType, defineWorkflow, FatalError } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventually } from '../support/facts.js'
@@ -236,4 +236,49 @@ test('a task that has not started says which parents it waits for, and one that 
   })
   await queue.holdfast.executions.cancel(id, who)
   expect((await queue.holdfast.explain(await idOf('c')))?.gates[0]?.why).toContain('did not start: cancelled')
+})
+
+describe('a resumed execution with encrypted payloads', () => {
+  let paid = false
+  const card = defineType({
+    type: 'card',
+    encrypt: true,
+    maxAttempts: 1,
+    run: ({ number }: { number: string }) => {
+      if (!paid) throw new FatalError('declined')
+      return number
+    },
+  })
+  const pay = defineWorkflow({
+    name: 'pay',
+    tasks: (task) => task('card', { type: card, after: [task('ask', { run: () => 1 })] }),
+  })
+  const encryption = { current: 'k1', keys: { k1: Buffer.alloc(32, 7).toString('base64') } }
+
+  test('runs a task that could not be started with the payload that was encrypted for it', async () => {
+    const { holdfast, sql } = await freshQueue([...pay.types, card], { encryption })
+    paid = true
+    await sql(`create function refuse() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`)
+    await sql(`create trigger refuse before insert on holdfast.bodies for each row
+               when (new.payload::text like '{"$enc"%') execute function refuse()`)
+    const { id } = await holdfast.start(pay, { number: '4111' })
+    await expect(holdfast.executions.wait(id)).rejects.toThrow('card is dead: TaskError: the task could not be started: no room')
+    await sql('drop trigger refuse on holdfast.bodies')
+    expect(await holdfast.executions.resume(id, who)).toMatchObject({ done: true, status: 'running' })
+    expect(await holdfast.executions.wait(id)).toBe('4111')
+  })
+
+  test('is refused where the dead letter is gone for which a payload was encrypted', async () => {
+    const { holdfast, sql } = await freshQueue([...pay.types, card], { encryption })
+    paid = false
+    const { id } = await holdfast.start(pay, { number: '4111' })
+    await expect(holdfast.executions.wait(id)).rejects.toMatchObject({ code: 'execution_failed' })
+    await sql('delete from holdfast.dead_letters')
+    await expect(holdfast.executions.resume(id, who)).rejects.toThrow(
+      /^the job of task card cannot go on, and its payload is encrypted for that job alone/,
+    )
+    paid = true
+    const again = await holdfast.executions.rerun(id, 'card', who)
+    expect(await holdfast.executions.wait(again)).toBe('4111')
+  })
 })

@@ -59,8 +59,9 @@ as $$
   where exists (select from holdfast.whereabouts(s.job_id) as w where w.place <> 'stopping')
 $$;
 
--- Goes on with an execution that failed or was cancelled: dead jobs are replayed, cancelled ones are made again under a new id, and what was given up
--- waits again. p_confirmed: the sensitive types that are meant, as for replay_dead.
+-- Goes on with an execution that failed or was cancelled: dead jobs are replayed, cancelled ones and those whose dead letter is gone are made again under a
+-- new id, what could not be started starts under the id it has, and what was given up waits again. A payload is encrypted for the id of its job, so one that
+-- would need a new id is refused. p_confirmed: the sensitive types that are meant, as for replay_dead.
 create or replace function holdfast.resume_execution(p_execution uuid, p_owner text, p_actor holdfast.actor, p_confirmed text[]) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -68,6 +69,7 @@ as $$
 declare
   v_execution holdfast.executions;
   v_dead uuid[];
+  v_locked text;
   v_again text[];
   v_ready text[];
 begin
@@ -83,25 +85,28 @@ begin
                               else 'handlers of it are still stopping; try again in a moment' end;
     return;
   end if;
-  if exists (select from holdfast.tasks as t where t.execution_id = p_execution and t.status in ('cancelled', 'discarded')
-             and coalesce(t.payload, v_execution.input)::text like '{"$enc"%') then
-    raise exception 'a task of it was cancelled, and its payload is encrypted for the job that was' using errcode = 'HF006',
-      hint = 'Run the workflow again from that task.';
-  end if;
   v_dead := array(select t.job_id from holdfast.tasks as t
                   where t.execution_id = p_execution and t.status = 'dead' and t.type is not null
                     and exists (select from holdfast.dead_letters as d where d.job_id = t.job_id) order by t.job_id);
+  select t.name into v_locked from holdfast.tasks as t
+  where t.execution_id = p_execution and coalesce(t.payload, v_execution.input)::text like '{"$enc"%'
+    and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.error is null and t.type is not null and t.job_id is not null and t.job_id <> all (v_dead)))
+  order by t.name limit 1;
+  if v_locked is not null then
+    raise exception 'the job of task % cannot go on, and its payload is encrypted for that job alone', v_locked using errcode = 'HF006',
+      hint = 'Run the workflow again from that task.';
+  end if;
   if v_dead <> '{}' then
     perform holdfast.replay_dead(v_dead, null, p_actor, p_confirmed);
   end if;
   perform holdfast.resume_execution(t.job_id, p_owner, p_actor, p_confirmed) from holdfast.tasks as t
   where t.execution_id = p_execution and t.status in ('dead', 'cancelled') and t.sub_workflow is not null and t.job_id is not null;
-  -- What has no job that could go on begins again.
+  -- What has no job that could go on begins again. One that could not be started has an error, and never had a job: it keeps its id.
   with fresh as (
     update holdfast.tasks as t set status = 'blocked', because = null, ended_at = null, error = null,
                                    job_id = case when t.job_id is not null then holdfast.new_job_id() end
     where t.execution_id = p_execution and t.type is not null and (t.each_of is null or t.items_left is null)
-      and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.job_id <> all (v_dead)))
+      and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.error is null and t.job_id <> all (v_dead)))
     returning t.name, t.item, t.job_id
   ), joined as (
     insert into holdfast.members (job_id, group_id, kind, task, item)
