@@ -79,7 +79,7 @@ export class Holdfast extends JobOperations {
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     this.events = new Events(this.#store.events)
     this.schedules = new Schedules(this.#store, this.#types, this.#privacy)
-    this.#counter = counterOf(this.#store, this.#types, this.#privacy)
+    this.#counter = counterOf(this.#store, this.#types, this.#privacy, alertHosts)
     this.batches = new Batches(this.#counter)
     this.#waiters = new Waiters(this.#store)
     this.executions = new Executions(this.#counter, this.#privacy, this.#waiters)

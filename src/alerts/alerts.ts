@@ -3,12 +3,12 @@ import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
+import { readTargetUrl } from '../job/target-url.js'
 import { storableText, unstorable } from '../job/text.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { AlertStore } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
 import { freshSecret } from './signature.js'
-import { readTargetUrl } from './target-url.js'
 
 /** Trouble that began or is over. */
 export interface Trouble {

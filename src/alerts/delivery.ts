@@ -1,12 +1,12 @@
 import { wallMs } from '../clock.js'
 import { FatalError } from '../errors.js'
+import { readTargetUrl, type TargetUrl } from '../job/target-url.js'
 import { type AnyJobType, defineType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { AlertStore, TargetSecretsRow } from '../store/alert-store.js'
 import { messageOf, type Trouble } from './message.js'
 import { call } from './post.js'
 import { signed } from './signature.js'
-import { readTargetUrl, type TargetUrl } from './target-url.js'
 
 /** The type of the jobs that send webhooks. */
 export const alertType = 'holdfast:alert'

@@ -3,8 +3,8 @@ import { type IncomingMessage, request as plain } from 'node:http'
 import { request as secure } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { FatalError } from '../errors.js'
-import { isPublic } from './addresses.js'
-import { bareHost, type TargetUrl } from './target-url.js'
+import { isPublic } from '../job/addresses.js'
+import { bareHost, type TargetUrl } from '../job/target-url.js'
 
 const withinMs = 10_000
 const mostOfAnswer = 2_000

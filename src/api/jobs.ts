@@ -1,3 +1,4 @@
+import { eventKinds } from '../job/event.js'
 import {
   anything,
   duration,
@@ -56,6 +57,17 @@ export const tagsAsked = {
   description: 'tags that the job has, all of them',
 } as const
 
+// Its address and secrets are checked by the library, which shows no secret in its answer.
+const webhook = object(
+  {
+    url: text,
+    on: list({ enum: eventKinds }),
+    secret: { description: 'whsec_ and at least 24 random bytes in base64, or a list of two of them' },
+  },
+  ['url', 'secret'],
+  'where signed requests go about what happens to the job',
+)
+
 /** One job to enqueue. */
 export const jobRequest = object(
   {
@@ -75,6 +87,7 @@ export const jobRequest = object(
     approval,
     unique,
     tags: { type: 'array', maxItems: 8, items: tag, description: 'a list of at most 8 texts' },
+    webhook,
     traceparent: {
       type: 'string',
       maxLength: 100,

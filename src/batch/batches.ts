@@ -1,4 +1,4 @@
-import { type Counter, type Enqueued, enqueue } from '../enqueue/enqueue.js'
+import { type Counter, definitionsIn, type Enqueued, enqueue } from '../enqueue/enqueue.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { isJobId, newJobId } from '../job/id.js'
@@ -83,7 +83,7 @@ export class Batches {
     const open = request.open === undefined ? false : trueOrFalse(request.open, 'open')
     const { tx, owner } = options
     const callbacks = await encodeCallbacks(request, this.#counter.encryption, tx)
-    const definitions = callbacksIn(request).flatMap(({ type }) => (typeof type === 'string' ? [] : [type]))
+    const definitions = definitionsIn(callbacksIn(request))
     if (!tx) await this.#counter.registry.ensure(definitions)
     let tries = 0
     let existed = false

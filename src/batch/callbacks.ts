@@ -74,6 +74,7 @@ function stored(job: NewJob): object {
     ...(job.concurrencyKey === null ? {} : { concurrency_key: job.concurrencyKey }),
     ...(job.approval === null ? {} : { approval: JSON.parse(job.approval) }),
     ...(job.tags === null ? {} : { tags: job.tags }),
+    ...(job.webhook === null ? {} : { webhook: job.webhook }),
     ...(job.traceparent === null ? {} : { traceparent: job.traceparent }),
   }
 }

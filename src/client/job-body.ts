@@ -22,6 +22,7 @@ const names: Record<string, string> = {
   unique: 'unique',
   traceparent: 'traceparent',
   tags: 'tags',
+  webhook: 'webhook',
 }
 
 /**

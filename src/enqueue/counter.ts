@@ -7,12 +7,12 @@ import type { Counter } from './enqueue.js'
 import type { TypeRegistry } from './registry.js'
 
 /** What every enqueue of one Holdfast works with. */
-export function counterOf(store: Store, registry: TypeRegistry, privacy: Privacy): Counter {
+export function counterOf(store: Store, registry: TypeRegistry, privacy: Privacy, hosts: readonly string[]): Counter {
   return {
     store,
     registry,
     backpressure: new Backpressure(store.operate),
     batcher: new Batcher(store),
-    encryption: new PayloadEncryption(store, registry, privacy),
+    encryption: new PayloadEncryption(store, registry, privacy, hosts),
   }
 }

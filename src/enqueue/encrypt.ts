@@ -8,6 +8,7 @@ import { explained } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction } from '../store/transaction.js'
 import type { TypeRegistry } from './registry.js'
+import { sealWebhooks } from './webhook.js'
 
 interface Facts {
   encrypt: boolean
@@ -17,23 +18,26 @@ interface Facts {
 /** For how long a type without a definition here is taken as it was read. If it has changed since, the database refuses the job. */
 const freshForMs = 5_000
 
-/** Encrypts payloads before they leave this process. */
+/** Encrypts payloads, and the secrets of webhooks, before they leave this process. */
 export class PayloadEncryption {
   readonly #store: Store
   readonly #registry: TypeRegistry
   readonly #privacy: Privacy
+  readonly #hosts: readonly string[]
   readonly #named = new Map<string, Facts & { readAt: number }>()
 
-  constructor(store: Store, registry: TypeRegistry, privacy: Privacy) {
+  constructor(store: Store, registry: TypeRegistry, privacy: Privacy, hosts: readonly string[]) {
     this.#store = store
     this.#registry = registry
     this.#privacy = privacy
+    this.#hosts = hosts
   }
 
   /** Undefined if no job is to be encrypted: most processes have no keys. */
   encrypt(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
     const encrypted = jobs.findIndex(({ payload }) => isEncrypted(payload))
     if (encrypted >= 0) throw reserved(encrypted)
+    sealWebhooks(jobs, this.#hosts, this.#privacy)
     if (!this.#privacy.keyring && !requests.some(({ type }) => typeof type !== 'string' && type.encrypt)) return undefined
     return this.#encryptAll(requests, jobs, tx)
   }

@@ -12,6 +12,7 @@ import type { PayloadEncryption } from './encrypt.js'
 import { paced } from './pace.js'
 import { prepareAll } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
+import { webhookType } from './webhook.js'
 
 const known = ['tx', 'pace', 'owner']
 
@@ -100,10 +101,13 @@ function idsOf(jobs: readonly NewJob[]): string[] {
   return jobs.map((job) => job.id)
 }
 
-/** Each once, however many jobs have it. */
-function definitionsIn(requests: readonly JobRequest[]): AnyJobType[] {
+/** Each once, however many jobs have it; with that of the jobs that send their webhooks, which is enqueued in the database. */
+export function definitionsIn(requests: readonly JobRequest[]): AnyJobType[] {
   const found = new Set<AnyJobType>()
-  for (const { type } of requests) if (typeof type !== 'string') found.add(type)
+  for (const { type, webhook } of requests) {
+    if (typeof type !== 'string') found.add(type)
+    if (webhook !== undefined) found.add(webhookType)
+  }
   return [...found]
 }
 

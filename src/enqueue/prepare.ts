@@ -11,6 +11,8 @@ import { readTags } from '../job/tags.js'
 import { storableText, unstorable } from '../job/text.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
 import { checkFields, readUnique, type Uniqueness } from '../job/unique.js'
+import { readWebhook } from '../job/webhook.js'
+import type { StoredWebhook } from '../store/new-job.js'
 import type { NewJob } from '../store/store.js'
 import { isTraceparent } from '../tracing/traceparent.js'
 
@@ -31,6 +33,7 @@ const known = [
   'unique',
   'traceparent',
   'tags',
+  'webhook',
 ]
 const longestDelayMs = 5 * 365 * 86_400_000
 const msToday = 86_400_000
@@ -81,6 +84,7 @@ const parts: readonly ((request: JobRequest) => unknown)[] = [
   ({ approval }) => readApproval(approval),
   ({ traceparent }) => trace(traceparent),
   ({ tags }) => readTags(tags),
+  (request) => webhook(request),
   (request) => (request.delay === undefined && request.runAt === undefined) || dueTime(request),
   (request) => (request.startBy === undefined && request.expireIn === undefined) || startTime(request),
 ]
@@ -127,6 +131,7 @@ function described(request: JobRequest, payload: string): NewJob {
     unique: unique(request, definition, payload),
     traceparent: trace(request.traceparent),
     tags: readTags(request.tags),
+    webhook: request.webhook === undefined ? null : webhook(request),
     delayMs: null,
     runAt: null,
     startBy: null,
@@ -152,6 +157,12 @@ export function trace(given: unknown): string | null {
   if (given === undefined) return null
   if (typeof given === 'string' && isTraceparent(given)) return given
   throw refused('traceparent', 'must be a W3C traceparent, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
+}
+
+/** Its address is checked where the allowed hosts are known, and its secrets are encrypted there. */
+function webhook(request: JobRequest): StoredWebhook | null {
+  const read = readWebhook(request.webhook, `a job of ${definitionOf(request)?.type ?? request.type}`)
+  return read ? { url: read.url, kinds: read.on, secrets: read.secrets } : null
 }
 
 function unique(request: JobRequest, definition: AnyJobType | undefined, payload: string): Uniqueness | false | null {

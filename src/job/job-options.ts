@@ -1,6 +1,7 @@
 import type { ApprovalOption } from './approval.js'
 import type { Duration } from './duration.js'
 import type { UniqueOption } from './unique.js'
+import type { WebhookOption } from './webhook.js'
 
 /** What a job is asked to do beyond its payload. Whatever is left out is the type's. */
 export interface JobOptions {
@@ -73,4 +74,6 @@ export interface JobOptions {
    * @default []
    */
   tags?: readonly string[]
+  /** Where signed requests go about what happens to this job, besides those of its type. */
+  webhook?: WebhookOption
 }

@@ -11,9 +11,9 @@ export interface EnqueueOptions {
 }
 
 /** New and due at once, and nobody has to say yes: what enqueueJob stores. */
-export function isPlain({ brought, delayMs, runAt, startBy, expireInMs, approval, tags }: NewJob): boolean {
+export function isPlain({ brought, delayMs, runAt, startBy, expireInMs, approval, tags, webhook }: NewJob): boolean {
   const due = !brought && delayMs === null && runAt === null && startBy === null && expireInMs === null
-  return due && approval === null && tags === null
+  return due && approval === null && tags === null && webhook === null
 }
 
 /** The values of enqueueJob. */
@@ -49,6 +49,7 @@ export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptio
     has.expireInMs ? jobs.map((job) => job.expireInMs) : null,
     onceIfAlike(jobs.map(({ version }) => version)),
     has.unique ? jobs.map(uniqueKey) : null,
+    has.webhook ? jobs.map((job) => job.webhook && JSON.stringify(job.webhook)) : null,
   ]
 }
 
@@ -87,6 +88,7 @@ function optionsIn(jobs: readonly NewJob[]) {
     tags: false,
     startBy: false,
     expireInMs: false,
+    webhook: false,
   }
   for (const job of jobs) {
     if (job.type !== first) has.types = true
@@ -102,6 +104,7 @@ function optionsIn(jobs: readonly NewJob[]) {
     if (job.tags !== null) has.tags = true
     if (job.startBy !== null) has.startBy = true
     if (job.expireInMs !== null) has.expireInMs = true
+    if (job.webhook !== null) has.webhook = true
   }
   return has
 }

@@ -1,4 +1,12 @@
+import type { EventKind } from '../job/event.js'
 import type { Uniqueness } from '../job/unique.js'
+
+/** Where requests go about what happens to a job, and for which kinds of events. The secrets are encrypted if there are keys. */
+export interface StoredWebhook {
+  url: string
+  kinds: readonly EventKind[]
+  secrets: readonly string[]
+}
 
 /** A job as it is handed to the store: checked, with its id, ready to be written. Null means the type's default. */
 export interface NewJob {
@@ -26,6 +34,8 @@ export interface NewJob {
   traceparent: string | null
   /** Null: none. */
   tags: readonly string[] | null
+  /** Null: nobody is told but by the webhook of its type. */
+  webhook: StoredWebhook | null
 }
 
 /** What became of a job that was not simply created, and the job that stands for it. */

@@ -59,6 +59,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
       }
     }
     await reencryptSecrets(store, privacy, done)
+    await reencryptWebhooks(store, privacy, limit, done)
     options.onBatch?.(structuredClone(done))
   } catch (error) {
     throw explained(error)
@@ -74,6 +75,21 @@ async function reencryptSecrets(store: Store, privacy: Privacy, done: Reencrypte
     done.looked += 1
     if (made.secret === secret && made.old === old) continue
     if (await tryAgain(tries, () => store.privacy.putTargetSecrets(id, target, made))) done.encrypted += 1
+  }
+}
+
+/** The secrets of the webhooks of jobs. Those of types are stored anew when a worker starts. */
+async function reencryptWebhooks(store: Store, privacy: Privacy, limit: number, done: Reencrypted): Promise<void> {
+  for (let after = first, more = true; more; ) {
+    const rows = await tryAgain(tries, () => store.webhooks.secrets(after, limit))
+    for (const { id, url, secrets } of rows) {
+      const made = secrets.map((secret) => reencrypted(url, secret, privacy, done))
+      done.looked += 1
+      if (made.every((secret, at) => secret === secrets[at])) continue
+      if (await tryAgain(tries, () => store.webhooks.putSecrets(id, secrets, made))) done.encrypted += 1
+    }
+    more = rows.length === limit
+    after = rows.at(-1)?.id ?? after
   }
 }
 

@@ -55,7 +55,7 @@ describe('holdfast up, for the first time', () => {
       )
     }, patient)
     const { types, counts, worker } = await holdfast.json('/status')
-    expect(types.map((one: { type: string }) => one.type)).toEqual([...Object.keys(ends), 'holdfast:alert'])
+    expect(types.map((one: { type: string }) => one.type)).toEqual([...Object.keys(ends), 'holdfast:alert', 'holdfast:webhook'])
     expect(counts.dead.count).toBeGreaterThan(0)
     expect(counts.completed.count).toBeGreaterThan(10)
     expect(worker).toMatchObject({ status: 'ok', reason: null })

@@ -116,28 +116,34 @@ describe('a webhook of a type', () => {
   })
 })
 
-test('kill -9 before or after the settle loses no reaction and doubles none', { timeout: 60_000 }, async () => {
+test('kill -9 before or after the settle loses no webhook of type or job and no reaction, and doubles none', {
+  timeout: 60_000,
+}, async () => {
   const receiver = await startReceiver()
   const { connectionString: database } = made.scratch
   const settings = { database, host: receiver.host, url: receiver.url, secret, worker: { lease: '2s' } }
   await made.holdfast.registerTypes([defineType({ type: 'mail' }), defineType({ type: 'mourn', lane: 'maintenance' })])
+  const producer = new Holdfast({ connectionString: database, alertHosts: [receiver.host] })
+  opened.push(() => producer.close())
   const ids: Record<'dead' | 'completed', string[]> = { dead: [], completed: [] }
   for (const [kill, dies] of [
     ['before', true],
     ['after', true],
     ['after', false],
   ] as const) {
-    ids[dies ? 'dead' : 'completed'].push((await made.holdfast.enqueue('mail', { kill, dies })).id)
+    const webhook = { url: `${receiver.url}/own`, secret }
+    ids[dies ? 'dead' : 'completed'].push((await producer.enqueue('mail', { kill, dies }, { webhook })).id)
     expect((await runProgram('webhook-program', settings).exited).signal).toBe('SIGKILL')
   }
   const last = runProgram('webhook-program', settings)
-  await eventually(() => new Set(receiver.received.map(({ message }) => message.data.job)).size === 3)
+  await eventually(() => new Set(receiver.received.map(({ id }) => id)).size === 6)
   await last.kill()
   for (const id of ids.dead) expect((await made.holdfast.job(id))?.status).toBe('dead')
   // A webhook may be sent again when its sender was killed; it then has the same id.
-  const told = new Map(receiver.received.map(({ id, message }) => [id, message.data.job]))
-  expect([...told.values()].sort()).toEqual([...ids.dead, ...ids.completed].sort())
-  expect(await deliveries()).toHaveLength(3)
+  const told = new Map(receiver.received.map(({ id, path, message }) => [id, `${path} ${message.data.job}`]))
+  const jobs = [...ids.dead, ...ids.completed]
+  expect([...told.values()].sort()).toEqual([...jobs.map((id) => `/hook ${id}`), ...jobs.map((id) => `/hook/own ${id}`)].sort())
+  expect(await deliveries()).toHaveLength(6)
   const { rows } = await made.sql.query(`select b.payload ->> 'job' as job from holdfast.bodies as b
                                          join holdfast.types as t on t.id = b.type_id where t.name = 'mourn' order by 1`)
   expect(rows.map(({ job }) => job)).toEqual(ids.dead.sort())

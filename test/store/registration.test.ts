@@ -38,7 +38,8 @@ test('a start with types and lanes that are known uses no id and writes nothing'
 })
 
 test('when the ids are used up known types start, change and run, and only a new one is refused, by name', async () => {
-  await queue.holdfast.registerTypes([one], { update: true })
+  const first = await startWorker(queue.holdfast, [one], { logger: quiet })
+  await first.stop()
   await sql.query(`select setval('holdfast.types_id_seq', 2147483647)`)
   const changed = defineType({ type: 'one', priority: 8, run() {} })
   const worker = await startWorker(queue.holdfast, [changed], { logger: quiet })

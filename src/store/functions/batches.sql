@@ -113,7 +113,8 @@ begin
     p_approvals => case when p_job ? 'approval' then array[p_job -> 'approval'] end, p_uniques => array['false'],
     p_traces => array[p_job ->> 'traceparent'], p_owner => p_batch.owner,
     p_tags => case when p_job ? 'tags' then array[(select array_agg(t)::text from jsonb_array_elements_text(p_job -> 'tags') as t)] end,
-    p_expire_ins_ms => case when p_job ? 'expire_in_ms' then array[(p_job ->> 'expire_in_ms')::double precision] end);
+    p_expire_ins_ms => case when p_job ? 'expire_in_ms' then array[(p_job ->> 'expire_in_ms')::double precision] end,
+    p_webhooks => case when p_job ? 'webhook' then array[p_job -> 'webhook'] end);
 end $$;
 
 -- Makes a batch, open until its first members have joined it in the same transaction. p_callbacks: as the table has them. False: there is one with

@@ -11,6 +11,7 @@
 -- p_owner: the service whose jobs these are, and whose keys they take; null: the application's own.
 -- p_start_bys, p_expire_ins_ms: until when each has to have started, as a time or as milliseconds from now; null where none has to.
 -- p_versions: the version of each payload, or one for all; null: the newest that the type has.
+-- p_webhooks: where requests about each go, {"url", "kinds", "secrets"}; null where none has one.
 -- Returns only what was not simply created: the ordinal in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
 -- A caller whose snapshot may be old does not know the lanes of today: its jobs that are due go through waiting, from where a worker
@@ -22,7 +23,7 @@ create or replace function holdfast.enqueue_jobs(
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
   p_traces text[] default null, p_owner text default null, p_tags text[] default null,
   p_start_bys timestamptz[] default null, p_expire_ins_ms double precision[] default null, p_versions smallint[] default null,
-  p_unique_keys text[] default null
+  p_unique_keys text[] default null, p_webhooks jsonb[] default null
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -48,7 +49,7 @@ declare
 begin
   v_plain := p_fresh and not v_behind and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_tags is null and p_start_bys is null and p_expire_ins_ms is null
-    and (p_versions is null or 1 = all (p_versions));
+    and p_webhooks is null and (p_versions is null or 1 = all (p_versions));
   select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
   from holdfast.check_types(p_types) as c;
   if v_encrypted then
@@ -202,6 +203,9 @@ begin
   perform holdfast.put_ready(v_ready, p_wake_always);
   if p_start_bys is not null or p_expire_ins_ms is not null then
     perform holdfast.set_start_deadlines(v_standing, p_start_bys, p_expire_ins_ms);
+  end if;
+  if p_webhooks is not null then
+    perform holdfast.set_webhooks(v_standing, p_webhooks);
   end if;
   perform holdfast.wake_lanes(v_lanes, p_wake_always);
 end $$;

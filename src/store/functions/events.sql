@@ -39,7 +39,7 @@ begin
 end $$;
 
 -- Records one kind of event for jobs, in the transaction that made it happen and after it did: in the feed, where there is one, and as the
--- webhooks that their types ask for.
+-- webhooks that they and their types have.
 create or replace function holdfast.record_events(p_jobs uuid[], p_kind text) returns void language plpgsql
 set enable_seqscan = off set jit = off
 as $$
@@ -47,7 +47,7 @@ begin
   if coalesce(cardinality(p_jobs), 0) = 0 then
     return;
   end if;
-  if exists (select from holdfast.webhooks) then
+  if exists (select from holdfast.webhooks) or exists (select from holdfast.job_webhooks) then
     perform holdfast.enqueue_webhooks(p_jobs, p_kind);
   end if;
   if not exists (select from holdfast.feeds) then

@@ -29,6 +29,7 @@ begin
   delete from holdfast.progress as p where p.job_id = p_job;
   delete from holdfast.checkpoints as c where c.job_id = p_job;
   delete from holdfast.start_deadlines as d where d.job_id = p_job;
+  delete from holdfast.job_webhooks as w where w.job_id = p_job;
   delete from holdfast.steps as s where s.job_id = p_job;
   delete from holdfast.signals as g where g.job_id = p_job;
   delete from holdfast.newer_jobs as n where n.job_id = p_job;

@@ -167,6 +167,10 @@ begin
     select d.ctid from holdfast.start_deadlines as d
     where d.job_id < holdfast.first_id_at(v_now - p_completed)
       and not exists (select from holdfast.bodies as b where b.id = d.job_id) limit p_limit));
+  delete from holdfast.job_webhooks where ctid = any (array(
+    select w.ctid from holdfast.job_webhooks as w
+    where w.job_id < holdfast.first_id_at(v_now - p_completed)
+      and not exists (select from holdfast.bodies as b where b.id = w.job_id) limit p_limit));
 
   delete from holdfast.steps where ctid = any (array(
     select s.ctid from holdfast.steps as s

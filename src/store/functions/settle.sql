@@ -212,8 +212,8 @@ begin
     select c.jobs, c.types into v_cancelled, v_cancelled_types from holdfast.end_cancelled(p_jobs, p_leases) as c;
   end if;
   perform holdfast.free_slots(v_ended || v_cancelled, v_passed || v_cancelled_types);
-  -- Almost always nobody wants to be told; then these two looks are all it costs.
-  if exists (select from holdfast.feeds) or exists (select from holdfast.webhooks) then
+  -- Almost always nobody wants to be told; then these three looks are all it costs.
+  if exists (select from holdfast.feeds) or exists (select from holdfast.webhooks) or exists (select from holdfast.job_webhooks) then
     perform holdfast.record_settled(p_jobs, p_leases, p_moves, v_ended, v_ended_leases);
   end if;
   v_grouped := holdfast.after_end(v_ended || v_cancelled, case when v_cancelled is null and cardinality(p_moves) = 0 then 'completed' end);

@@ -5,7 +5,7 @@
 select ordinal, job_id::text as id, what
 from holdfast.enqueue_jobs($1::uuid[], $2::text[], string_to_array($3::text, chr(31)), $4::smallint[], $5::smallint[], $6::float8[], $7::timestamptz[],
        $8::text[], $9::text[], $10::text::boolean, $11::text::boolean, $12::text::boolean, $13::text[]::jsonb[], $14::text[], $16::text[], $15::text, $17::text[],
-       $18::timestamptz[], $19::float8[], $20::smallint[], $21::text[])
+       $18::timestamptz[], $19::float8[], $20::smallint[], $21::text[], $22::text[]::jsonb[])
 
 -- name: enqueueJob
 -- The same for one new job that is due at once. Answers with null, or what happened instead and the id that stands.

@@ -30,10 +30,20 @@ create index events_in_order on holdfast.events (seq);
 
 create table holdfast.events_rest partition of holdfast.events default;
 
--- Where a request goes about events of a type's jobs. A worker that starts with the type writes it; the secret is encrypted if there are keys.
+-- Where a request goes about events of a type's jobs. A worker that starts with the type writes it; the secrets are encrypted if there are keys. Each
+-- signs: there are two while one takes the place of the other.
 create table holdfast.webhooks (
   type_id  integer primary key references holdfast.types,
   url      text not null,
   kinds    text[] not null,
-  secret   text not null
+  secrets  text[] not null
+);
+
+-- The same of a single job, for those that were enqueued with one: a column of bodies would cost every job. It is kept as long as the job, because
+-- the jobs that send the requests read it.
+create table holdfast.job_webhooks (
+  job_id   uuid not null constraint job_webhooks_by_job primary key,
+  url      text not null,
+  kinds    text[] not null,
+  secrets  text[] not null
 );

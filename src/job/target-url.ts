@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { HoldfastError } from '../errors.js'
-import { refused } from '../job/refused.js'
 import { isPublic } from './addresses.js'
+import { refused } from './refused.js'
 
 const longest = 2_000
 
