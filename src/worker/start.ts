@@ -42,7 +42,7 @@ export async function startWorker(
   const own = [
     ...(read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []),
     // Any job may have been enqueued with a webhook, so every worker sends them: otherwise one would wait for a worker that nobody starts.
-    ...(read.upkeepOnly ? [] : [webhookDelivery(store.webhooks, alertHosts, privacy)]),
+    ...(read.upkeepOnly && !read.alerts ? [] : [webhookDelivery(store.webhooks, alertHosts, privacy)]),
   ]
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }

@@ -98,7 +98,11 @@ describeWhenInstalled('chromium', 'the status page', (executablePath) => {
       ])
     }, patient)
     expect(await page.locator('#jobs tr').nth(2).locator('td').last().textContent()).toBe(id)
-    expect(await page.locator('#types tr').allInnerTexts()).toEqual(['dies\t0\t0\t0\t1\t0\t0\t0', 'works\t0\t0\t0\t0\t1\t1\t0'])
+    expect(await page.locator('#types tr').allInnerTexts()).toEqual([
+      'dies\t0\t0\t0\t1\t0\t0\t0',
+      'holdfast:webhook\t0\t0\t0\t0\t0\t0\t0',
+      'works\t0\t0\t0\t0\t1\t1\t0',
+    ])
     // Real tables, headed both ways, for those who hear them read.
     expect(await page.getByRole('columnheader', { name: 'Dead' }).count()).toBe(1)
     expect(await page.getByRole('rowheader', { name: 'works' }).count()).toBe(1)

@@ -50,13 +50,13 @@ describe('the port', () => {
 })
 
 describe('HOLDFAST_DEMO', () => {
-  test('off leaves out the demo: no types but that of alerts, no jobs, the worker does upkeep, and the port is open to this machine only', {
+  test('off leaves out the demo: no types but those that send requests, no jobs, the worker does upkeep, and the port is open to this machine only', {
     timeout: 120_000,
   }, async () => {
     directory = await emptyDirectory()
     const holdfast = await RunningHoldfast.start(directory, { env: off })
     const status = await holdfast.json('/status')
-    expect(status).toMatchObject({ types: [{ type: 'holdfast:alert' }], jobs: [], worker: { status: 'ok', running: 0 } })
+    expect(status).toMatchObject({ types: [{ type: 'holdfast:alert' }, { type: 'holdfast:webhook' }], jobs: [], worker: { status: 'ok', running: 0 } })
     expect(holdfast.output).not.toContain('demo_')
     await expectOpenToThisMachineOnly(new URL(holdfast.address))
     expect((await fetch(`${holdfast.address}/healthz`)).status).toBe(200)

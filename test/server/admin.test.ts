@@ -100,6 +100,7 @@ describe('/admin/job-types', () => {
     const { types } = (await call('GET', '/admin/job-types')).body
     expect(types).toMatchObject([
       { type: 'greet', lane: 'default', gate: { paused: {} } },
+      { type: 'holdfast:webhook' },
       { type: 'mail/send:now', gate: null },
     ])
     expect((await call('POST', `${path}/resume`, undefined, operator)).body.gate?.paused ?? null).toBeNull()
