@@ -1,13 +1,23 @@
-// The same with Express, which comes as an argument. Holdfast is mounted before express.json(), because it reads bodies itself.
+// The same with Express. Holdfast is mounted before express.json(), because it reads bodies itself.
+import express from 'express'
 import { createHandler } from 'holdfast/server'
+import { startWorker } from 'holdfast/worker'
 import { holdfast, sendEmail } from './jobs.mjs'
 
-export function routes(express, app) {
-  const jobs = createHandler(holdfast, { adminKey: process.env.ADMIN_KEY })
+export async function start(port) {
+  const worker = await startWorker(holdfast, [sendEmail])
+  const jobs = createHandler(holdfast, { adminKey: process.env.ADMIN_KEY, worker })
+  const app = express()
   app.use('/holdfast', jobs)
   app.use(express.json())
   app.post('/welcome', async (request, response) => {
     response.status(202).json(await holdfast.enqueue(sendEmail, { to: request.body.to }))
   })
-  return jobs
+  const server = app.listen(port, '127.0.0.1')
+  const stop = async () => {
+    await jobs.close()
+    server.close()
+    await worker.stop()
+  }
+  return { server, stop }
 }

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
@@ -62,50 +61,20 @@ test('a plain script waits for what its job returned', async () => {
   expect(stdout).toBe('sent to ada@example.com\n')
 })
 
-test('Express has Holdfast under a path, and parses the bodies of the others', async () => {
-  const { express, listener } = likeExpress()
-  const jobs = (await example('express')).routes(express, express.app)
-  const server = createServer(listener).listen(0, '127.0.0.1')
+test('Express runs the job, has Holdfast under a path, and parses the bodies of the others', async () => {
+  const { server, stop } = await (await example('express')).start(0)
   await once(server, 'listening')
-  const base = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const base = `http://127.0.0.1:${server.address().port}`
   const answer = await fetch(`${base}/welcome`, json({ to: 'ada@example.com' }))
   expect(answer.status).toBe(202)
   await completes((await answer.json()).id)
   const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
   const job = { type: 'send_email', payload: { to: 'ada@example.com' } }
-  const enqueued = await fetch(`${base}/holdfast/jobs`, { ...json(job), headers })
-  expect(enqueued.status).toBe(201)
-  await jobs.close()
+  expect((await fetch(`${base}/holdfast/jobs`, { ...json(job), headers })).status).toBe(201)
+  expect(await (await fetch(`${base}/holdfast/status`, { headers })).json()).toMatchObject({ worker: { status: 'ok' } })
+  expect((await fetch(`${base}/elsewhere`)).status).toBe(404)
+  const closed = once(server, 'close')
+  await stop()
   server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
+  await closed
 })
-
-/** What the example uses of Express, done as Express does it: middleware in order, mounted paths taken away, bodies parsed. */
-function likeExpress() {
-  type Layer = (request: IncomingMessage & { body?: unknown }, response: ServerResponse, next: () => void) => unknown
-  const layers: Layer[] = []
-  const at =
-    (path: string, layer: Layer, whole: boolean): Layer =>
-    (request, response, next) => {
-      const { url = '/' } = request
-      if (whole ? url !== path : !url.startsWith(path)) return next()
-      Object.assign(request, { originalUrl: url }, whole ? {} : { url: url.slice(path.length) || '/' })
-      return layer(request, response, next)
-    }
-  const json: () => Layer = () => async (request, _response, next) => {
-    const parts: Buffer[] = []
-    for await (const part of request) parts.push(part)
-    request.body = JSON.parse(Buffer.concat(parts).toString() || '{}')
-    next()
-  }
-  const app = {
-    use: (path: string | Layer, layer?: Layer) => void layers.push(layer ? at(path as string, layer, false) : (path as Layer)),
-    post: (path: string, layer: Layer) => void layers.push(at(path, layer, true)),
-  }
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
-    const status = (code: number) => ({ json: (body: unknown) => response.writeHead(code).end(JSON.stringify(body)) })
-    const run = (n: number): unknown => layers[n]?.(request, Object.assign(response, { status }), () => run(n + 1))
-    run(0)
-  }
-  return { express: { json, app }, listener }
-}

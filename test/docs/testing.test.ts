@@ -3,7 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { defineSchedule, defineType, type RunContext } from 'holdfast'
+import { runJob, scratchQueue } from 'holdfast/testing'
+import pg from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { blocks, docsPage, runExample } from '../support/docs-page.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -18,4 +22,50 @@ it('the example of the page on testing runs as it stands', { timeout: 60_000 }, 
   } finally {
     rmSync(folder, { recursive: true })
   }
+})
+
+it('the other examples of the page on testing run as they stand, and end as their comments say', async () => {
+  const queue = await scratchQueue()
+  const client = new pg.Client({ connectionString: queue.connectionString })
+  await client.connect()
+  onTestFinished(async () => {
+    await client.end()
+    await queue.close()
+  })
+  const [travel = '', inside = '', byHand = '', further = ''] = blocks(docsPage('testing.md'), 'ts')
+  const makeReport = defineType({ type: 'make_report', run() {} })
+  const nightlyReport = defineSchedule({ name: 'nightly', type: makeReport, payload: {}, cron: '30 2 * * *' })
+  const trial = defineType({
+    type: 'trial',
+    async run(_payload: { user: number }, ctx: RunContext) {
+      await ctx.sleep('2 days')
+      return (await ctx.waitFor('paid', { timeout: '1 day' })) ?? 'ended'
+    },
+  })
+  const reports = await runExample(`${travel}; return { completed, left }`, { queue, nightlyReport, trial, makeReport })
+  expect(reports.completed.map(({ type }: { type: string }) => type).sort()).toEqual([...Array(3).fill('make_report'), 'trial'])
+  expect(reports.left).toEqual([])
+
+  const sendEmail = defineType({ type: 'send_email', run() {} })
+  const db = {
+    async transaction(work: (tx: pg.Client) => Promise<void>) {
+      await client.query('begin')
+      await work(client)
+      await client.query('commit')
+    },
+  }
+  const signUp = (tx: pg.Client, to: string) => queue.holdfast.enqueue(sendEmail, { to }, { tx })
+  await runExample(inside, { queue, db, signUp, sendEmail })
+
+  const chargeCard = defineType({
+    type: 'charge_card',
+    run(_payload: { order: number }, ctx: RunContext) {
+      ctx.log('charging')
+      return { charged: 30 }
+    },
+  })
+  await runExample(byHand, { runJob, chargeCard, expect })
+  const runs = await runExample(`${further}; return { asleep, waiting, paid, unpaid }`, { runJob, trial })
+  expect(further).toContain(`status '${runs.asleep.status}', nextInMs ${runs.asleep.nextInMs}`)
+  expect([runs.waiting.status, runs.paid.result, runs.unpaid.result]).toEqual(['blocked', { by: 'ada' }, 'ended'])
 })
