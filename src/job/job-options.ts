@@ -74,6 +74,9 @@ export interface JobOptions {
    * @default []
    */
   tags?: readonly string[]
-  /** Where signed requests go about what happens to this job, besides those of its type. */
+  /**
+   * Where signed requests go about what happens to this job, besides those of its type.
+   * @default none but those of the type
+   */
   webhook?: WebhookOption
 }

@@ -43,7 +43,7 @@ it('the other examples of the page on testing run as they stand, and end as thei
     },
   })
   const reports = await runExample(`${travel}; return { completed, left }`, { queue, nightlyReport, trial, makeReport })
-  expect(reports.completed.map(({ type }: { type: string }) => type).sort()).toEqual([...Array(3).fill('make_report'), 'trial'])
+  expect(reports.completed.map(({ type }: { type: string }) => type).sort()).toEqual([...Array(4).fill('make_report'), 'trial'])
   expect(reports.left).toEqual([])
 
   const sendEmail = defineType({ type: 'send_email', run() {} })
