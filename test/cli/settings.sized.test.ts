@@ -56,7 +56,11 @@ describe('HOLDFAST_DEMO', () => {
     directory = await emptyDirectory()
     const holdfast = await RunningHoldfast.start(directory, { env: off })
     const status = await holdfast.json('/status')
-    expect(status).toMatchObject({ types: [{ type: 'holdfast:alert' }, { type: 'holdfast:webhook' }], jobs: [], worker: { status: 'ok', running: 0 } })
+    expect(status).toMatchObject({
+      types: [{ type: 'holdfast:alert' }, { type: 'holdfast:webhook' }],
+      jobs: [],
+      worker: { status: 'ok', running: 0 },
+    })
     expect(holdfast.output).not.toContain('demo_')
     await expectOpenToThisMachineOnly(new URL(holdfast.address))
     expect((await fetch(`${holdfast.address}/healthz`)).status).toBe(200)
