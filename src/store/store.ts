@@ -139,7 +139,9 @@ export class Store {
    */
   async enqueue(jobs: readonly NewJob[], options: EnqueueOptions & { tx?: Queryable }): Promise<Map<number, Stands>> {
     const [only] = jobs
-    if (only && jobs.length === 1 && options.fresh && isPlain(only)) {
+    // enqueueJob would meet the key that was taken for this job and believe that another one has it.
+    const mayTakeItsKey = !options.keysTaken || only?.idempotencyKey === null
+    if (only && jobs.length === 1 && options.fresh && mayTakeItsKey && isPlain(only)) {
       const values = enqueueJobValues(only, options)
       const [answer] = await this.#query<{ stands: string | null }>(statement('enqueueJob'), values, options.tx)
       return standingForOne(answer?.stands ?? null)

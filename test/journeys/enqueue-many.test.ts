@@ -106,6 +106,14 @@ test.each(['idempotency', 'unique'] as const)(
   },
 )
 
+test('of more jobs with keys than a statement takes, the one that is left over is stored like the others', async () => {
+  const answers = await holdfast.enqueueMany(
+    Array.from({ length: 5_001 }, (_, n) => other.job(n, { idempotencyKey: `left over ${n}` })),
+  )
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['created']))
+  expect((await inLine()).length).toBe(5_001)
+})
+
 test('of several jobs of one call that replace each other the last one stands, under the key that the next call meets', async () => {
   const job = (n: number) => other.job(n, { unique: { key: 'k', onConflict: 'replace' } })
   const answers = await holdfast.enqueueMany([job(0), job(1), other.job(9, { unique: { key: 'free' } }), job(2)])
