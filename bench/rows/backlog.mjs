@@ -54,7 +54,7 @@ async function claims(place, count) {
       lane: place.lane,
       types: null,
       limit: eachClaim,
-      gated: eachClaim,
+      inARow: 1,
       leaseMs: 60_000,
       after: place.after,
     }

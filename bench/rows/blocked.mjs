@@ -24,7 +24,7 @@ const ways = {
     await holdfast.flow.limit('blocked', { maxRunning: 1 }, { by: 'ada' })
     await holdfast.enqueue('blocked', {})
     await insideOf(holdfast).store.tick(1_000, '1970-01-01T00:00:00Z')
-    const holder = await reader.claim(worker, { limit: 1, gated: 1 }, aDayMs)
+    const holder = await reader.claim(worker, { limit: 1, inARow: 1 }, aDayMs)
     if (holder.length !== 1) throw new Error('the job that is to hold the limit was not admitted')
     await fillGated(stage.client, 'blocked', jobs)
   },
@@ -40,7 +40,7 @@ const ways = {
     await holdfast.flow.pauseType('blocked', who)
     const begun = performance.now()
     const inTheWay = async () => (await stage.client.query('select from holdfast.queue limit 1')).rowCount > 0
-    while (await inTheWay()) await reader.claim(worker, { limit: eachClaim, gated: eachClaim }, 60_000)
+    while (await inTheWay()) await reader.claim(worker, { limit: eachClaim, inARow: 1 }, 60_000)
     place.movingUs = ((performance.now() - begun) * 1000) / jobs
   },
 }
@@ -89,7 +89,7 @@ async function claims({ holdfast, worker, reader, movingUs }, count) {
     let rows
     times.push(
       await timed(async () => {
-        rows = await reader.claim(worker, { limit: eachClaim, gated: eachClaim }, 60_000)
+        rows = await reader.claim(worker, { limit: eachClaim, inARow: 1 }, 60_000)
       }),
     )
     if (rows.length !== eachClaim) throw new Error(`${rows.length} jobs were claimed instead of ${eachClaim}`)

@@ -26,7 +26,7 @@ export async function startWorker(url, _options, handle) {
         lane,
         types: null,
         limit: eachClaim,
-        gated: eachClaim,
+        inARow: 1,
         leaseMs: 60_000,
         after,
       })
