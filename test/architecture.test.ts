@@ -153,7 +153,7 @@ test('a program that only enqueues needs nothing installed but pg and croner, an
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
-})
+}, 120_000)
 
 test('no file is longer than 300 lines', async () => {
   const paths = ['src', 'tools', 'bench', 'chaos'].flatMap((name) => filesUnder(join(repository, name), '.ts', '.mjs', '.sql'))
@@ -163,4 +163,18 @@ test('no file is longer than 300 lines', async () => {
     if (lines > 300) long.push(`${relative(repository, path)}: ${lines}`)
   }
   expect(long).toEqual([])
+})
+
+test('a test file that changes its process is one of those that vitest.config.ts gives a process of their own', async () => {
+  const config = await readFile(join(repository, 'vitest.config.ts'), 'utf8')
+  const [, list = ''] = /const alone = \[([\s\S]*?)\]/.exec(config) ?? []
+  // Up to the star, where there is one.
+  const alone = [...list.matchAll(/'([^'*]+)/g)].map(([, beginning]) => beginning as string)
+  const isAlone = (path: string) => alone.some((beginning) => path.startsWith(beginning))
+  const changes =
+    /^\s*(delete )?process\.env(\.\w+)?( =|$)|vi\.(doMock|mock|stubEnv|stubGlobal)\(|startTracing\(|process\.(on|once|chdir)\(/m
+  const paths = ['src', 'test', 'chaos'].flatMap((name) => filesUnder(join(repository, name), '.test.ts', '.test.mjs'))
+  const found = paths.filter((path) => changes.test(readFileSync(path, 'utf8'))).map((path) => relative(repository, path))
+  expect(found.filter(isAlone)).toContain('test/privacy/strict.test.ts')
+  expect(found.filter((path) => !isAlone(path) && !path.endsWith('architecture.test.ts'))).toEqual([])
 })
