@@ -18,7 +18,7 @@ describe('the port', () => {
   test('is the next free one where the usual one is taken', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
     await occupy(usualPort)
-    const holdfast = await RunningHoldfast.start(directory, { env: { ...off, PORT: '' } })
+    const holdfast = await RunningHoldfast.start(directory, { env: { ...off, ...(await onTheTestServer()), PORT: '' } })
     const port = Number(new URL(holdfast.address).port)
     expect(port).toBeGreaterThan(usualPort)
     expect(port).toBeLessThan(usualPort + 100)
@@ -54,7 +54,7 @@ describe('HOLDFAST_DEMO', () => {
     timeout: 120_000,
   }, async () => {
     directory = await emptyDirectory()
-    const holdfast = await RunningHoldfast.start(directory, { env: off })
+    const holdfast = await RunningHoldfast.start(directory, { env: { ...off, ...(await onTheTestServer()) } })
     const status = await holdfast.json('/status')
     expect(status).toMatchObject({
       types: [{ type: 'holdfast:alert' }, { type: 'holdfast:webhook' }],
@@ -88,19 +88,18 @@ test('a log level that does not exist is refused with those that do', async () =
 describe('DATABASE_URL', () => {
   test('is used, migrated and left running, and nothing is embedded', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
-    const scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-    onTestFinished(() => scratch.drop() as Promise<void>)
-    const holdfast = await RunningHoldfast.start(directory, { env: { DATABASE_URL: scratch.connectionString } })
+    const database = await onTheTestServer()
+    const holdfast = await RunningHoldfast.start(directory, { env: database })
     const { id } = await holdfast.enqueue({ type: 'demo_email', payload: {} })
     await vi.waitFor(async () => expect(await holdfast.json(`/jobs/${id}`)).toMatchObject({ status: 'completed' }), {
       timeout: 30_000,
     })
     expect(existsSync(join(directory, '.holdfast', 'postgres'))).toBe(false)
     expect(await processesNaming(directory)).toEqual([holdfast.pid])
-    const { password } = new URL(scratch.connectionString)
+    const { password } = new URL(database.DATABASE_URL)
     if (password) expect(holdfast.output).not.toContain(password)
     expect(await holdfast.end('SIGTERM')).toBe(0)
-    const again = await RunningHoldfast.start(directory, { env: { ...off, DATABASE_URL: scratch.connectionString } })
+    const again = await RunningHoldfast.start(directory, { env: { ...off, ...database } })
     expect(await again.json(`/jobs/${id}`)).toMatchObject({ status: 'completed' })
     expect(await again.end('SIGTERM')).toBe(0)
   })
@@ -123,17 +122,25 @@ describe('DATABASE_URL', () => {
 
 test('an admin key that somebody cut short is refused and not replaced', async () => {
   directory = await emptyDirectory()
-  const first = await RunningHoldfast.start(directory, { env: off })
+  const database = await onTheTestServer()
+  const first = await RunningHoldfast.start(directory, { env: { ...off, ...database } })
   expect(await first.end('SIGTERM')).toBe(0)
   const file = join(directory, '.holdfast', 'admin.key')
   await chmod(file, 0o644)
   await writeFile(file, 'short\n')
-  const second = new Program(directory, ['up'], { env: { ...off, PORT: '0' } })
+  const second = new Program(directory, ['up'], { env: { ...off, ...database, PORT: '0' } })
   expect(await second.ended).toBe(1)
   expect(second.complaints).toMatch(/^holdfast: \.holdfast\/admin\.key has no key of at least 20 characters/)
   expect(await readFile(file, 'utf8')).toBe('short\n')
   expect(statSync(file).mode & 0o777).toBe(0o600)
 }, 120_000)
+
+/** A database that is there already: for what is tested here an embedded one is a start of PostgreSQL more, and nothing else. */
+async function onTheTestServer(): Promise<{ DATABASE_URL: string }> {
+  const scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
+  onTestFinished(() => scratch.drop())
+  return { DATABASE_URL: scratch.connectionString }
+}
 
 async function expectOpenToThisMachineOnly(address: URL): Promise<void> {
   expect(address.hostname).toBe('127.0.0.1')

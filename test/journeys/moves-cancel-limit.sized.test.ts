@@ -64,7 +64,7 @@ const limits = {
 describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setLimit) => {
   it('is kept until its handler has ended, and then given to the next', async () => {
     await setLimit()
-    await startWorkers(3)
+    await startWorkers(2)
     const first = await enqueue({ ms: 60_000, stubborn: 2_000 })
     await until('begin', first)
     const second = await enqueue({})
@@ -86,7 +86,7 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
     const [worker] = await startWorkers(1, { lease: '8s' })
     const first = await enqueue({ ms: 60_000, stubborn: 60_000 })
     await until('begin', first)
-    await startWorkers(2, { lease: '8s' })
+    await startWorkers(1, { lease: '8s' })
     const second = await enqueue({})
     await holdfast.cancel(first, by)
     await until('abort', first)
@@ -101,7 +101,7 @@ describe.each(Object.entries(limits))('the slot %s of a cancelled job', (_, setL
   })
 })
 
-const handlers = sized({ sample: 60, whole: 200 })
+const handlers = sized({ sample: 40, whole: 200 })
 
 it(`${handlers} handlers under a limit of one, cancelled at random in three workers, never overlap, and none is forgotten`, {
   timeout: 180_000,

@@ -5,13 +5,13 @@ import { type Program, runProgram } from '../support/processes.js'
 import { makeQueue, type Queue } from '../support/queue.js'
 import { sized } from '../support/sized.js'
 
-/** Four workers and a producer, all processes of their own. Time and again `disturb` is called, in the middle of work. */
+/** Workers and a producer, all processes of their own. Time and again `disturb` is called, in the middle of work. */
 async function underLoad(times: number, disturb: (fleet: Fleet, turn: number) => Promise<void>): Promise<Queue> {
   const queue = await makeQueue()
   const { ledger } = queue
   const types = [{ type: 'work', backoff: { base: '200ms', cap: '200ms', jitter: '200ms' } }]
   const spawn = () => queue.worker({ concurrency: 10 }, { types })
-  const workers = await Promise.all([spawn(), spawn(), spawn(), spawn()])
+  const workers = await Promise.all(Array.from({ length: fleet }, spawn))
   const settings = { database: queue.url, ledger: ledger.path, until: ledger.beside('enough'), pauseMs: 100 }
   const producer = runProgram('producer-program', settings)
   for (let turn = 0; turn < times; turn++) {
@@ -40,6 +40,7 @@ async function outcomes(queue: Queue): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]))
 }
 
+const fleet = sized({ sample: 2, whole: 4 })
 const kills = sized({ sample: 3, whole: 20 })
 const freezes = sized({ sample: 2, whole: 4 })
 

@@ -17,11 +17,11 @@ test('a migration that meets work under way from the other side lets go and come
     await makeVersion(({ schema }) => void Object.assign(schema, { '9001_next.sql': migration })),
   ]
   try {
-    await present.migrate(database.connectionString)
+    await present.migrateInItsProcess(database.connectionString)
     await onDatabase(database.connectionString, async (worker) => {
       await worker.query('begin')
       await worker.query('lock table holdfast.queue in row exclusive mode')
-      const migrating = next.migrate(database.connectionString)
+      const migrating = next.migrateInItsProcess(database.connectionString)
       await onDatabase(database.connectionString, (looker) =>
         eventually(async () => (await looker.query(waitsForALock)).rows.length > 0, { every: 5 }),
       )

@@ -12,8 +12,10 @@ const run = promisify(execFile)
 export type Failed = { code: string; message: string }
 
 export interface AnotherVersion {
-  /** What Holdfast.migrate() answered, or the error it threw, in a process that runs this version. */
+  /** What Holdfast.migrate() of this version answered, or the error it threw. Here: its modules are others than ours. */
   migrate(url: string): Promise<Migrated | Failed>
+  /** The same in a process that runs this version. */
+  migrateInItsProcess(url: string): Promise<Migrated | Failed>
   remove(): Promise<void>
 }
 
@@ -42,6 +44,13 @@ export async function makeVersion(change: (release: Release) => unknown): Promis
   const index = pathToFileURL(join(directory, 'dist', 'index.js')).href
   return {
     async migrate(url) {
+      const { Holdfast } = (await import(/* @vite-ignore */ index)) as typeof import('../../src/index.js')
+      const holdfast = new Holdfast({ connectionString: url })
+      const answer = await holdfast.migrate().catch(({ code, message }: Failed) => ({ code, message }))
+      await holdfast.close()
+      return answer
+    },
+    async migrateInItsProcess(url) {
       const program = `
         import { Holdfast } from ${JSON.stringify(index)}
         const holdfast = new Holdfast({ connectionString: ${JSON.stringify(url)} })
