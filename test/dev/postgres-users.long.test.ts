@@ -17,12 +17,11 @@ import {
   programsOf,
   temporary,
 } from '../support/postgres-starts.js'
-import { longTest } from '../support/sized.js'
 
 afterEach(leaveNothing)
 
 describe('npm that ran no install scripts', () => {
-  longTest('two starters at once make the links between the libraries', async () => {
+  test('two starters at once make the links between the libraries', async () => {
     const installed = await installation()
     const starts = [1, 2].map(
       async () => inAnotherProcess({ dataDir: await temporary() }, { installedIn: installed.directory }).started,
@@ -52,7 +51,7 @@ describe.skipIf(!isRoot)('as root', () => {
     expect(statSync(`/proc/${postgres.pid}`).uid).toBe(nobody.uid)
   })
 
-  longTest('in a directory of root it runs as another user, and only what is new changes hands', async () => {
+  test('in a directory of root it runs as another user, and only what is new changes hands', async () => {
     const mine = await temporary()
     await chmod(mine, 0o755)
     await writeFile(join(mine, 'note'), 'mine')
@@ -62,7 +61,7 @@ describe.skipIf(!isRoot)('as root', () => {
     expect(statSync(join(mine, 'note')).uid).toBe(0)
   })
 
-  longTest('data asked for where that user cannot go is kept elsewhere, which is said, and found again', async () => {
+  test('data asked for where that user cannot go is kept elsewhere, which is said, and found again', async () => {
     const closed = await temporary()
     const dataDir = join(closed, 'project', 'data')
     const notices: string[] = []
@@ -76,7 +75,7 @@ describe.skipIf(!isRoot)('as root', () => {
     expect(second.connectionString).toBe(first.connectionString)
   })
 
-  longTest('a directory that another starter hands over just after we were turned away is used as well', async () => {
+  test('a directory that another starter hands over just after we were turned away is used as well', async () => {
     const dataDir = await temporary()
     afterTheAnswer(dataDir, (uid) => {
       // What the other one does first of all: the directory changes hands, and a cluster is begun in it.
@@ -100,23 +99,20 @@ describe.skipIf(!isRoot)('as root', () => {
     await expect(startPostgres({ dataDir })).rejects.toThrow(/may no longer enter/)
   })
 
-  longTest(
-    'binaries installed where that user cannot go are run from one copy, by two starters at once and ever after',
-    async () => {
-      const installed = await installation()
-      await chmod(installed.directory, 0o700)
-      const start = async () => inAnotherProcess({ dataDir: await temporary() }, { installedIn: installed.directory }).started
-      const programs = await programsOf((await Promise.all([start(), start()]))[0])
-      leaveNothingOf(dirname(programs))
-      expect(programs.startsWith(installed.directory)).toBe(false)
-      const made = statSync(dirname(programs)).ino
-      expect(await programsOf(await start())).toBe(programs)
-      expect(statSync(dirname(programs)).ino).toBe(made)
-      expect(readdirSync(dirname(dirname(programs))).filter((name) => name.includes('.new-'))).toEqual([])
-    },
-  )
+  test('binaries installed where that user cannot go are run from one copy, by two starters at once and ever after', async () => {
+    const installed = await installation()
+    await chmod(installed.directory, 0o700)
+    const start = async () => inAnotherProcess({ dataDir: await temporary() }, { installedIn: installed.directory }).started
+    const programs = await programsOf((await Promise.all([start(), start()]))[0])
+    leaveNothingOf(dirname(programs))
+    expect(programs.startsWith(installed.directory)).toBe(false)
+    const made = statSync(dirname(programs)).ino
+    expect(await programsOf(await start())).toBe(programs)
+    expect(statSync(dirname(programs)).ino).toBe(made)
+    expect(readdirSync(dirname(dirname(programs))).filter((name) => name.includes('.new-'))).toEqual([])
+  })
 
-  longTest('a log that is a link is not written through', async () => {
+  test('a log that is a link is not written through', async () => {
     const dataDir = await temporary()
     const first = await startPostgres({ dataDir })
     await first.stop()
@@ -141,7 +137,7 @@ describe.skipIf(!nobodyRunsNode())('as an ordinary user', () => {
     expect((await inAnotherProcess({ dataDir }, how).started).adopted).toBe(true)
   })
 
-  longTest("another user's database is refused, not replaced", async () => {
+  test("another user's database is refused, not replaced", async () => {
     const installed = await installation()
     await linkLibraries(installed)
     const dataDir = await temporary()

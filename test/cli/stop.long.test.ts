@@ -5,7 +5,6 @@ import pg from 'pg'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clearUp, emptyDirectory, RunningHoldfast } from '../support/holdfast-program.js'
 import { isRunning, processesNaming } from '../support/machine.js'
-import { longTest, sized } from '../support/sized.js'
 
 const patient = { timeout: 60_000, interval: 50 }
 const off = { env: { HOLDFAST_DEMO: 'off' } }
@@ -14,19 +13,15 @@ let directory: string
 afterEach(async () => clearUp(directory))
 
 describe('a start that is asked to stop', () => {
-  test.each(sized({ sample: ['SIGHUP'], whole: ['SIGINT', 'SIGTERM', 'SIGHUP'] } as const))(
-    'by %s leaves no process',
-    { timeout: 120_000 },
-    async (signal) => {
-      directory = await emptyDirectory()
-      const holdfast = await RunningHoldfast.start(directory, off)
-      const before = await processesNaming(directory)
-      expect(before.length).toBeGreaterThan(1)
-      expect(await holdfast.end(signal)).toBe(0)
-      expect(before.filter(isRunning)).toEqual([])
-      expect(await processesNaming(directory)).toEqual([])
-    },
-  )
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('by %s leaves no process', { timeout: 120_000 }, async (signal) => {
+    directory = await emptyDirectory()
+    const holdfast = await RunningHoldfast.start(directory, off)
+    const before = await processesNaming(directory)
+    expect(before.length).toBeGreaterThan(1)
+    expect(await holdfast.end(signal)).toBe(0)
+    expect(before.filter(isRunning)).toEqual([])
+    expect(await processesNaming(directory)).toEqual([])
+  })
 
   test('while it is still starting stops what it has started', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
@@ -53,7 +48,7 @@ describe('a start that is asked to stop', () => {
     expect(await second.end('SIGTERM')).toBe(0)
   })
 
-  longTest('and asked again goes at once, hands back what runs, and still stops Postgres', { timeout: 150_000 }, async () => {
+  test('and asked again goes at once, hands back what runs, and still stops Postgres', { timeout: 150_000 }, async () => {
     directory = await emptyDirectory()
     const first = await RunningHoldfast.start(directory)
     const { id } = await first.enqueue({ type: 'demo_report', payload: {} })
@@ -94,8 +89,7 @@ describe('a start that was killed with -9', () => {
     expect(await processesNaming(directory)).toEqual([])
   }, 150_000)
 
-  // In npm test dev/postgres-accidents has a postmaster that is killed with -9.
-  longTest('together with its Postgres starts again, and nothing acknowledged is lost', { timeout: 120_000 }, async () => {
+  test('together with its Postgres starts again, and nothing acknowledged is lost', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
     const first = await RunningHoldfast.start(directory)
     const { id } = await first.enqueue({ type: 'demo_email', payload: {}, delay: '1h' })

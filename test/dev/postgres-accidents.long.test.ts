@@ -16,12 +16,11 @@ import {
   temporary,
   wait,
 } from '../support/postgres-starts.js'
-import { longTest } from '../support/sized.js'
 
 afterEach(leaveNothing)
 
 describe('accidents', () => {
-  longTest('a starter killed during initdb leaves no half cluster, and the next start clears up', async () => {
+  test('a starter killed during initdb leaves no half cluster, and the next start clears up', async () => {
     const dataDir = await temporary()
     const starter = inAnotherProcess({ dataDir })
     const half = await vi.waitUntil(() => initdbAtWork(dataDir), wait)
@@ -50,7 +49,7 @@ describe('accidents', () => {
     await vi.waitUntil(() => !isRunning(orphan.pid), wait)
   })
 
-  longTest("Ctrl-C in the starter's terminal does not reach the server", async () => {
+  test("Ctrl-C in the starter's terminal does not reach the server", async () => {
     const starter = inAnotherProcess({ dataDir: await temporary() })
     const postgres = await starter.started
     // What a terminal does: the signal goes to the whole group that the starter leads.
@@ -59,7 +58,7 @@ describe('accidents', () => {
     expect(await ask(postgres, 'select 1')).toBe(1)
   })
 
-  longTest('a server on its way out is waited for, not adopted', async () => {
+  test('a server on its way out is waited for, not adopted', async () => {
     const dataDir = await temporary()
     const first = await startPostgres({ dataDir })
     const session = await frozenSession(first)
@@ -88,7 +87,7 @@ describe('accidents', () => {
     expect(await ask(await second, 'select answer from kept')).toBe(42)
   })
 
-  longTest('a process that got the number of a dead postmaster is neither adopted nor harmed', async () => {
+  test('a process that got the number of a dead postmaster is neither adopted nor harmed', async () => {
     const dataDir = await temporary()
     const first = await startPostgres({ dataDir })
     await first.stop()
@@ -107,7 +106,7 @@ describe('accidents', () => {
     expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
   })
 
-  longTest('of several who start at once, one makes and starts the server and the others adopt it', async () => {
+  test('of several who start at once, one makes and starts the server and the others adopt it', async () => {
     const dataDir = await temporary()
     const all = await Promise.all([1, 2, 3].map(() => inAnotherProcess({ dataDir }).started))
     expect(all.filter((one) => !one.adopted)).toHaveLength(1)

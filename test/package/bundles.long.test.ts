@@ -12,11 +12,10 @@ import { bundlers } from '../support/bundlers.mjs'
 import { onDatabase } from '../support/empty-database.js'
 import { eventually } from '../support/facts.js'
 import { repository } from '../support/packed.js'
-import { sized } from '../support/sized.js'
 
 const run = promisify(execFile)
 /** The sample is the one that is quickest and finds the least to go by. */
-const tried = sized({ sample: ['esbuild, CommonJS'], whole: Object.keys(bundlers) })
+const tried = Object.keys(bundlers)
 let project: string
 let scratch: ScratchDatabase
 
