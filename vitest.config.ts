@@ -37,7 +37,8 @@ const shared = {
 
 const options = {
   pool: 'forks' as const,
-  testTimeout: 30_000,
+  // Far beyond what any test needs: only a machine that is busy with other things comes near.
+  testTimeout: 60_000,
   hookTimeout: 60_000,
   // Where others share the machine, a test of real processes may run into its deadline once. Vitest names what it ran again.
   retry: process.env.CI ? 1 : 0,
