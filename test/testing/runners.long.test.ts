@@ -65,7 +65,10 @@ beforeAll(async () => {
   project = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-runners-')))
   const manifest = { private: true, type: 'module', jest: { transform: {}, testTimeout: patienceMs } }
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
-  writeFileSync(join(project, 'vitest.config.mjs'), `export default { test: { testTimeout: ${patienceMs}, hookTimeout: ${patienceMs} } }`)
+  writeFileSync(
+    join(project, 'vitest.config.mjs'),
+    `export default { test: { testTimeout: ${patienceMs}, hookTimeout: ${patienceMs} } }`,
+  )
   await npm(project, 'install', '--no-audit', '--no-fund', '--ignore-scripts', 'jest@30.5.2')
   symlinkSync(repository, join(project, 'node_modules', 'holdfast'), 'junction')
   symlinkSync(join(repository, 'node_modules', 'vitest'), join(project, 'node_modules', 'vitest'), 'junction')
