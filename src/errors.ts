@@ -19,6 +19,7 @@ export const errorTable = {
   invalid_configuration: { status: 500, retryable: false, title: 'The configuration has problems' },
   unknown_type: { status: 422, retryable: false, title: 'No job type of that name is registered' },
   unknown_lane: { status: 422, retryable: false, title: 'There is no lane of that name' },
+  unknown_dependency: { status: 422, retryable: false, title: 'There is no dependency of that name' },
   unknown_workflow: { status: 422, retryable: false, title: 'No workflow of that name is registered' },
   duplicate_handler: { status: 500, retryable: false, title: 'Two handlers were given for one job type' },
   invalid_module: { status: 500, retryable: false, title: 'The file with the handlers cannot be loaded' },

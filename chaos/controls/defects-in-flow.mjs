@@ -16,11 +16,7 @@ export const defectsInFlow = [
     caughtBy: 'I2',
     story: twoAtOnce,
     drainMs: 8_000,
-    put: inSql(
-      'gate_room',
-      'slots := p_gate.max_running - holdfast.gate_taken(p_gate.type_id, p_gate.key_max_running);',
-      'null;',
-    ),
+    put: inSql('gate_room', 'if slots < room then', 'if false then'),
   },
   {
     name: 'lane-slot-never-released',

@@ -98,6 +98,18 @@ export const breakerBody = object({ action: { enum: ['open', 'close', 'hold_open
 /** What is done to a breaker. */
 export type BreakerBody = Of<typeof breakerBody>
 
+const breaker = answer({
+  open: yesOrNo,
+  held_by: { enum: ['nobody', 'operator'] },
+  reason: textOrNull,
+  opened_at: timeOrNull,
+  next_probe_at: timeOrNull,
+  share: number,
+  minimum: number,
+  window_ms: number,
+  probe_ms: number,
+})
+export type BreakerAnswer = Of<typeof breaker>
 const rateAnswer = orNull(answer({ count: number, per_ms: number }))
 const gate = answer({
   type: text,
@@ -111,17 +123,8 @@ const gate = answer({
   held: number,
   paused: orNull(done),
   stopped_until: timeOrNull,
-  breaker: answer({
-    open: yesOrNo,
-    held_by: { enum: ['nobody', 'operator'] },
-    reason: textOrNull,
-    opened_at: timeOrNull,
-    next_probe_at: timeOrNull,
-    share: number,
-    minimum: number,
-    window_ms: number,
-    probe_ms: number,
-  }),
+  uses: list(text),
+  breaker,
 })
 /** The limits, pause and breaker of a type. */
 export type GateAnswer = Of<typeof gate>
@@ -130,6 +133,29 @@ const typeGate = answer({ type: text, lane: text, sensitive: yesOrNo, gate: orNu
 /** One job type, its lane and its gate. */
 export type TypeGateAnswer = Of<typeof typeGate>
 export const gatesAnswer = answer({ types: list(typeGate) })
+
+// ── dependencies ──
+
+export const dependencyParams = object({ name: { ...name, description: 'the name of a dependency' } }, ['name'])
+export const dependencyBody = object({
+  max_running: most,
+  rate,
+  breaker: limitsBody.properties.breaker,
+  create: { type: 'boolean', description: 'true to make the dependency where there is none of that name' },
+  why,
+})
+export type DependencyBody = Of<typeof dependencyBody>
+export const dependencyAnswer = answer({
+  name: text,
+  types: list(text),
+  max_running: numberOrNull,
+  rate: rateAnswer,
+  held: number,
+  paused: orNull(done),
+  breaker,
+})
+export type DependencyAnswer = Of<typeof dependencyAnswer>
+export const dependenciesAnswer = answer({ dependencies: list(dependencyAnswer) })
 
 // ── keys, roles, audit ──
 

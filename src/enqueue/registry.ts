@@ -44,6 +44,7 @@ export class TypeRegistry {
     await this.#register(types, true)
     try {
       await this.#store.defineLimits(types)
+      await this.#store.defineUses(types)
     } catch (error) {
       throw explained(error)
     }

@@ -1,43 +1,7 @@
 import { formatDuration } from '../job/duration.js'
 import type { JobStatus } from '../job/state.js'
 import type { ExplainFacts } from '../store/rows.js'
-
-/** One thing that keeps a job from running now. */
-export interface Gate {
-  gate:
-    | 'ended'
-    | 'running'
-    | 'scheduled'
-    | 'retry'
-    | 'sleep'
-    | 'signal'
-    | 'approval'
-    | 'version'
-    | 'behind'
-    | 'parents'
-    | 'set_aside'
-    | 'type_paused'
-    | 'type_stopped'
-    | 'breaker'
-    | 'concurrency'
-    | 'rate'
-    | 'key_paused'
-    | 'key_rate'
-    | 'key_stopped'
-    | 'key_concurrency'
-    | 'key_halted'
-    | 'key_order'
-    | 'lane_drained'
-    | 'lane_full'
-    | 'no_worker'
-    | 'in_line'
-  /** What holds it, for a person. */
-  why: string
-  /** What would open it. */
-  opens: string
-  opensInMs?: number
-  heldBy?: string[]
-}
+import { atRate, because, dependencyGates, type Gate, positive, timed, typeGates } from './explain-gates.js'
 
 /** Why a job is not running now. */
 export interface Explanation {
@@ -55,6 +19,7 @@ export function explain(facts: ExplainFacts): Explanation {
     ...versionGates(facts),
     ...placeGates(facts),
     ...typeGates(facts),
+    ...dependencyGates(facts),
     ...keyGates(facts),
     ...laneGates(facts),
   ]
@@ -142,39 +107,6 @@ function readableNow({ version, type }: ExplainFacts): Gate {
   return { gate: 'version', why, opens: 'the next tick of that worker, within seconds' }
 }
 
-function typeGates(facts: ExplainFacts): Gate[] {
-  if (facts.place !== 'gated') return []
-  const gates: Gate[] = []
-  const { type } = facts
-  if (facts.paused_by) {
-    gates.push({
-      gate: 'type_paused',
-      why: `${type} was paused by ${facts.paused_by}${because(facts.paused_why)}`,
-      opens: `resuming ${type}`,
-    })
-  }
-  if (positive(facts.stopped_in_ms)) {
-    gates.push(timed('type_stopped', `a handler of ${type} asked to stop the type for a while`, facts.stopped_in_ms))
-  }
-  if (facts.breaker_hold === 'open') {
-    gates.push({ gate: 'breaker', why: `the breaker of ${type} is ${facts.breaker_reason}`, opens: 'releasing or closing it' })
-  } else if (facts.breaker_opened_at && facts.breaker_hold !== 'closed') {
-    const gate = timed('breaker', `the breaker of ${type} is open: ${facts.breaker_reason}`, facts.breaker_probe_in_ms ?? 0)
-    gates.push({
-      ...gate,
-      opens: `a probe that succeeds; the next one goes in ${formatDuration(Math.round(gate.opensInMs ?? 0))}`,
-    })
-  }
-  if (facts.max_running !== null && facts.max_running !== undefined && (facts.running ?? 0) >= facts.max_running) {
-    const why = `${facts.running} of at most ${facts.max_running} jobs of ${type} are running`
-    gates.push({ gate: 'concurrency', why, opens: 'the end of one of them, or a higher limit', heldBy: facts.held_by ?? [] })
-  }
-  if (facts.rate_count && (facts.rate_used ?? 0) >= facts.rate_count) {
-    gates.push(atRate('rate', type, facts.rate_count, facts.rate_per_ms, facts.rate_free_in_ms))
-  }
-  return gates
-}
-
 function keyGates(facts: ExplainFacts): Gate[] {
   if (facts.place !== 'gated') return []
   const gates: Gate[] = []
@@ -250,29 +182,4 @@ function inLine(facts: ExplainFacts): Gate {
     opens: `its turn${expected}`,
     ...eta,
   }
-}
-
-/** Those that were admitted and have not started yet count too; until one has, nobody knows when the rate is free again. */
-function atRate(
-  gate: Gate['gate'],
-  whose: string,
-  count: number,
-  perMs: number | null | undefined,
-  freeInMs: number | null | undefined,
-): Gate {
-  const per = formatDuration(Number(perMs))
-  return timed(gate, `${whose} may start ${count} jobs in ${per}, and that many have or are about to`, freeInMs ?? Number(perMs))
-}
-
-function timed(gate: Gate['gate'], why: string, inMs: number | string): Gate {
-  const opensInMs = Math.max(0, Number(inMs))
-  return { gate, why, opens: `time, in ${formatDuration(Math.round(opensInMs))}`, opensInMs }
-}
-
-function positive(ms: number | null | undefined): ms is number {
-  return ms !== null && ms !== undefined && Number(ms) > 0
-}
-
-function because(why: string | null | undefined): string {
-  return why ? ` (${why})` : ''
 }

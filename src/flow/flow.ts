@@ -1,14 +1,17 @@
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
-import { encodeLimits, type Limits } from '../job/limits.js'
+import { type DependencyLimits, encodeDependencyLimits, encodeLimits, type Limits } from '../job/limits.js'
 import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
+import { checkDependency } from '../job/type-fields.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
 import {
+  type DependencyState,
   type DepthLimitState,
+  dependencyState,
   type GateState,
   gateState,
   type KeySettings,
@@ -22,7 +25,7 @@ import {
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
 
 /**
- * What operators do to lanes, types, keys and breakers. Each call is one transaction, with its line in the audit log; workers
+ * What operators do to lanes, types, keys, dependencies and breakers. Each call is one transaction, with its line in the audit log; workers
  * follow within one look.
  */
 export class Flow {
@@ -144,5 +147,41 @@ export class Flow {
   /** Opens, closes or holds the breaker of a type, or releases it to open and close by itself. */
   async breaker(type: string, action: BreakerAction, who: Actor): Promise<void> {
     await told(this.#store.operateBreaker(storableText(type, 'type'), action, checkedActor(who)))
+  }
+
+  /** Every dependency that types use, or used once, as it is now. */
+  async dependencies(): Promise<DependencyState[]> {
+    return (await told(this.#store.dependencyStates<Told<DependencyState>>(null))).map(dependencyState)
+  }
+
+  /** One dependency; an unknown one is refused. */
+  async dependency(name: string): Promise<DependencyState> {
+    const states = await told(this.#store.dependencyStates<Told<DependencyState>>(storableText(name, 'dependency')))
+    return states.map(dependencyState)[0] as DependencyState
+  }
+
+  /**
+   * Changes the named limits of a dependency. All types that use it share them; what runs already counts.
+   * @param options.create makes the dependency where there is none of that name
+   */
+  async limitDependency(name: string, limits: DependencyLimits, who: Actor, options: { create?: boolean } = {}): Promise<void> {
+    const dependency = checkDependency(name, 'dependency')
+    const encoded = encodeDependencyLimits(limits)
+    await told(this.#store.limitDependency(dependency, encoded, checkedActor(who), options.create ?? false))
+  }
+
+  /** Starts no more jobs of the types that use this dependency until it is resumed. What runs goes on, enqueue too. */
+  async pauseDependency(name: string, who: Actor): Promise<void> {
+    await told(this.#store.pauseDependency(storableText(name, 'dependency'), checkedActor(who)))
+  }
+
+  /** Lets the types that use a paused dependency run again. */
+  async resumeDependency(name: string, who: Actor): Promise<void> {
+    await told(this.#store.resumeDependency(storableText(name, 'dependency'), checkedActor(who)))
+  }
+
+  /** Opens, closes or holds the breaker of a dependency, or releases it to open and close by itself. */
+  async dependencyBreaker(name: string, action: BreakerAction, who: Actor): Promise<void> {
+    await told(this.#store.operateDependencyBreaker(storableText(name, 'dependency'), action, checkedActor(who)))
   }
 }

@@ -41,19 +41,36 @@ export interface GateState {
   paused: Done | null
   /** A handler asked to stop the type until then. */
   stoppedUntil: Date | null
-  breaker: {
-    open: boolean
-    /** An operator holds it there. */
-    heldBy: 'nobody' | 'operator'
-    /** Why it is as it is; null where it has never moved. */
-    reason: string | null
-    openedAt: Date | null
-    nextProbeAt: Date | null
-    share: number
-    minimum: number
-    windowMs: number
-    probeMs: number
-  }
+  /** The dependencies whose gates its jobs pass too. */
+  uses: string[]
+  breaker: BreakerState
+}
+
+/** A breaker as it is now. */
+export interface BreakerState {
+  open: boolean
+  /** An operator holds it there. */
+  heldBy: 'nobody' | 'operator'
+  /** Why it is as it is; null where it has never moved. */
+  reason: string | null
+  openedAt: Date | null
+  nextProbeAt: Date | null
+  share: number
+  minimum: number
+  windowMs: number
+  probeMs: number
+}
+
+/** A dependency as it is now: who uses it, its limits, what holds it shut, and its breaker. Times are in milliseconds. */
+export interface DependencyState {
+  name: string
+  types: string[]
+  maxRunning: number | null
+  rate: { count: number; perMs: number } | null
+  /** Jobs of all these types that hold a slot: admitted and not yet ended. Counted only while the types pass their gates. */
+  held: number
+  paused: Done | null
+  breaker: BreakerState
 }
 
 /** What was set about one key of a type. */
@@ -99,13 +116,15 @@ export function laneState(told: Told<LaneState>): LaneState {
 }
 
 export function gateState(told: Told<GateState>): GateState {
-  const { openedAt, nextProbeAt } = told.breaker
-  return {
-    ...told,
-    paused: done(told.paused),
-    stoppedUntil: moment(told.stoppedUntil),
-    breaker: { ...told.breaker, openedAt: moment(openedAt), nextProbeAt: moment(nextProbeAt) },
-  }
+  return { ...told, paused: done(told.paused), stoppedUntil: moment(told.stoppedUntil), breaker: breakerState(told.breaker) }
+}
+
+export function dependencyState(told: Told<DependencyState>): DependencyState {
+  return { ...told, paused: done(told.paused), breaker: breakerState(told.breaker) }
+}
+
+function breakerState(told: Told<BreakerState>): BreakerState {
+  return { ...told, openedAt: moment(told.openedAt), nextProbeAt: moment(told.nextProbeAt) }
 }
 
 export function keySettings(told: Told<KeySettings>): KeySettings {

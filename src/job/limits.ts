@@ -59,7 +59,16 @@ export interface Limits {
   breaker?: { share?: number; minimum?: number; window?: Duration; probe?: Duration } | false
 }
 
+/** What may call a dependency at once and how fast, of all types that use it together. */
+export type DependencyLimits = Pick<Limits, 'maxRunning' | 'rate' | 'breaker'>
+
 const most = 1_000_000
+
+/** The same for a dependency, which has no keys. */
+export function encodeDependencyLimits(limits: DependencyLimits): string {
+  refuseUnknown(limits, ['maxRunning', 'rate', 'breaker'])
+  return encodeLimits(limits)
+}
 
 /** Checks limits whole, and brings them into the form the database takes. */
 export function encodeLimits(limits: Limits): string {
@@ -67,7 +76,7 @@ export function encodeLimits(limits: Limits): string {
   const fields: Record<string, unknown> = {}
   const count = (value: unknown, field: string): number => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
-    throw refused(field, `is ${String(value)}; it must be a whole number from 1 to ${most}. To stop all jobs, pause the type`)
+    throw refused(field, `is ${String(value)}; it must be a whole number from 1 to ${most}. To stop all jobs, pause instead`)
   }
   const span = (value: Duration, field: string): number => {
     const ms = toMilliseconds(value, field)

@@ -68,6 +68,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   timeout?: Duration
   /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
   limits?: Limits
+  /**
+   * Names of what its handler calls, such as `stripe`. Every type that uses a dependency shares its limits, its rate and its breaker, which
+   * operators set; one that nobody has named before is made without limits. Set when a worker starts with a definition that changed.
+   * @range at most 20 names
+   * @default []
+   */
+  uses?: readonly string[]
   /** Every job of the type has to be approved before it runs. */
   approval?: ApprovalOption
   /** What every enqueue of the type says that does not say otherwise, from SQL too. */
@@ -143,6 +150,7 @@ export const definitionFields = [
     'backoff',
     'timeout',
     'limits',
+    'uses',
     'approval',
     'unique',
   ],

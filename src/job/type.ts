@@ -13,7 +13,7 @@ import { type Backoff, type BackoffFunction, defaultBackoff, readBackoff } from 
 import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
 import { type ChunkDefinition, definitionFields, type TypeDefinition } from './type-definition.js'
-import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
+import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, readUses, type Upcasts } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness } from './unique.js'
 import { readWebhook, type Webhook } from './webhook.js'
 
@@ -36,6 +36,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly backoff: Backoff | BackoffFunction
   /** The limits of the definition, encoded for the database; undefined where it names none. */
   readonly limits: string | undefined
+  /** The dependencies that its handler calls. */
+  readonly uses: readonly string[]
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
   readonly sensitive: boolean
@@ -159,6 +161,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     timeoutMs: check.read(() => readTimeout(definition.timeout ?? '5m', type), 1),
     backoff: check.read(() => readBackoff(definition.backoff), defaultBackoff),
     limits: check.read(() => definition.limits && encodeLimits(definition.limits), undefined),
+    uses: check.read(() => readUses(definition.uses, type), []),
     approval: check.read(() => readApproval(definition.approval), undefined),
     unique,
     sensitive: check.read(() => trueOrFalse(sensitive, 'sensitive'), false),

@@ -93,6 +93,20 @@ export const metrics = {
   ),
   breaker: metric('breaker_open', 'gauge', ['type'], '1 while the breaker of the type is open.'),
   paused: metric('type_paused', 'gauge', ['type'], '1 while the type is paused.'),
+  dependencySlots: metric(
+    'dependency_slots',
+    'gauge',
+    ['dependency'],
+    'How many jobs that use the dependency may run at once, for those with such a limit.',
+  ),
+  dependencyInUse: metric(
+    'dependency_slots_in_use',
+    'gauge',
+    ['dependency'],
+    'How many jobs that use the dependency run, for those with a limit.',
+  ),
+  dependencyPaused: metric('dependency_paused', 'gauge', ['dependency'], '1 while the dependency is paused.'),
+  dependencyBreaker: metric('dependency_breaker_open', 'gauge', ['dependency'], '1 while the breaker of the dependency is open.'),
   slots: metric('lane_slots', 'gauge', ['lane'], 'How many jobs of the lane may run at once, for lanes with such a limit.'),
   slotsInUse: metric('lane_slots_in_use', 'gauge', ['lane'], 'How many jobs of the lane run, for lanes with a limit.'),
   missingPartitions: metric(

@@ -7,11 +7,20 @@ const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
 export function expose(row: MetricsRow): string {
-  const { types, oldest, lanes, refusals, drift, duties, workers, stalled, missingPartitions, notifyQueue } = row
+  const { types, oldest, lanes, dependencies, refusals, drift, duties, workers, stalled, missingPartitions, notifyQueue } = row
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
       types.map((one) => sample(metric, [one.type], value(one))),
+    )
+  /** One that has no such number is left out. */
+  const ofDependencies = (metric: Metric, value: (one: MetricsRow['dependencies'][number]) => number | null) =>
+    block(
+      metric,
+      dependencies.flatMap((one) => {
+        const number = value(one)
+        return number === null ? [] : [sample(metric, [one.dependency], number)]
+      }),
     )
   const ages = new Map(oldest)
   const priorities = Array.from({ length: highest - lowest + 1 }, (_, index) => lowest + index)
@@ -55,6 +64,10 @@ export function expose(row: MetricsRow): string {
     block(metrics.stalled, [sample(metrics.stalled, [], stalled)]),
     ofTypes(metrics.breaker, (one) => Number(one.breakerOpen)),
     ofTypes(metrics.paused, (one) => Number(one.paused)),
+    ofDependencies(metrics.dependencySlots, (one) => one.slots),
+    ofDependencies(metrics.dependencyInUse, (one) => one.inUse),
+    ofDependencies(metrics.dependencyPaused, (one) => Number(one.paused)),
+    ofDependencies(metrics.dependencyBreaker, (one) => Number(one.breakerOpen)),
     block(
       metrics.slots,
       limited.map(({ lane, slots }) => sample(metrics.slots, [lane], slots)),

@@ -17,6 +17,7 @@ import { answerFrameworkError, answerProblems, answerUnparsed, refuseWithoutHost
 import { Reading } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
+import { adminDependencyRoutes } from './routes/admin-dependencies.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminFlowRoutes } from './routes/admin-flow.js'
 import { adminScheduleRoutes } from './routes/admin-schedules.js'
@@ -114,6 +115,7 @@ export function makeApp(
   workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)
+  adminDependencyRoutes(app, holdfast)
   adminFlowRoutes(app, holdfast)
   adminScheduleRoutes(app, holdfast, reading)
   adminDlqRoutes(app, holdfast, reading)

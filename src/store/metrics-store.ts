@@ -41,6 +41,8 @@ export interface MetricsRow {
   /** Priority, and seconds that the oldest job of it has been due. */
   oldest: [number, number][]
   lanes: { lane: string; slots: number | null; enabled: boolean; inUse: number }[]
+  /** `inUse` is counted where there is a limit. */
+  dependencies: { dependency: string; slots: number | null; inUse: number | null; paused: boolean; breakerOpen: boolean }[]
   /** HTTP status of requests to enqueue that were refused, and how many. */
   refusals: [number, number][]
   /** What disagreed with its jobs, and how often that was repaired. */

@@ -64,6 +64,27 @@ export class OperatorStore {
     return (await this.#database.query<{ state: State }>(statement('gateStates'), [type])).map((row) => row.state)
   }
 
+  /** All dependencies, or the one of that name. */
+  async dependencyStates<State>(name: string | null): Promise<State[]> {
+    return (await this.#database.query<{ state: State }>(statement('dependencyStates'), [name])).map((row) => row.state)
+  }
+
+  async limitDependency(name: string, limits: string, who: RecordedActor, create: boolean): Promise<void> {
+    await this.#database.query(statement('limitDependency'), [name, limits, who.by, who.why, who.from, create])
+  }
+
+  async pauseDependency(name: string, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('pauseDependency'), [name, who.by, who.why, who.from])
+  }
+
+  async resumeDependency(name: string, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('resumeDependency'), [name, who.by, who.why, who.from])
+  }
+
+  async operateDependencyBreaker(name: string, action: string, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('operateDependencyBreaker'), [name, action, who.by, who.why, who.from])
+  }
+
   async setLane(lane: string, fields: string, who: RecordedActor, create: boolean): Promise<void> {
     await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, who.from, create])
   }

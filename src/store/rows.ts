@@ -121,8 +121,25 @@ export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
   oldest: string | number | null
 }
 
+/** What explain_facts gathers of the gate of a type or a dependency. */
+export interface GateFacts {
+  paused_by?: string | null
+  paused_why?: string | null
+  breaker_hold?: 'auto' | 'open' | 'closed'
+  breaker_opened_at?: string | null
+  breaker_reason?: string | null
+  breaker_probe_in_ms?: number | null
+  max_running?: number | null
+  running?: number
+  held_by?: string[]
+  rate_count?: number | null
+  rate_per_ms?: number | null
+  rate_used?: number
+  rate_free_in_ms?: number | null
+}
+
 /** What explain_facts gathers. Fields of the gate are there only while the job stands before it. */
-export interface ExplainFacts {
+export interface ExplainFacts extends GateFacts {
   status: string | null
   type: string
   lane: string
@@ -162,20 +179,9 @@ export interface ExplainFacts {
   claimed_at: string | null
   ahead?: number
   ended_last_minute?: number
-  paused_by?: string | null
-  paused_why?: string | null
   stopped_in_ms?: number | null
-  breaker_hold?: 'auto' | 'open' | 'closed'
-  breaker_opened_at?: string | null
-  breaker_reason?: string | null
-  breaker_probe_in_ms?: number | null
-  max_running?: number | null
-  running?: number
-  held_by?: string[]
-  rate_count?: number | null
-  rate_per_ms?: number | null
-  rate_used?: number
-  rate_free_in_ms?: number | null
+  /** What its type uses, each with its gate. */
+  dependencies?: (GateFacts & { name: string })[] | null
   key_rate_count?: number | null
   key_rate_per_ms?: number | null
   key_rate_used?: number

@@ -102,7 +102,7 @@ export async function told<Result>(answer: Promise<Result>): Promise<Result> {
 
 /** `detail`: which name was asked for and which there are, as JSON. */
 function unknown(
-  code: 'unknown_type' | 'unknown_lane',
+  code: 'unknown_type' | 'unknown_lane' | 'unknown_dependency',
   field: string,
   message: string,
   detail: string | undefined,
@@ -144,6 +144,8 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
       return new HoldfastError(code === 'HF010' ? 'conflict' : 'forbidden', text, { field: detail ?? '', cause: error })
     case 'HF012':
       return new HoldfastError('unknown_workflow', text, { field: 'workflow', cause: error })
+    case 'HF013':
+      return unknown('unknown_dependency', 'dependency', message, detail, error)
     case 'HF404':
       return new HoldfastError('not_found', text, { field: detail ?? 'name', cause: error })
     case 'HF409':

@@ -124,6 +124,11 @@ export class Store {
     await this.database.query(statement('defineLimits'), [types.map((t) => t.type), types.map((t) => t.limits ?? null)])
   }
 
+  /** Says what types use, where their definitions changed it. */
+  async defineUses(types: readonly { type: string; uses: readonly string[] }[]): Promise<void> {
+    await this.database.query(statement('defineUses'), [types.map((t) => t.type), types.map((t) => JSON.stringify(t.uses))])
+  }
+
   /** The registered types of these names, or all; on the caller's connection where one is given. */
   async types(names: readonly string[] | null, tx?: Queryable): Promise<TypeRow[]> {
     return this.#query(statement('readTypes'), [names], tx)

@@ -1,4 +1,5 @@
-import { explain, type Gate } from '../flow/explain.js'
+import { explain } from '../flow/explain.js'
+import type { Gate } from '../flow/explain-gates.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { listJobs } from './assert-enqueued.js'

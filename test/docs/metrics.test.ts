@@ -19,6 +19,7 @@ let serving: Serving
 beforeAll(async () => {
   serving = await serve()
   await serving.holdfast.registerTypes([defineType({ type: 'send_email' })])
+  await serving.holdfast.flow.limitDependency('stripe', { maxRunning: 1 }, { by: 'ada' }, { create: true })
   // What never happened has no number.
   const refusals = [{ status: 429, count: 1 }]
   const duties = [{ duty: 'promote', runs: 1, failures: 0, seconds: 0.1 }]

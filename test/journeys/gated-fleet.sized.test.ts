@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { defineType } from 'holdfast'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { by, killAndNote, mostAtOnce, startWorkers } from '../support/flow.js'
@@ -63,6 +64,49 @@ test('workers on one type whose limits, pause and lane an operator changes while
   expect(row?.n).toBe(jobs)
   expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
 }, 180_000)
+
+test('two types on three workers share the limit, rate and pause of a dependency that an operator changes while one is killed', async () => {
+  const queue = await makeQueue()
+  const { flow } = queue.holdfast
+  const [charge, refund] = [defineType({ type: 'charge' }), defineType({ type: 'refund' })]
+  await flow.limitDependency('stripe', { maxRunning: 5, breaker: false }, by, { create: true })
+  const types = [charge, refund].map(({ type }) => ({ type, uses: ['stripe'], limits: { breaker: false } }))
+  const workers: Program[] = await startWorkers(queue, 3, { types, worker })
+  const count = sized({ sample: 90, whole: 400 })
+  await queue.holdfast.enqueueMany(
+    Array.from({ length: count }, (_, n) => (n % 3 === 0 ? charge : refund).job({ ms: 5 + (n % 20) }, { maxAttempts: 20 })),
+  )
+  const changes = [
+    () => flow.limitDependency('stripe', { maxRunning: 2 }, by),
+    () => flow.pauseDependency('stripe', by),
+    () => flow.limitDependency('stripe', { maxRunning: 5, rate: { count: 20, per: '100ms' } }, by),
+    () => flow.resumeDependency('stripe', by),
+    () => flow.dependencyBreaker('stripe', 'hold_open', by),
+    () => flow.limitDependency('stripe', { rate: null }, by),
+    () => flow.dependencyBreaker('stripe', 'release', by),
+  ]
+  for (const [turn, change] of changes.entries()) {
+    await change()
+    if (turn === 3) {
+      await eventually(() => queue.ledger.starts().length > 10)
+      await killAndNote(queue, workers.shift() as Program)
+    }
+  }
+  await eventually(() => queue.ledger.starts().length > count / 3)
+  await flow.limitDependency('stripe', { maxRunning: 2 }, by)
+  // What ran when the limit became smaller may go on.
+  await eventually(async () => (await queue.sql('select from holdfast.queue where lease_id is not null')).length <= 2)
+  const lowered = queue.ledger.entries().length
+  await eventually(async () => (await queue.sql('select from holdfast.live')).length === 0, { within: 60_000 })
+
+  const entries = queue.ledger.entries()
+  expect(mostAtOnce(entries)).toBeLessThanOrEqual(5)
+  expect(mostAtOnce(entries.slice(lowered))).toBeLessThanOrEqual(2)
+  const [row] = await queue.sql("select count(*)::integer as n from holdfast.jobs where status = 'completed'")
+  expect(row?.n).toBe(count)
+  expect(await flow.dependency('stripe')).toMatchObject({ held: 0, types: ['charge', 'refund'] })
+  expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
+}, 120_000)
 
 test('three workers on ordered keys, with retries, delays and a kill: every key runs in exactly the order of its enqueue', async () => {
   const queue = await makeQueue()

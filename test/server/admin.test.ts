@@ -145,6 +145,36 @@ describe('/admin/job-types', () => {
   })
 })
 
+test('/admin/dependencies are listed, limited, paused and broken; unknown ones are 422', async () => {
+  const path = '/admin/dependencies/stripe'
+  expect((await call('PATCH', path, { max_running: 4 }, operator)).body).toMatchObject({
+    code: 'unknown_dependency',
+    status: 422,
+  })
+  const limits = { max_running: 4, rate: { count: 100, per: '1m' }, breaker: { share: 0.5 }, create: true }
+  const { body } = await call('PATCH', path, limits, operator)
+  expect(body).toMatchObject({
+    max_running: 4,
+    rate: { count: 100, per_ms: 60_000 },
+    breaker: { share: 0.5 },
+    types: [],
+    held: 0,
+  })
+  expect((await call('POST', `${path}/pause`, { why: 'red' }, operator)).body.paused).toMatchObject({ by: 'on-call', why: 'red' })
+  expect((await call('POST', `${path}/resume`, undefined, operator)).body.paused).toBeNull()
+  const opened = (await call('POST', `${path}/breaker`, { action: 'open' }, operator)).body
+  expect(opened.breaker).toMatchObject({ open: true, reason: 'opened by on-call' })
+  expect((await call('GET', '/admin/dependencies', undefined, operator)).body).toEqual({ dependencies: [opened] })
+  expect((await call('PATCH', path, { fair: true })).body).toMatchObject({ field: 'fair', status: 400 })
+  expect((await call('PATCH', path, { max_running: 0 })).body).toMatchObject({ field: 'max_running', status: 400 })
+  expect((await call('GET', '/admin/audit?target=stripe')).body.lines.map(({ action }: { action: string }) => action)).toEqual([
+    'dependency_breaker_open',
+    'resume_dependency',
+    'pause_dependency',
+    'limit_dependency',
+  ])
+})
+
 describe('/admin/keys, /admin/roles and /admin/audit', () => {
   test('make a key that is shown once, list, rotate and revoke it', async () => {
     const asked = { service: 'mailer', roles: ['producer'], types: ['greet'], rate_limit: 50, expires: '90d', why: 'new' }

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../errors.js'
-import type { Explanation, Gate } from '../../flow/explain.js'
+import type { Explanation } from '../../flow/explain.js'
+import type { Gate } from '../../flow/explain-gates.js'
 import { isJobId } from '../../job/id.js'
 import { withDatabase } from '../connect.js'
 import { bold, dim, print } from '../print.js'

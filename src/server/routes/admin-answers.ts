@@ -1,9 +1,9 @@
 import type { KeyState } from '../../access/access.js'
-import type { GateAnswer, KeyAnswer, LaneAnswer } from '../../api/admin.js'
-import type { Done, GateState, LaneState } from '../../flow/states.js'
+import type { BreakerAnswer, DependencyAnswer, GateAnswer, KeyAnswer, LaneAnswer } from '../../api/admin.js'
+import type { BreakerState, DependencyState, Done, GateState, LaneState } from '../../flow/states.js'
 import { moment } from './job-answers.js'
 
-/** What the library says about lanes, gates and keys, in the words of the API. */
+/** What the library says about lanes, gates, dependencies and keys, in the words of the API. */
 export function laneAnswer(lane: LaneState): LaneAnswer {
   const { name, slots, enabled, types } = lane
   return {
@@ -18,9 +18,9 @@ export function laneAnswer(lane: LaneState): LaneAnswer {
 }
 
 export function gateAnswer(gate: GateState): GateAnswer {
-  const { type, fair, ordered, held, breaker } = gate
+  const { type, fair, ordered, held, uses } = gate
   return {
-    ...{ type, fair, ordered, held },
+    ...{ type, fair, ordered, held, uses },
     halt_on_dead: gate.haltOnDead,
     max_running: gate.maxRunning,
     max_running_per_key: gate.maxRunningPerKey,
@@ -28,17 +28,28 @@ export function gateAnswer(gate: GateState): GateAnswer {
     rate_per_key: rateAnswer(gate.ratePerKey),
     paused: doneAnswer(gate.paused),
     stopped_until: moment(gate.stoppedUntil),
-    breaker: {
-      open: breaker.open,
-      held_by: breaker.heldBy,
-      reason: breaker.reason,
-      opened_at: moment(breaker.openedAt),
-      next_probe_at: moment(breaker.nextProbeAt),
-      share: breaker.share,
-      minimum: breaker.minimum,
-      window_ms: breaker.windowMs,
-      probe_ms: breaker.probeMs,
-    },
+    breaker: breakerAnswer(gate.breaker),
+  }
+}
+
+export function dependencyAnswer({ name, types, held, ...state }: DependencyState): DependencyAnswer {
+  return {
+    ...{ name, types, held },
+    max_running: state.maxRunning,
+    rate: rateAnswer(state.rate),
+    paused: doneAnswer(state.paused),
+    breaker: breakerAnswer(state.breaker),
+  }
+}
+
+function breakerAnswer({ open, reason, share, minimum, ...state }: BreakerState): BreakerAnswer {
+  return {
+    ...{ open, reason, share, minimum },
+    held_by: state.heldBy,
+    opened_at: moment(state.openedAt),
+    next_probe_at: moment(state.nextProbeAt),
+    window_ms: state.windowMs,
+    probe_ms: state.probeMs,
   }
 }
 

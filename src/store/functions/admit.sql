@@ -17,14 +17,15 @@ begin
   end if;
 end $$;
 
--- Takes up to p_limit jobs of a type for a lease, as far as its gate is open: locks their rows and notes that the lease runs jobs of the
--- type. The claim counts their starts, by key where the rate is per key, when its lease is written: a rate counts from then on. Runs under the gate's lock, so that what is counted cannot be exceeded by two claims at once.
+-- Takes up to p_limit jobs of a type for a lease, as far as its gate and those of what it uses are open: locks their rows and notes that the
+-- lease runs jobs of the type. The claim counts their starts, by key where the rate is per key, and for each dependency with a rate, when its lease is written: a rate counts from then on. Runs under the locks of these gates, so that what is counted cannot be exceeded by two claims at once.
 -- p_in_a_row: how many jobs of one key, for each that may run at once, the worker runs one after the other within a moment.
 -- p_outdated: the worker that claims, where jobs of the type may be too new for it.
 -- rated: starts are counted, and have to come soon. key_max: the worker must see to it that no more of one key run at once.
 create or replace function holdfast.take_through_gate(
   p_type integer, p_limit integer, p_in_a_row integer, p_lease bigint, p_outdated integer default null,
-  out rows tid[], out jobs uuid[], out rated boolean, out key_max integer, out start_keys text[], out start_counts integer[]
+  out rows tid[], out jobs uuid[], out rated boolean, out key_max integer,
+  out start_gates integer[], out start_keys text[], out start_counts integer[]
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on
@@ -35,6 +36,8 @@ declare
   v_gate holdfast.gates;
   v_room record;
   v_keys text[];
+  v_types integer[] := array[p_type];
+  v_rates integer[];
 begin
   select * into v_gate from holdfast.gates as g where g.type_id = p_type;
   rated := v_gate.rate_count is not null or v_gate.key_rate_count is not null;
@@ -47,7 +50,12 @@ begin
   if rated then
     perform holdfast.follow_clock_back(p_type, v_now);
   end if;
-  v_room := holdfast.gate_room(v_gate, p_limit, v_now);
+  if v_gate.uses <> '{}' then
+    v_types := holdfast.and_sharing(v_types);
+    v_rates := array(select g.type_id from holdfast.gates as g where g.type_id = any (v_gate.uses) and g.rate_count is not null);
+    perform holdfast.follow_clock_back(r.id, v_now) from unnest(v_rates) as r (id);
+  end if;
+  v_room := holdfast.gate_room(v_gate, p_limit, v_now, p_lease);
   if v_room.room = 0 then
     return;
   end if;
@@ -75,20 +83,29 @@ begin
     return;
   end if;
   delete from holdfast.gate_leases as l
-  where l.type_id = p_type and l.lease_id <> p_lease and not exists (select from holdfast.leases as e where e.id = l.lease_id);
+  where l.type_id = any (v_types) and l.lease_id <> p_lease and not exists (select from holdfast.leases as e where e.id = l.lease_id);
   insert into holdfast.gate_leases as l (type_id, lease_id, jobs) values (p_type, p_lease, cardinality(rows))
   on conflict (type_id, lease_id) do update set jobs = l.jobs + excluded.jobs;
   if rated then
     delete from holdfast.starts as s
     where s.type_id = p_type and s.at < v_now - holdfast.rate_window(greatest(v_gate.rate_per, v_gate.key_rate_per));
-    select array_agg(s.key), array_agg(s.jobs) into start_keys, start_counts
+    select array_agg(p_type), array_agg(s.key), array_agg(s.jobs) into start_gates, start_keys, start_counts
     from (select k.key, count(*)::integer as jobs
           from (select case when v_gate.key_rate_count is not null then u.key else '' end as key
                 from unnest(jobs, v_keys) as u (job_id, key)) as k group by k.key) as s;
   end if;
+  if v_rates <> '{}' then
+    rated := true;
+    delete from holdfast.starts as s using holdfast.gates as g
+    where g.type_id = any (v_rates) and s.type_id = g.type_id and s.at < v_now - holdfast.rate_window(g.rate_per);
+    start_gates := start_gates || v_rates;
+    start_keys := start_keys || array_fill(''::text, array[cardinality(v_rates)]);
+    start_counts := start_counts || array_fill(cardinality(rows), array[cardinality(v_rates)]);
+  end if;
   if v_room.probe then
     -- Another one follows in the time of a probe, whatever becomes of this one.
-    update holdfast.gates as g set breaker_probe_at = v_now + g.breaker_probe where g.type_id = p_type;
+    update holdfast.gates as g set breaker_probe_at = v_now + g.breaker_probe
+    where g.type_id = any (v_gate.uses || p_type) and g.breaker_opened_at is not null and g.breaker_hold = 'auto';
     with probe as (
       update holdfast.queue as q set pass = 2 where q.ctid = any (rows) returning q.ctid
     )
@@ -261,30 +278,4 @@ begin
       and (not p_gate.ordered or q.concurrency_key = v_keys[array_position(v_jobs, q.job_id)])
     for update skip locked
   ) as l;
-end $$;
-
--- Gives back the slots of attempts that the caller has just ended: those of a lane. A slot of a type or key is free with the end of the
--- job's row; whoever is idle is called where jobs wait for it. p_types: the types of those that came through a gate; may repeat.
-create or replace function holdfast.free_slots(p_jobs uuid[], p_types integer[]) returns void
-language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-as $$
-declare
-  v_lanes smallint[];
-begin
-  if exists (select from holdfast.lane_slots) then
-    with freed as (
-      delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
-    )
-    select array_agg(distinct f.lane_id) into v_lanes from freed as f
-    where exists (select from holdfast.queue as q where q.lane_id = f.lane_id and q.pass = 0 and q.lease_id is null)
-       or exists (select from holdfast.types as t
-                  where t.lane_id = f.lane_id and t.gated and holdfast.first_before_gate(t.id) is not null);
-    perform holdfast.wake_lanes(v_lanes, false);
-  end if;
-  if p_types is not null and exists (select from holdfast.idle_workers) then
-    perform holdfast.wake_lanes(array(
-      select distinct t.lane_id from holdfast.types as t
-      where t.id = any (p_types) and holdfast.first_before_gate(t.id) is not null), false);
-  end if;
 end $$;

@@ -53,9 +53,10 @@ declare
   v_found integer;
   v_look boolean;
   v_gates integer[];
+  v_uses integer[];
   v_took record;
   v_rated boolean;
-  v_start_types integer[];
+  v_start_gates integer[];
   v_start_keys text[];
   v_start_counts integer[];
   v_state text;
@@ -94,8 +95,8 @@ begin
     order by q.seq limit 1
   ) as head on true;
   if v_gated <> '{}' then
-    select g.types, v_ranks || g.ranks into v_gates, v_ranks from holdfast.open_gates(p_lane, p_types) as g;
-    perform from holdfast.gates as g where g.type_id = any (v_gates) order by g.type_id for update;
+    select g.types, v_ranks || g.ranks, g.uses into v_gates, v_ranks, v_uses from holdfast.open_gates(p_lane, p_types) as g;
+    perform from holdfast.gates as g where g.type_id = any (v_gates || v_uses) order by g.type_id for update;
   end if;
 
   while v_left > 0 loop
@@ -140,7 +141,7 @@ begin
           delete from holdfast.set_aside as s using holdfast.types as t where s.duty = 'admit' and s.of = t.name and t.id = v_gates[v_best - 9];
         end if;
         gated := gated || v_gates[v_best - 9];
-        v_start_types := v_start_types || array_fill(v_gates[v_best - 9], array[coalesce(cardinality(v_took.start_keys), 0)]);
+        v_start_gates := v_start_gates || v_took.start_gates;
         v_start_keys := v_start_keys || v_took.start_keys;
         v_start_counts := v_start_counts || v_took.start_counts;
         rated := case when v_took.rated then rated || v_gates[v_best - 9] else rated end;
@@ -231,9 +232,9 @@ begin
     select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = lease
     on conflict on constraint lane_slots_pkey do nothing;
   end if;
-  if v_start_types is not null then
+  if v_start_gates is not null then
     insert into holdfast.starts (type_id, concurrency_key, at, count)
-    select s.type_id, s.key, holdfast.now(), s.jobs from unnest(v_start_types, v_start_keys, v_start_counts) as s (type_id, key, jobs);
+    select s.gate, s.key, holdfast.now(), s.jobs from unnest(v_start_gates, v_start_keys, v_start_counts) as s (gate, key, jobs);
   end if;
   if clock_timestamp() - statement_timestamp() > p_within_ms * interval '1 millisecond' then
     raise exception 'holdfast: the claim took % ms, longer than its worker waits for it, and was undone',

@@ -40,7 +40,7 @@ begin
   return true;
 end $$;
 
--- Closes the breaker that a job was the probe of, when the transaction that completed it is about to be committed. The gate is held
+-- Closes the breakers that a job was the probe of, when the transaction that completed it is about to be committed. The gates are held
 -- for the rest of the commit alone. With the rights of its owner, as check_leader.
 create or replace function holdfast.close_probed() returns trigger
 language plpgsql
@@ -49,7 +49,7 @@ security definer set search_path = holdfast, pg_temp
 as $$
 begin
   delete from holdfast.completed_probes as p where p.job_id = new.job_id;
-  perform holdfast.close_breaker(new.type_id, 'a probe succeeded');
+  perform holdfast.close_breaker(g.id, 'a probe succeeded') from unnest(holdfast.and_used(array[new.type_id])) as g (id) order by g.id;
   return null;
 end $$;
 

@@ -81,6 +81,7 @@ begin
       'stopped_in_ms', extract(epoch from v_gate.stopped_until - v_now) * 1000,
       'breaker_hold', v_gate.breaker_hold, 'breaker_opened_at', v_gate.breaker_opened_at, 'breaker_reason', v_gate.breaker_reason,
       'breaker_probe_in_ms', extract(epoch from v_gate.breaker_probe_at - v_now) * 1000,
+      'dependencies', case when v_gate.uses <> '{}' then holdfast.dependency_facts(v_gate.uses, v_now) end,
       'max_running', v_gate.max_running,
       'running', holdfast.gate_taken(v_type.id, v_gate.key_max_running),
       'held_by', (select coalesce(jsonb_agg(h.job_id), '[]') from (

@@ -48,22 +48,30 @@ create or replace function holdfast.gate_taken(p_type integer, p_key_max integer
 $$;
 
 -- How many jobs, of those wished for, a gate lets start now, whatever their keys; and how many slots of the type are free, null where
--- it has no limit of them. probe: the breaker is open and one may try. next_at: when looking again is worth while because of the clock.
+-- it has no limit of them. What a type uses counts as well: as many start as every gate on the way lets through.
+-- probe: a breaker is open and one may try. held: only people open it. next_at: when looking again is worth while because of the clock.
 -- What was claimed under leases that are open is never less than what runs: only where that reaches the limit are the jobs counted.
+-- p_lease: the lease of the claim that asks. What that has taken already, also of another type that uses the same, runs nowhere yet.
+-- p_types: whose jobs pass the gate of a dependency; null: p_gate is that of a type.
 create or replace function holdfast.gate_room(
-  p_gate holdfast.gates, p_wish integer, p_now timestamptz,
-  out room integer, out slots integer, out probe boolean, out next_at timestamptz
+  p_gate holdfast.gates, p_wish integer, p_now timestamptz, p_lease bigint default null, p_types integer[] default null,
+  out room integer, out slots integer, out probe boolean, out held boolean, out next_at timestamptz
 )
 language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
+  v_types integer[] := coalesce(p_types, array[p_gate.type_id]);
+  v_mine bigint := 0;
   v_used bigint;
   v_first timestamptz;
+  v_shared holdfast.gates;
+  v_other record;
 begin
   room := 0;
   probe := p_gate.breaker_opened_at is not null and p_gate.breaker_hold = 'auto';
-  if p_gate.paused_at is not null or p_gate.breaker_hold = 'open' then
+  held := p_gate.paused_at is not null or p_gate.breaker_hold = 'open';
+  if held then
     return;
   end if;
   next_at := greatest(p_gate.stopped_until, case when probe then p_gate.breaker_probe_at end);
@@ -71,11 +79,14 @@ begin
     return;
   end if;
   next_at := null;
-  room := case when probe then 1 else p_wish end;
+  room := case when probe then least(1, p_wish) else p_wish end;
+  if p_lease is not null and (p_gate.max_running is not null or p_gate.rate_count is not null) then
+    v_mine := (select coalesce(sum(l.jobs), 0) from holdfast.gate_leases as l where l.type_id = any (v_types) and l.lease_id = p_lease);
+  end if;
   if p_gate.rate_count is not null then
     select sum(s.count), min(s.at) into v_used, v_first from holdfast.starts as s
     where s.type_id = p_gate.type_id and s.at > p_now - holdfast.rate_window(p_gate.rate_per);
-    room := greatest(0, least(room, p_gate.rate_count - coalesce(v_used, 0)));
+    room := greatest(0, least(room, p_gate.rate_count - coalesce(v_used, 0) - v_mine));
     if room = 0 then
       next_at := v_first + holdfast.rate_window(p_gate.rate_per);
       return;
@@ -83,20 +94,35 @@ begin
   end if;
   if p_gate.max_running is not null then
     slots := p_gate.max_running
-      - (select coalesce(sum(l.jobs), 0) from holdfast.gate_leases as l where l.type_id = p_gate.type_id)
-      - (select count(*) from holdfast.cancellations as c where c.type_id = p_gate.type_id);
+      - (select coalesce(sum(l.jobs), 0) from holdfast.gate_leases as l where l.type_id = any (v_types))
+      - (select count(*) from holdfast.cancellations as c where c.type_id = any (v_types));
     if slots < room then
-      slots := p_gate.max_running - holdfast.gate_taken(p_gate.type_id, p_gate.key_max_running);
+      slots := p_gate.max_running - v_mine
+        - (select coalesce(sum(holdfast.gate_taken(g.type_id, g.key_max_running)), 0) from holdfast.gates as g where g.type_id = any (v_types));
     end if;
     if slots <= 0 then
       room := 0;
+      return;
     end if;
+  end if;
+  if p_gate.uses <> '{}' then
+    for v_shared in select g.* from holdfast.gates as g where g.type_id = any (p_gate.uses) loop
+      v_other := holdfast.gate_room(v_shared, room, p_now, p_lease, holdfast.users_of(v_shared.type_id));
+      room := v_other.room;
+      slots := least(slots, v_other.slots);
+      probe := probe or v_other.probe;
+      held := v_other.held;
+      next_at := v_other.next_at;
+      exit when room = 0;
+    end loop;
   end if;
 end $$;
 
--- The gated types of a lane whose gate jobs wait before and may be open, as far as can be seen without its lock, in the order in which
--- gates are locked; and when the first job before each is ready, moved back by one ageing step per priority.
-create or replace function holdfast.open_gates(p_lane smallint, p_types integer[], out types integer[], out ranks timestamptz[])
+-- The gated types of a lane whose gate jobs wait before and may be open, as far as can be seen without its lock; when the first job
+-- before each is ready, moved back by one ageing step per priority; and what they use.
+create or replace function holdfast.open_gates(
+  p_lane smallint, p_types integer[], out types integer[], out ranks timestamptz[], out uses integer[]
+)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
@@ -114,6 +140,7 @@ begin
     v_head := holdfast.first_before_gate(v_gate.type_id);
     if v_head is not null and (holdfast.gate_room(v_gate, 1, v_now)).room > 0 then
       types := types || v_gate.type_id;
+      uses := uses || v_gate.uses;
       ranks := ranks || case when not v_gate.ordered then to_timestamp(v_head / 1000000.0) else (
         select q.ready_at - q.priority * l.ageing from holdfast.queue as q join holdfast.lanes as l on l.id = p_lane
         where q.type_id::bigint = v_gate.type_id and q.pass > 0 and q.lease_id is null order by q.seq limit 1) end;
@@ -146,22 +173,22 @@ declare
 begin
   open := false;
   for v_gate in select g.* from holdfast.gates as g order by g.type_id loop
+    -- Null: the gate of a dependency, before which no job stands.
     v_gated := (select t.gated from holdfast.types as t where t.id = v_gate.type_id);
+    continue when v_gated is null;
     if holdfast.first_before_gate(v_gate.type_id) is not null then
       if not v_gated then
         update holdfast.types as t set gated = true where t.id = v_gate.type_id;
       end if;
       continue when p_types is not null and v_gate.type_id <> all (p_types);
-      if exists (select from holdfast.starts as s where s.type_id = v_gate.type_id and s.at > v_now + interval '1 second') then
+      if exists (select from holdfast.starts as s where s.type_id = any (v_gate.type_id || v_gate.uses) and s.at > v_now + interval '1 second') then
         -- Where somebody has the gate, they see to it.
-        perform from holdfast.gates as g where g.type_id = v_gate.type_id for update skip locked;
-        if found then
-          perform holdfast.follow_clock_back(v_gate.type_id, v_now);
-        end if;
+        perform holdfast.follow_clock_back(f.type_id, v_now) from (
+          select g.type_id from holdfast.gates as g where g.type_id = any (v_gate.type_id || v_gate.uses) for update skip locked) as f;
       end if;
       v_room := holdfast.gate_room(v_gate, 1, v_now);
       open := open or v_room.room > 0;
-      if v_gate.paused_at is null and v_gate.breaker_hold <> 'open' then
+      if not v_room.held then
         next_at := least(next_at, v_room.next_at, v_now + interval '500 milliseconds');
       end if;
     elsif v_gated then
@@ -177,10 +204,11 @@ begin
   end if;
 end $$;
 
--- Whether anything holds jobs of a type back, or may: a limit, a rate, a pause, a stop, an open breaker, or one of these for a key.
+-- Whether anything holds jobs of a type back, or may: a limit, a rate, a pause, a stop, an open breaker, or one of these for a key or for
+-- what it uses.
 create or replace function holdfast.gate_holds(p_type integer) returns boolean language sql stable as $$
   select exists (
-      select from holdfast.gates as g where g.type_id = p_type and (
+      select from holdfast.gates as g where g.type_id = any (holdfast.and_used(array[p_type])) and (
         g.max_running is not null or g.rate_count is not null or g.fair or g.ordered or g.key_max_running is not null or g.key_rate_count is not null
         or g.paused_at is not null or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()))
     or exists (

@@ -52,6 +52,20 @@ begin
   perform holdfast.be_alone(array[v_type], null);
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
+  perform holdfast.write_limits(v_type, p_limits);
+  if p_actor.name is not null then
+    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
+  end if;
+  perform holdfast.count_running(v_type);
+  if (select g.ordered from holdfast.gates as g where g.type_id = v_type) is distinct from (v_before ->> 'ordered')::boolean then
+    perform holdfast.reorder_keys(v_type);
+    update holdfast.keys as k set halted_at = null, halted_by = null where k.type_id = v_type and k.halted_at is not null;
+  end if;
+  perform holdfast.review_gate(v_type);
+end $$;
+
+-- Writes the named limits into a gate that the caller has locked.
+create or replace function holdfast.write_limits(p_gate integer, p_limits jsonb) returns void language sql volatile as $$
   update holdfast.gates as g set
     max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
     key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
@@ -68,17 +82,8 @@ begin
     breaker_minimum = coalesce((p_limits ->> 'breaker_minimum')::integer, g.breaker_minimum),
     breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
     breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
-  where g.type_id = v_type;
-  if p_actor.name is not null then
-    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
-  end if;
-  perform holdfast.count_running(v_type);
-  if (select g.ordered from holdfast.gates as g where g.type_id = v_type) is distinct from (v_before ->> 'ordered')::boolean then
-    perform holdfast.reorder_keys(v_type);
-    update holdfast.keys as k set halted_at = null, halted_by = null where k.type_id = v_type and k.halted_at is not null;
-  end if;
-  perform holdfast.review_gate(v_type);
-end $$;
+  where g.type_id = p_gate
+$$;
 
 -- Applies the limits that definitions name, where they changed since last time; what a definition no longer names is taken
 -- away. What an operator has set stands until then. The arrays stand side by side; null: the definition names no limits.

@@ -126,6 +126,7 @@ begin
   delete from holdfast.leases as l where l.id = any (array(select e.id from unnest(p_leases) as e));
   perform holdfast.put_ready(v_again, true);
   -- A type that kills its workers never reports a failure; its breaker has to hear of it here.
+  v_types := holdfast.and_used(v_types);
   perform from holdfast.gates as g where g.type_id = any (v_types) order by g.type_id for update;
   perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_types) as id order by 1) as t;
   if v_dead <> '{}' then

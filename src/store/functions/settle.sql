@@ -184,18 +184,18 @@ begin
     perform holdfast.keep_results(p_jobs, p_leases, p_results, p_ended_ago_ms, v_ended, v_ended_leases);
   end if;
   if v_judged is not null or v_probed is not null then
-    -- Locks all gates that this settle can change, in the order of their types, before it changes one: so two settles wait for each other
+    -- Locks all gates that this settle can change, in the order of their ids, before it changes one: so two settles wait for each other
     -- instead of deadlocking. Most settles change none, because a job that ended takes no slot any more.
-    perform from holdfast.gates as g where g.type_id = any (v_judged || v_probed) order by g.type_id for update;
+    perform from holdfast.gates as g where g.type_id = any (holdfast.and_used(v_judged || v_probed)) order by g.type_id for update;
   end if;
   if v_passed is not null and p_moves && '{die,exhaust,poison}' then
     perform holdfast.halt_keys(v_ended);
   end if;
   if v_failing is not null then
-    perform holdfast.judge_breaker(t.id) from (select distinct unnest(v_failing) as id order by 1) as t;
+    perform holdfast.judge_breaker(t.id) from (select distinct unnest(holdfast.and_used(v_failing)) as id order by 1) as t;
   end if;
   if v_probed is not null then
-    perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(v_probed) as t (id) order by t.id;
+    perform holdfast.close_breaker(t.id, 'a probe succeeded') from unnest(holdfast.and_used(v_probed)) as t (id) order by t.id;
   end if;
   if cardinality(p_stops) > 0 then
     perform holdfast.stop_for(b.type_id, case s.stop when 'key' then coalesce(b.concurrency_key, '') end, s.delay * interval '1 millisecond')

@@ -1,4 +1,4 @@
--- Limits that are set while jobs run. A lane, and the counting of what runs already in a lane or of a type.
+-- Slots that are given back, and limits that are set while jobs run. A lane, and the counting of what runs already in a lane or of a type.
 
 -- Held shared by whatever ends attempts (settle, rescue, a claim given back) while it runs, and alone by whoever counts what runs. Not by
 -- complete_attempt, which runs for as long as its caller likes; whoever counts locks the rows of the jobs too, as that does.
@@ -129,4 +129,30 @@ begin
     perform holdfast.count_running_in_lane(v_lane);
   end if;
   perform holdfast.wake_lanes(array[v_lane], true);
+end $$;
+
+-- Gives back the slots of attempts that the caller has just ended: those of a lane. A slot of a type or key is free with the end of the
+-- job's row; whoever is idle is called where jobs wait for it. p_types: the types of those that came through a gate; may repeat.
+create or replace function holdfast.free_slots(p_jobs uuid[], p_types integer[]) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_lanes smallint[];
+begin
+  if exists (select from holdfast.lane_slots) then
+    with freed as (
+      delete from holdfast.lane_slots as s where s.job_id = any (p_jobs) returning s.lane_id
+    )
+    select array_agg(distinct f.lane_id) into v_lanes from freed as f
+    where exists (select from holdfast.queue as q where q.lane_id = f.lane_id and q.pass = 0 and q.lease_id is null)
+       or exists (select from holdfast.types as t
+                  where t.lane_id = f.lane_id and t.gated and holdfast.first_before_gate(t.id) is not null);
+    perform holdfast.wake_lanes(v_lanes, false);
+  end if;
+  if p_types is not null and exists (select from holdfast.idle_workers) then
+    perform holdfast.wake_lanes(array(
+      select distinct t.lane_id from holdfast.types as t
+      where t.id = any (holdfast.and_sharing(p_types)) and holdfast.first_before_gate(t.id) is not null), false);
+  end if;
 end $$;

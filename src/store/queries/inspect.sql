@@ -46,21 +46,22 @@ select row_to_json(j)::text as job from (
 -- Whether any job of these types is running or could run now, and when the next one is due or held back no more (null: none is
 -- but by people). What stands in the queue of a gate that has shut is moved before it by the next claim, so it counts as open.
 with asked as (select id, lane_id from holdfast.types where name = any ($1::text[])), gates as (
-  select g.*, g.breaker_opened_at is not null and g.breaker_hold = 'auto' as broken,
+  select own.type_id as of, g.*, g.breaker_opened_at is not null and g.breaker_hold = 'auto' as broken,
          r.used >= g.rate_count as rated, r.first + holdfast.rate_window(g.rate_per) as rated_until
-  from holdfast.gates as g
+  from holdfast.gates as own join holdfast.gates as g on g.type_id = any (own.uses || own.type_id)
   left join lateral (
     select sum(s.count) as used, min(s.at) as first from holdfast.starts as s
     where s.type_id = g.type_id and s.at > holdfast.now() - holdfast.rate_window(g.rate_per)
   ) as r on g.rate_count is not null
-  where g.type_id in (select id from asked)
+  where own.type_id in (select id from asked)
 ), shut as (
-  select g.type_id, case when g.paused_at is not null or g.breaker_hold = 'open' then null
-    else greatest(case when g.stopped_until > holdfast.now() then g.stopped_until end,
-                  case when g.broken then g.breaker_probe_at end, case when g.rated then g.rated_until end) end as until
+  select g.of as type_id, case when not bool_or(g.paused_at is not null or g.breaker_hold = 'open') then
+    max(greatest(case when g.stopped_until > holdfast.now() then g.stopped_until end,
+                 case when g.broken then g.breaker_probe_at end, case when g.rated then g.rated_until end)) end as until
   from gates as g
   where g.paused_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()
      or (g.broken and g.breaker_probe_at > holdfast.now()) or g.rated
+  group by g.of
 ), before as (
   select j.type_id, s.type_id is not null or coalesce(k.rests_until > holdfast.now() or r.used >= r.most, false) as held,
          greatest(s.until, case when k.rests_until > holdfast.now() then k.rests_until end, case when r.used >= r.most then r.until end) as until
@@ -183,16 +184,17 @@ from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join hold
 group by t.name, l.name order by t.name
 
 -- name: laneLoads
--- How busy each lane is, from what is counted anyway: depths, attempt_counts and leases. Types that are paused, stopped or broken do not
+-- How busy each lane is, from what is counted anyway: depths, attempt_counts and leases. Types that are paused, stopped or broken, or use what is, do not
 -- count as waiting, because more workers would not help them. A step of attempt_counts lasts ten seconds: of the last minute six.
 select l.name as lane, l.enabled, l.slots, coalesce(w.waiting, 0)::float8 as waiting, coalesce(r.running, 0)::float8 as running,
        coalesce(e.ended, 0)::float8 / 60 as ended, coalesce(v.live, 0)::float8 as live
 from holdfast.lanes as l
 left join lateral (
   select sum(d.waiting) as waiting from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
-  left join holdfast.gates as g on g.type_id = t.id
-  where t.lane_id = l.id and g.paused_at is null and (g.stopped_until is null or g.stopped_until <= holdfast.now())
-    and (g.breaker_hold is null or g.breaker_hold = 'closed' or (g.breaker_hold = 'auto' and g.breaker_opened_at is null))
+  where t.lane_id = l.id and not exists (
+    select from holdfast.gates as g where g.type_id = any (holdfast.and_used(array[t.id]))
+      and (g.paused_at is not null or g.stopped_until > holdfast.now() or g.breaker_hold = 'open'
+           or (g.breaker_hold = 'auto' and g.breaker_opened_at is not null)))
 ) as w on true
 left join (
   select q.lane_id, count(*) as running from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)

@@ -6,6 +6,26 @@ select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.actor($3::text, $
 -- Applies the limits of definitions that changed.
 select holdfast.define_limits($1::text[], $2::jsonb[])::text as done
 
+-- name: defineUses
+-- Says what types use, where their definitions changed it.
+select holdfast.define_uses($1::text[], $2::jsonb[])::text as done
+
+-- name: limitDependency
+-- Changes the named limits of a dependency, or makes it.
+select holdfast.limit_dependency($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::boolean)::text as done
+
+-- name: pauseDependency
+-- Jobs of all types that use the dependency wait.
+select holdfast.pause_dependency($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
+
+-- name: resumeDependency
+-- Lets the types that use a paused dependency run again.
+select holdfast.resume_dependency($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
+
+-- name: operateDependencyBreaker
+-- Opens, closes, holds or releases the breaker of a dependency.
+select holdfast.operate_dependency_breaker($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text))::text as done
+
 -- name: pauseType
 -- Jobs of the type wait; enqueue goes on.
 select holdfast.pause_type($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
@@ -78,15 +98,26 @@ select jsonb_build_object(
   'paused', case when g.paused_at is not null then
     jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
   'stoppedUntil', case when g.stopped_until > holdfast.now() then extract(epoch from g.stopped_until) * 1000 end,
-  'breaker', jsonb_build_object(
-    'open', g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'),
-    'heldBy', case g.breaker_hold when 'auto' then 'nobody' else 'operator' end, 'reason', g.breaker_reason,
-    'openedAt', extract(epoch from g.breaker_opened_at) * 1000, 'nextProbeAt', extract(epoch from g.breaker_probe_at) * 1000,
-    'share', g.breaker_share, 'minimum', g.breaker_minimum,
-    'windowMs', extract(epoch from g.breaker_window) * 1000, 'probeMs', extract(epoch from g.breaker_probe) * 1000)
+  'uses', coalesce((select jsonb_agg(d.name order by d.name) from holdfast.dependencies as d where d.id = any (g.uses)), '[]'),
+  'breaker', holdfast.breaker_state(g)
 ) as state
 from holdfast.gates as g join holdfast.types as t on t.id = g.type_id
 where $1::text is null or t.id = holdfast.type_named($1::text) order by t.name
+
+-- name: dependencyStates
+-- All dependencies, or one: settings, state, and who uses it. An unknown one is refused. Moments are milliseconds since 1970.
+select jsonb_build_object(
+  'name', d.name, 'types', coalesce((select jsonb_agg(t.name order by t.name) from holdfast.types as t where t.id = any (holdfast.users_of(d.id))), '[]'),
+  'maxRunning', g.max_running,
+  'rate', case when g.rate_count is not null then
+    jsonb_build_object('count', g.rate_count, 'perMs', extract(epoch from g.rate_per) * 1000) end,
+  'held', holdfast.dependency_taken(d.id),
+  'paused', case when g.paused_at is not null then
+    jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
+  'breaker', holdfast.breaker_state(g)
+) as state
+from holdfast.dependencies as d join holdfast.gates as g on g.type_id = d.id
+where $1::text is null or d.id = holdfast.dependency_named($1::text) order by d.name
 
 -- name: keyStates
 -- At most a thousand keys of a type that are paused, rest, have halted, or have a weight of their own; or one key. Moments are milliseconds

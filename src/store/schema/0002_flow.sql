@@ -1,10 +1,21 @@
 -- Why: what decides who may run now: limits, rates, breakers, pauses and slots, the counts that they need, and what could not be handled.
 -- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
 
--- What an operator or a definition asked for, and the state of the gate. One row per type that was ever gated.
+-- What jobs of several types call and may overload together. It has a gate as a type has one, which all types that use it pass: an id
+-- is never one of a type.
+create table holdfast.dependencies (
+  id    integer primary key default nextval('holdfast.types_id_seq'),
+  name  text not null constraint dependencies_name unique,
+  constraint dependency_name_is_short check (length(name) between 1 and 200)
+);
+
+-- What an operator or a definition asked for, and the state of the gate. One row per type that was ever gated, and per dependency.
 -- The row is also the lock under which its jobs are claimed: what is counted under it cannot grow meanwhile.
 create table holdfast.gates (
-  type_id          integer primary key references holdfast.types,
+  -- The type or the dependency.
+  type_id          integer primary key,
+  -- Of a type: the dependencies whose gates its jobs pass too.
+  uses             integer[] not null default '{}',
   max_running      integer constraint max_running_is_positive check (max_running between 1 and 1000000),
   key_max_running  integer constraint key_max_running_is_positive check (key_max_running between 1 and 1000000),
   rate_count       integer constraint rate_is_positive check (rate_count between 1 and 1000000),
@@ -42,6 +53,8 @@ create table holdfast.gates (
   constraint paused_has_a_name check ((paused_at is null) = (paused_by is null))
 );
 
+create index gates_using on holdfast.gates (type_id) where uses <> '{}';
+
 -- The leases under which jobs of a gated type run, and how many it claimed: never fewer than run. Who ends attempts does not touch it;
 -- the next claim through the gate removes the rows whose lease is gone.
 create table holdfast.gate_leases (
@@ -59,7 +72,7 @@ create table holdfast.lane_slots (
 
 create index lane_slots_by_lane on holdfast.lane_slots (lane_id);
 
--- When jobs of a rate-limited type or key started, for as long as the window looks back: a row a claim, and a row a key of it where
+-- When jobs of a rate-limited type, key or dependency started, for as long as the window looks back: a row a claim, and a row a key of it where
 -- there is a rate per key.
 create table holdfast.starts (
   type_id          integer not null,
