@@ -1,5 +1,5 @@
 import { formatDuration } from '../job/duration.js'
-import type { ExplainFacts, GateFacts } from '../store/rows.js'
+import type { ExplainFacts, GateFacts } from '../store/explain-rows.js'
 
 /** One thing that keeps a job from running now. */
 export interface Gate {

@@ -1,6 +1,6 @@
 import { formatDuration } from '../job/duration.js'
 import type { JobStatus } from '../job/state.js'
-import type { ExplainFacts } from '../store/rows.js'
+import type { ExplainFacts } from '../store/explain-rows.js'
 import { atRate, because, dependencyGates, type Gate, positive, timed, typeGates } from './explain-gates.js'
 
 /** Why a job is not running now. */

@@ -103,7 +103,7 @@ export const metrics = {
     'dependency_slots_in_use',
     'gauge',
     ['dependency'],
-    'How many jobs that use the dependency run, for those with a limit.',
+    'How many jobs that use the dependency run, as counted last, for those with a limit.',
   ),
   dependencyPaused: metric('dependency_paused', 'gauge', ['dependency'], '1 while the dependency is paused.'),
   dependencyBreaker: metric('dependency_breaker_open', 'gauge', ['dependency'], '1 while the breaker of the dependency is open.'),

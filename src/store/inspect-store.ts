@@ -1,12 +1,12 @@
 import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
+import type { ExplainFacts } from './explain-rows.js'
 import type { LaneLoadRow, TypeDepthRow } from './load-rows.js'
 import { statement } from './queries.js'
 import type {
   ApprovalRow,
   AttemptRow,
   CappedCount,
-  ExplainFacts,
   JobRow,
   LiveWorkerRow,
   LogLineRow,

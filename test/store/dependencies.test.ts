@@ -46,7 +46,7 @@ const settle = (failed = false, type = '%', client: pg.Client = queue.client) =>
      from holdfast.queue as q join holdfast.types as t on t.id = q.type_id where q.lease_id is not null and t.name like $2 having count(*) > 0`,
     [failed, type],
   )
-const running = async () =>
+const running = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
     (
       await queue.client.query(

@@ -164,6 +164,23 @@ describe('draining a queue', () => {
       expect(left).toEqual([])
     })
 
+    test('moves the clock to the opening of what a type uses, and leaves what is paused', async () => {
+      const [one, two] = ['one', 'two'].map((type) => defineType({ type, uses: ['stripe'], run() {} })) as [
+        typeof other,
+        typeof other,
+      ]
+      await queue.holdfast.registerTypes([one, two], { update: true })
+      await queue.holdfast.flow.limitDependency('stripe', { rate: { count: 2, per: '1h' } }, { by: 'ada' })
+      await queue.holdfast.enqueueMany([one, two, one, two].map((type) => type.job({} as never)))
+      const first = await queue.drain([one, two])
+      expect(first.completed).toHaveLength(2)
+      expect(gatesOf(first)).toEqual([['dependency_rate'], ['dependency_rate']])
+      await queue.holdfast.flow.pauseDependency('stripe', { by: 'ada' })
+      expect(gatesOf(await queue.drain([one, two], { throughTime: true }))[0]).toContain('dependency_paused')
+      await queue.holdfast.flow.resumeDependency('stripe', { by: 'ada' })
+      expect((await queue.drain([one, two], { throughTime: true })).left).toEqual([])
+    })
+
     test('leaves what only a person can let go, and says so in an error when all are to end', async () => {
       await queue.holdfast.registerTypes([other])
       await queue.holdfast.flow.pauseType('other', { by: 'ada', why: 'a look at it' })

@@ -28,7 +28,7 @@ begin
   if v_id is null then
     raise exception 'there is no dependency named "%"', p_name
       using errcode = 'HF013',
-        detail = jsonb_build_object('asked', p_name, 'known', (select jsonb_agg(d.name order by d.name) from holdfast.dependencies as d));
+        detail = jsonb_build_object('asked', p_name, 'known', coalesce((select jsonb_agg(d.name order by d.name) from holdfast.dependencies as d), '[]'));
   end if;
   return v_id;
 end $$;

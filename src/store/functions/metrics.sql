@@ -100,7 +100,9 @@ begin
       from holdfast.lanes as l),
     'dependencies', (
       select coalesce(json_agg(json_build_object(
-        'dependency', d.name, 'slots', g.max_running, 'inUse', case when g.max_running is not null then holdfast.dependency_taken(d.id) end, 'paused', g.paused_at is not null,
+        'dependency', d.name, 'slots', g.max_running, 'inUse', case when g.max_running is not null then (
+          select coalesce(sum(e.running), 0) from holdfast.enqueued as e where e.type_id = any (holdfast.users_of(d.id))) end,
+        'paused', g.paused_at is not null,
         'breakerOpen', g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto')) order by d.name), '[]')
       from holdfast.dependencies as d join holdfast.gates as g on g.type_id = d.id),
     'refusals', (select coalesce(json_agg(json_build_array(e.status, e.total) order by e.status), '[]') from holdfast.enqueue_errors as e),
