@@ -152,14 +152,6 @@ describe('a limit', () => {
     await queue.client.query('select holdfast.look_at_gates(null)')
     expect((await queue.client.query('select name from holdfast.types where gated')).rows).toEqual([])
   })
-
-  test('of a type whose keys take turns is not exceeded by a claim that comes by the type twice', async () => {
-    await holdfast.flow.limit('charge', { maxRunning: 10, fair: true }, by)
-    await holdfast.enqueueMany(Array.from({ length: 30 }, (_, n) => charge.job({}, { concurrencyKey: `key ${n}` })))
-    await holdfast.enqueueMany([refund.job({}), refund.job({})])
-    await take(16)
-    expect(await running()).toEqual({ charge: 10, refund: 2 })
-  })
 })
 
 describe('a rate', () => {

@@ -67,6 +67,16 @@ test('claims under way at the same time never take more through a gate than it l
   expect((await queue.client.query('select from holdfast.queue where pass > 0 and lease_id is not null')).rowCount).toBe(3)
 })
 
+test('a claim that comes by a type twice, because free jobs are as old, takes no more of it than its limit', async () => {
+  const [limited, free] = [defineType({ type: 'limited' }), defineType({ type: 'free' })]
+  await holdfast.registerTypes([limited, free])
+  await holdfast.flow.limit('limited', { maxRunning: 10, fair: true }, { by: 'ada' })
+  await holdfast.enqueueMany(Array.from({ length: 30 }, (_, n) => limited.job({}, { concurrencyKey: `key ${n}` })))
+  await holdfast.enqueueMany([free.job({}), free.job({})])
+  expect((await queue.client.query(claim(16), [queue.lane, fromTheHead])).rowCount).toBe(12)
+  expect((await queue.client.query('select from holdfast.queue where pass > 0 and lease_id is not null')).rowCount).toBe(10)
+})
+
 test('jobs of a claim whose answer was lost go back before their gate, so that no more start than a rate allows', async () => {
   const rated = defineType({ type: 'rated' })
   await holdfast.registerTypes([rated])
