@@ -8,6 +8,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const words = process.argv.slice(2)
 const flags = Object.fromEntries(words.filter((word) => word.startsWith('--')).map((word) => word.slice(2).split('=')))
 const names = words.filter((word) => !word.startsWith('--'))
+const unknown = Object.keys(flags).filter((flag) => !['full', 'quick', 'rounds', 'verbose'].includes(flag))
+if (unknown.length > 0) {
+  console.error(`usage: npm run bench [-- --full | --quick] [--rounds=5] [--verbose] [<name of a row or a group> …]`)
+  process.exit(unknown.includes('help') ? 0 : 1)
+}
 
 installPeers()
 const built = spawnSync(process.execPath, [`${root}tools/build.mjs`], { stdio: 'inherit' })
