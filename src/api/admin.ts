@@ -144,6 +144,7 @@ export const dependencyBody = object({
   create: { type: 'boolean', description: 'true to make the dependency where there is none of that name' },
   why,
 })
+/** Limits of a dependency; null takes one away, what is left out stays. */
 export type DependencyBody = Of<typeof dependencyBody>
 export const dependencyAnswer = answer({
   name: text,
@@ -154,6 +155,7 @@ export const dependencyAnswer = answer({
   paused: orNull(done),
   breaker,
 })
+/** One dependency, the types that use it and its gate. */
 export type DependencyAnswer = Of<typeof dependencyAnswer>
 export const dependenciesAnswer = answer({ dependencies: list(dependencyAnswer) })
 

@@ -1,8 +1,18 @@
-import type { BreakerBody, GateAnswer, LaneAnswer, LaneBody, LimitsBody, TypeGateAnswer, WorkersAnswer } from '../api/admin.js'
+import type {
+  BreakerBody,
+  DependencyAnswer,
+  DependencyBody,
+  GateAnswer,
+  LaneAnswer,
+  LaneBody,
+  LimitsBody,
+  TypeGateAnswer,
+  WorkersAnswer,
+} from '../api/admin.js'
 import type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
 import type { Send } from './sender.js'
 
-/** Lanes, workers, limits, pauses and breakers over HTTP, in the fields of the API, for a key that may see or manage them. */
+/** Lanes, workers, limits, pauses and breakers, of types and of dependencies, over HTTP, in the fields of the API, for a key that may see or manage them. */
 export class ClientFlow {
   readonly #send: Send
 
@@ -56,6 +66,31 @@ export class ClientFlow {
     return this.#gate('PATCH', type, 'limits', limits)
   }
 
+  /** Every dependency, who uses it and its gate. */
+  async dependencies(): Promise<DependencyAnswer[]> {
+    return (await this.#send<{ dependencies: DependencyAnswer[] }>('GET', '/admin/dependencies')).answer.dependencies
+  }
+
+  /** Sets limits of a dependency; null takes one away, what is left out stays. */
+  async limitDependency(name: string, limits: DependencyBody): Promise<DependencyAnswer> {
+    return this.#dependency('PATCH', name, '', limits)
+  }
+
+  /** Pauses a dependency: jobs of all types that use it wait. */
+  async pauseDependency(name: string, options: { why?: string } = {}): Promise<DependencyAnswer> {
+    return this.#dependency('POST', name, '/pause', options)
+  }
+
+  /** Lets the types that use a paused dependency run again. */
+  async resumeDependency(name: string, options: { why?: string } = {}): Promise<DependencyAnswer> {
+    return this.#dependency('POST', name, '/resume', options)
+  }
+
+  /** Opens, closes, holds or releases the breaker of a dependency. */
+  async dependencyBreaker(name: string, change: BreakerBody): Promise<DependencyAnswer> {
+    return this.#dependency('POST', name, '/breaker', change)
+  }
+
   /** The keys of a type about which something was set. */
   async keys(type: string): Promise<Omit<KeyStateAnswer, 'type'>[]> {
     return (await this.#send<{ keys: KeyStateAnswer[] }>('GET', `${pathOf(type)}/keys`)).answer.keys
@@ -84,6 +119,10 @@ export class ClientFlow {
   /** Sets how much may wait in the queue, a lane or a type; what is null or left out is not limited. */
   async limitDepth(limit: DepthBody): Promise<DepthsAnswer['limits']> {
     return (await this.#send<DepthsAnswer>('PUT', '/admin/depth-limits', limit)).answer.limits
+  }
+
+  async #dependency(method: string, name: string, act: string, body: object): Promise<DependencyAnswer> {
+    return (await this.#send<DependencyAnswer>(method, `/admin/dependencies/${encodeURIComponent(name)}${act}`, body)).answer
   }
 
   async #gate(method: string, type: string, act: string, body: object): Promise<GateAnswer | null> {

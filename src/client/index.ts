@@ -1,5 +1,7 @@
 export type {
   BreakerBody,
+  DependencyAnswer,
+  DependencyBody,
   GateAnswer,
   LaneAnswer,
   LaneBody,

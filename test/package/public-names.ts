@@ -203,6 +203,8 @@ export const publicNames = {
     'ClientSchedules',
     'ClientStartOptions',
     'DecidedAnswer',
+    'DependencyAnswer',
+    'DependencyBody',
     'DepthBody',
     'DepthsAnswer',
     'DlqQuery',
