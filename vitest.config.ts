@@ -19,6 +19,7 @@ const alone = [
   'test/journeys/pool.test.ts',
   'test/privacy/redaction.test.ts',
   'test/privacy/strict.test.ts',
+  'test/store/result-types.test.ts',
   'test/testing/scratch-queue.sized.test.ts',
   'test/tracing/*.test.ts',
 ]

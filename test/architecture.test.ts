@@ -172,7 +172,7 @@ test('a test file that changes its process is one of those that vitest.config.ts
   const alone = [...list.matchAll(/'([^'*]+)/g)].map(([, beginning]) => beginning as string)
   const isAlone = (path: string) => alone.some((beginning) => path.startsWith(beginning))
   const changes =
-    /^\s*(delete )?process\.env(\.\w+)?( =|$)|vi\.(doMock|mock|stubEnv|stubGlobal)\(|startTracing\(|process\.(on|once|chdir)\(/m
+    /^\s*(delete )?process\.env(\.\w+)?( =|$)|vi\.(doMock|mock|stubEnv|stubGlobal)\(|startTracing\(|process\.(on|once|chdir)\(|setTypeParser\(|vi\.spyOn\((process|console)\b/m
   const paths = ['src', 'test', 'chaos'].flatMap((name) => filesUnder(join(repository, name), '.test.ts', '.test.mjs'))
   const found = paths.filter((path) => changes.test(readFileSync(path, 'utf8'))).map((path) => relative(repository, path))
   expect(found.filter(isAlone)).toContain('test/privacy/strict.test.ts')
