@@ -1,0 +1,113 @@
+import { useMemo } from 'react'
+import type { LetterAnswer, ManyBody } from '../../../../src/api/dlq.js'
+import { useGates } from '../../api/answers.js'
+import { usePages } from '../../api/use.js'
+import { Filter, filterIn, Select } from '../../parts/filter.js'
+import { Link } from '../../parts/link.js'
+import { More } from '../../parts/more.js'
+import { Card, Page } from '../../parts/page.js'
+import { Table } from '../../parts/table.js'
+import { Moment } from '../../parts/time.js'
+import { go, usePlace } from '../../routing.js'
+import { ErrorGroups } from './error-groups.js'
+import { errorText } from './groups.js'
+import { MoveMany } from './move-many.js'
+
+const fields = ['type', 'reason', 'since', 'error', 'tags'] as const
+type Field = (typeof fields)[number]
+
+export const reasonWords = {
+  exhausted: 'no attempts left',
+  fatal: 'fatal error',
+  poison: 'crashed its workers',
+  expired: 'too late to start',
+}
+const reasons = { '': 'any reason', ...reasonWords }
+const ages: Readonly<Record<string, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
+const ageWords = { '': 'died at any time', '1h': 'in the last hour', '24h': 'in the last day', '7d': 'in the last 7 days' }
+
+/** Jobs that failed for good: what they have in common, one by one, and what to do about them. */
+export function DeadLetters() {
+  const { query } = usePlace()
+  const filter = filterIn(query, fields)
+  const age = ages[filter.since]
+  const diedFrom = useMemo(() => (age === undefined ? undefined : new Date(Date.now() - age).toISOString()), [age])
+  const asked = askedBy(filter, diedFrom)
+  const { list, rows } = usePages<LetterAnswer, 'letters'>('admin/dlq', 'letters', { ...asked, limit: 100 })
+  const types = useGates()
+  const change = (name: Field) => (value: string) => go('/dead', { ...filter, [name]: value }, { replace: true })
+  const filtered = fields.some((name) => filter[name] !== '')
+  const sensitive = types.data?.types.filter((one) => one.sensitive).map(({ type }) => type) ?? []
+  return (
+    <Page title="Dead letters" aside={filtered && <Link to="/dead">clear the filter</Link>}>
+      <search className="filters">
+        <Filter
+          label="Type"
+          value={filter.type}
+          onValue={change('type')}
+          known={types.data?.types.map(({ type }) => type) ?? []}
+        />
+        <Select label="Reason" value={filter.reason} onValue={change('reason')} options={reasons} />
+        <Select label="Died" value={filter.since} onValue={change('since')} options={ageWords} />
+        <Filter label="Tags" value={filter.tags} onValue={change('tags')} />
+        <Filter label="Error holds" value={filter.error} onValue={change('error')} placeholder="error holds" wide />
+        {rows.length > 0 && <MoveMany filter={asked} sensitive={sensitive} everyone={!filtered} />}
+      </search>
+      <div className="stack">
+        {rows.length > 0 && <ErrorGroups letters={rows} complete={!list.hasNextPage} asked={asked} sensitive={sensitive} />}
+        <Card title={rows.length > 0 ? 'One by one' : undefined}>
+          {list.data && <Letters letters={rows} filtered={filtered} />}
+          <More list={list} />
+        </Card>
+      </div>
+    </Page>
+  )
+}
+
+function askedBy(
+  { type, reason, error, tags }: Readonly<Record<Field, string>>,
+  diedFrom: string | undefined,
+): ManyBody['filter'] {
+  const listed = tags.split(/[\s,]+/).filter(Boolean)
+  return {
+    ...(type && { type }),
+    ...(reason && { reason: reason as keyof typeof reasonWords }),
+    ...(error && { error }),
+    ...(listed.length > 0 && { tags: listed }),
+    ...(diedFrom && { died_from: diedFrom }),
+  }
+}
+
+function Letters({ letters, filtered }: { letters: readonly LetterAnswer[]; filtered: boolean }) {
+  return (
+    <Table
+      label="Dead letters"
+      rows={letters}
+      keyOf={({ id }) => id}
+      empty={
+        filtered ? (
+          <>
+            No dead letter is like that. <Link to="/dead">Clear the filter</Link>
+          </>
+        ) : (
+          'No job has failed for good. One that runs out of attempts, or throws an error that no retry can help, waits here for a decision.'
+        )
+      }
+      columns={[
+        {
+          name: 'Job',
+          cell: ({ id, type, error }) => (
+            <>
+              <Link to={`/jobs/${id}`}>{type}</Link> <span className="mono soft">…{id.slice(-8)}</span>
+              <span className="second">{errorText(error)}</span>
+            </>
+          ),
+        },
+        { name: 'Reason', cell: ({ reason }) => reasonWords[reason] },
+        { name: 'Attempts', number: true, cell: ({ attempt, max_attempts }) => `${attempt}/${max_attempts}` },
+        { name: 'Enqueued', number: true, cell: ({ created_at }) => <Moment at={created_at} /> },
+        { name: 'Died', number: true, cell: ({ died_at }) => <Moment at={died_at} /> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,65 @@
+import type { JobAnswer } from '../../../../src/api/jobs.js'
+import { Fact, Facts } from '../../parts/facts.js'
+import { Link } from '../../parts/link.js'
+import { Status } from '../../parts/status.js'
+import { Moment } from '../../parts/time.js'
+
+/** What a job is, in a glance. */
+export function JobFacts({ job }: { job: JobAnswer }) {
+  return (
+    <Facts>
+      <Fact name="Status">
+        <Status status={job.status} />
+      </Fact>
+      <Fact name="Attempt">
+        {job.attempt} of {job.max_attempts}
+      </Fact>
+      <Fact name="Type">
+        <Link to={`/types/${encodeURIComponent(job.type)}`}>{job.type}</Link>
+      </Fact>
+      <Fact name="Lane">{job.lane}</Fact>
+      <Fact name="Priority">{job.priority}</Fact>
+      <Fact name="Enqueued">
+        <Moment at={job.created_at} /> {job.owner && `by ${job.owner}`}
+      </Fact>
+      {job.due_at && (
+        <Fact name="Due">
+          <Moment at={job.due_at} />
+        </Fact>
+      )}
+      {job.finished_at && (
+        <Fact name="Ended">
+          <Moment at={job.finished_at} />
+        </Fact>
+      )}
+      {job.concurrency_key && <Fact name="Concurrency key">{job.concurrency_key}</Fact>}
+      {job.idempotency_key && <Fact name="Idempotency key">{job.idempotency_key}</Fact>}
+      {job.tags.length > 0 && (
+        <Fact name="Tags">
+          {job.tags.map((tag) => (
+            <Link to="/jobs" query={{ tags: tag }} className="badge" key={tag}>
+              {tag}
+            </Link>
+          ))}
+        </Fact>
+      )}
+      {job.progress && job.status !== 'completed' && (
+        <Fact name="Progress">
+          <progress value={job.progress.fraction} aria-label="Progress" />
+          {`${Math.round(job.progress.fraction * 100)}\u00a0% ${job.progress.note ?? ''}`}
+        </Fact>
+      )}
+      {job.approval && (
+        <Fact name="Approvals">
+          {job.approval.verdicts.filter(({ verdict }) => verdict.startsWith('approve')).length} of {job.approval.quorum}
+          {job.approval.deadline && (
+            <>
+              , {job.approval.on_deadline === 'approve' ? 'approved' : 'cancelled'} <Moment at={job.approval.deadline} /> if
+              nobody decides
+            </>
+          )}
+        </Fact>
+      )}
+    </Facts>
+  )
+}

@@ -1,0 +1,83 @@
+import type { LaneBody } from '../../../../src/api/admin.js'
+import type { Lane } from '../../api/answers.js'
+import { ask } from '../../api/ask.js'
+import { pathOf } from '../../api/use.js'
+import { Act, type Values } from '../../parts/act.js'
+import { Field, given, numberOrNull } from '../../parts/fields.js'
+import { asDuration } from '../../parts/time.js'
+
+/** Drains, resumes and tunes a lane. Workers follow at their next look. */
+export function LaneActs({ lane }: { lane: Lane }) {
+  const change = (body: LaneBody) => ask(`admin/workers/lanes/${pathOf(lane.name)}`, { method: 'PATCH', body })
+  const reason = (why: string | undefined) => (given(why) === undefined ? {} : { why: given(why) as string })
+  return (
+    <>
+      {lane.enabled ? (
+        <Act
+          name="Drain"
+          title={`Drain the lane ${lane.name}?`}
+          says="Its jobs wait until somebody resumes it. What runs is finished."
+          needs="workers:manage"
+          send={({ why }) => change({ enabled: false, ...reason(why) })}
+          done={`${lane.name} is drained`}
+        />
+      ) : (
+        <Act
+          name="Resume"
+          title={`Resume the lane ${lane.name}?`}
+          says="Workers take its jobs again."
+          needs="workers:manage"
+          look="first"
+          send={({ why }) => change({ enabled: true, ...reason(why) })}
+          done={`${lane.name} runs again`}
+        />
+      )}
+      <Act
+        name="Tune"
+        title={`Tune the lane ${lane.name}`}
+        needs="workers:manage"
+        send={(values) => change({ ...fieldsOf(values), ...reason(values.why) })}
+        done={`${lane.name} is changed`}
+      >
+        <div className="pair">
+          <Field
+            name="slots"
+            label="Slots"
+            hint="how many jobs run at once; empty: no limit"
+            type="number"
+            min={1}
+            max={10_000}
+            defaultValue={lane.slots ?? ''}
+          />
+          <Field
+            name="worker_slots"
+            label="Slots of one worker"
+            hint="empty: no limit"
+            type="number"
+            min={1}
+            max={10_000}
+            defaultValue={lane.worker_slots ?? ''}
+          />
+          <Field name="poll" label="Polls every" hint="such as 200ms or 5s" defaultValue={asDuration(lane.poll_ms)} required />
+          <Field
+            name="lease"
+            label="Lease"
+            hint="60s to 1h; empty: of the worker"
+            defaultValue={lane.lease_ms === null ? '' : asDuration(lane.lease_ms)}
+          />
+          <Field
+            name="ageing"
+            label="Ageing"
+            hint="after so long a job counts one priority more"
+            defaultValue={asDuration(lane.ageing_ms)}
+            required
+          />
+        </div>
+      </Act>
+    </>
+  )
+}
+
+function fieldsOf({ slots, worker_slots, poll = '', lease, ageing = '' }: Values): LaneBody {
+  return { slots: numberOrNull(slots), worker_slots: numberOrNull(worker_slots), poll, lease: given(lease) ?? null, ageing }
+}

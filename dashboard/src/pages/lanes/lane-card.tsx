@@ -1,0 +1,69 @@
+import type { JobSummaryAnswer } from '../../../../src/api/jobs.js'
+import type { Fleet, Lane, Load } from '../../api/answers.js'
+import { Count } from '../../parts/count.js'
+import { Fact, Facts } from '../../parts/facts.js'
+import { Link } from '../../parts/link.js'
+import { Card } from '../../parts/page.js'
+import { inWords, Moment } from '../../parts/time.js'
+import { drain } from '../overview/lanes-now.js'
+import { LaneActs } from './lane-acts.js'
+import { SlotPicture } from './slot-picture.js'
+
+interface LaneCardProps {
+  readonly lane: Lane
+  readonly load: Load | undefined
+  readonly depths: Fleet['depths']
+  readonly running: readonly JobSummaryAnswer[]
+}
+
+/** One lane: its slots, how it gets on, and what it is set to. */
+export function LaneCard({ lane, load, depths, running }: LaneCardProps) {
+  const oldest = Math.max(0, ...depths.map(({ oldest_ms }) => oldest_ms ?? 0))
+  const waiting = depths.reduce((sum, depth) => sum + depth.waiting, 0)
+  return (
+    <Card
+      title={
+        <>
+          {lane.name}{' '}
+          {!lane.enabled && (
+            <span className="badge" data-status="failed">
+              drained
+            </span>
+          )}
+        </>
+      }
+      aside={<LaneActs lane={lane} />}
+    >
+      <SlotPicture lane={lane} running={running} />
+      <Facts>
+        <Fact name="Waiting">
+          <Count count={waiting} />
+          {waiting > 0 && `, the oldest for ${inWords(oldest)}`}
+        </Fact>
+        <Fact name="Ends per second">{(load?.ended_per_s ?? 0).toFixed(1)}</Fact>
+        <Fact name="Drains in">{drain(load)}</Fact>
+        <Fact name="Workers">
+          {load?.live_workers ?? 0} live, {load?.workers ?? 0} wanted
+        </Fact>
+        <Fact name="Slots of one worker">{lane.worker_slots ?? 'no limit'}</Fact>
+        <Fact name="Polls every">{inWords(lane.poll_ms)}</Fact>
+        <Fact name="Lease">{lane.lease_ms === null ? 'of the worker' : inWords(lane.lease_ms)}</Fact>
+        <Fact name="Ageing">{inWords(lane.ageing_ms)} waiting is one priority</Fact>
+      </Facts>
+      <p className="foot">
+        {lane.types.length === 0 && 'No job type is in this lane.'}
+        {lane.types.map((type) => (
+          <Link key={type} to={`/types/${encodeURIComponent(type)}`}>
+            {type}
+          </Link>
+        ))}
+      </p>
+      {lane.changed && (
+        <p className="foot soft">
+          Changed <Moment at={lane.changed.at} /> by {lane.changed.by}
+          {lane.changed.why && `: ${lane.changed.why}`}
+        </p>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,64 @@
+import type { Fleet } from '../../api/answers.js'
+import { ask } from '../../api/ask.js'
+import { pathOf } from '../../api/use.js'
+import { Act } from '../../parts/act.js'
+import { given } from '../../parts/fields.js'
+import { Card } from '../../parts/page.js'
+import { Table } from '../../parts/table.js'
+import { inWords, Moment } from '../../parts/time.js'
+
+type Worker = Fleet['workers'][number]
+
+/** Who works: where, since when, with what, and whether they are still there. */
+export function Workers({ workers }: { workers: readonly Worker[] }) {
+  return (
+    <Card title="Workers">
+      <Table
+        label="Workers"
+        rows={workers}
+        keyOf={({ id }) => id}
+        empty={
+          <>
+            No worker lives. <code>npx holdfast work ./types.js</code> starts one; until then jobs wait and nothing is lost.
+          </>
+        }
+        columns={[
+          { name: 'Worker', cell: ({ name }) => name },
+          { name: 'Health', cell: (worker) => <Health worker={worker} /> },
+          { name: 'Host', cell: ({ host, pid }) => `${host}, ${pid}` },
+          { name: 'Version', cell: ({ version }) => version },
+          { name: 'Types', cell: ({ types }) => <span title={types.join(', ')}>{types.length}</span>, number: true },
+          { name: 'Jobs', number: true, cell: ({ jobs }) => jobs },
+          { name: 'Looked', number: true, cell: ({ looked_at }) => <Moment at={looked_at} /> },
+          { name: 'Started', number: true, cell: ({ started_at }) => <Moment at={started_at} /> },
+        ]}
+        acts={(worker) => <Drain worker={worker} />}
+      />
+    </Card>
+  )
+}
+
+function Health({ worker: { stalled, silent_ms } }: { worker: Worker }) {
+  return stalled ? (
+    <span className="status" data-status="failed">
+      silent for {inWords(silent_ms)}
+    </span>
+  ) : (
+    <span className="status" data-status="completed">
+      works
+    </span>
+  )
+}
+
+function Drain({ worker }: { worker: Worker }) {
+  return (
+    <Act
+      name="Drain"
+      title={`Let ${worker.name} finish and claim no more?`}
+      says="A worker that speaks the worker protocol over HTTP is told at its next request. One that works on the database is stopped where it runs, with SIGTERM."
+      needs="workers:manage"
+      send={({ why }) => ask(`admin/workers/remote/${pathOf(worker.id)}/drain`, { method: 'POST', body: { why: given(why) } })}
+      done={`${worker.name} is told to drain`}
+    />
+  )
+}

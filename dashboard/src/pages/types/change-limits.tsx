@@ -1,0 +1,76 @@
+import type { LimitsBody } from '../../../../src/api/admin.js'
+import type { Gates } from '../../api/answers.js'
+import { ask } from '../../api/ask.js'
+import { pathOf } from '../../api/use.js'
+import { Act, type Values } from '../../parts/act.js'
+import { Check, Field, given, numberOrNull } from '../../parts/fields.js'
+import { asDuration } from '../../parts/time.js'
+
+type Gate = Gates['types'][number]['gate']
+
+/** Changes the limits of a type; they hold for the next job that a worker takes. */
+export function ChangeLimits({ type, gate }: { type: string; gate: Gate }) {
+  return (
+    <Act
+      name="Change limits"
+      title={`Limits of ${type}`}
+      says="A field that is empty sets no limit."
+      needs="workers:manage"
+      wide
+      send={(values) => ask(`admin/job-types/${pathOf(type)}/limits`, { method: 'PATCH', body: bodyOf(values) })}
+      done={`The limits of ${type} are changed`}
+    >
+      <div className="pair">
+        <Field name="max_running" label="At once" type="number" min={1} defaultValue={gate?.max_running ?? ''} />
+        <Field
+          name="max_running_per_key"
+          label="At once per concurrency key"
+          type="number"
+          min={1}
+          defaultValue={gate?.max_running_per_key ?? ''}
+        />
+        <RateFields name="rate" label="Rate" rate={gate?.rate ?? null} />
+        <RateFields name="rate_per_key" label="Rate per concurrency key" rate={gate?.rate_per_key ?? null} />
+      </div>
+      <div className="pair">
+        <Check name="fair" label="Keys take turns" checked={gate?.fair ?? false} />
+        <Check name="ordered" label="One job of a key at a time, in order" checked={gate?.ordered ?? false} />
+        <Check name="halt_on_dead" label="A dead job halts its key" checked={gate?.halt_on_dead ?? false} />
+      </div>
+    </Act>
+  )
+}
+
+function RateFields({ name, label, rate }: { name: string; label: string; rate: NonNullable<Gate>['rate'] }) {
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      <input name={`${name}_count`} aria-label={`${label}: how many`} type="number" min={1} defaultValue={rate?.count ?? ''} />
+      <span>in</span>
+      <input
+        name={`${name}_per`}
+        aria-label={`${label}: in what time`}
+        placeholder="1m"
+        defaultValue={rate ? asDuration(rate.per_ms) : ''}
+      />
+    </fieldset>
+  )
+}
+
+function bodyOf(values: Values): LimitsBody {
+  const rate = (name: string) => {
+    const count = numberOrNull(values[`${name}_count`])
+    return count === null ? null : { count, per: given(values[`${name}_per`]) ?? '1m' }
+  }
+  const why = given(values.why)
+  return {
+    max_running: numberOrNull(values.max_running),
+    max_running_per_key: numberOrNull(values.max_running_per_key),
+    rate: rate('rate'),
+    rate_per_key: rate('rate_per_key'),
+    fair: values.fair === 'yes',
+    ordered: values.ordered === 'yes',
+    halt_on_dead: values.halt_on_dead === 'yes',
+    ...(why === undefined ? {} : { why }),
+  }
+}

@@ -1,0 +1,99 @@
+import { useGates } from '../../api/answers.js'
+import { Fact, Facts } from '../../parts/facts.js'
+import { Link } from '../../parts/link.js'
+import { Card, Loaded, Page } from '../../parts/page.js'
+import { inWords, Moment } from '../../parts/time.js'
+import { BreakerActs } from './breaker-acts.js'
+import { ChangeLimits } from './change-limits.js'
+import { KeysOfType } from './keys-of-type.js'
+import { rateInWords } from './limits-in-words.js'
+import { PauseOrResume } from './pause.js'
+import { TypeState } from './type-state.js'
+
+/** One job type: what limits it, its breaker, and its concurrency keys. */
+export function OneType({ type }: { type: string }) {
+  const gates = useGates()
+  return (
+    <Page title={type} aside={<JobsOfType type={type} />}>
+      <Loaded query={gates}>
+        {({ types }) => {
+          const found = types.find((one) => one.type === type)
+          if (!found) return <p className="empty">No job type is called {type}. A worker registers its types when it starts.</p>
+          const { gate, lane, sensitive } = found
+          return (
+            <div className="stack">
+              <div className="row">
+                <PauseOrResume type={type} paused={gate?.paused != null} />
+                <ChangeLimits type={type} gate={gate} />
+                <BreakerActs type={type} gate={gate} />
+              </div>
+              <Card>
+                <Facts>
+                  <Fact name="State">
+                    <TypeState gate={gate} />
+                  </Fact>
+                  <Fact name="Lane">{lane}</Fact>
+                  <Fact name="Runs now">{gate?.held ?? 0}</Fact>
+                  <Fact name="At once">{gate?.max_running ?? 'no limit'}</Fact>
+                  <Fact name="At once per key">{gate?.max_running_per_key ?? 'no limit'}</Fact>
+                  <Fact name="Rate">{rateInWords(gate?.rate ?? null)}</Fact>
+                  <Fact name="Rate per key">{rateInWords(gate?.rate_per_key ?? null)}</Fact>
+                  <Fact name="Keys">{gate?.fair ? 'take turns' : 'first come, first served'}</Fact>
+                  <Fact name="Order">
+                    {gate?.ordered ? `in order per key${gate.halt_on_dead ? ', halts on a dead job' : ''}` : 'none'}
+                  </Fact>
+                  <Fact name="Sensitive">{sensitive ? 'yes: a replay has to be confirmed' : 'no'}</Fact>
+                </Facts>
+              </Card>
+              {gate && (
+                <Card title="Breaker">
+                  <Facts>
+                    <Fact name="Now">
+                      <span className="status" data-status={gate.breaker.open ? 'dead' : 'completed'}>
+                        {gate.breaker.open ? 'open: nothing runs' : 'closed'}
+                        {gate.breaker.held_by === 'operator' && ', held by an operator'}
+                      </span>
+                    </Fact>
+                    {gate.breaker.reason && <Fact name="Because">{gate.breaker.reason}</Fact>}
+                    {gate.breaker.opened_at && (
+                      <Fact name="Opened">
+                        <Moment at={gate.breaker.opened_at} />
+                      </Fact>
+                    )}
+                    {gate.breaker.next_probe_at && (
+                      <Fact name="Next probe">
+                        <Moment at={gate.breaker.next_probe_at} />
+                      </Fact>
+                    )}
+                    <Fact name="Opens when">
+                      {Math.round(gate.breaker.share * 100)} % of at least {gate.breaker.minimum} fail within{' '}
+                      {inWords(gate.breaker.window_ms)}
+                    </Fact>
+                    <Fact name="Probes every">{inWords(gate.breaker.probe_ms)}</Fact>
+                  </Facts>
+                </Card>
+              )}
+              <KeysOfType type={type} />
+            </div>
+          )
+        }}
+      </Loaded>
+    </Page>
+  )
+}
+
+function JobsOfType({ type }: { type: string }) {
+  return (
+    <span className="links">
+      <Link to="/jobs" query={{ type }}>
+        its jobs
+      </Link>
+      <Link to="/dead" query={{ type }}>
+        its dead letters
+      </Link>
+      <Link to="/new" query={{ type }}>
+        new job
+      </Link>
+    </span>
+  )
+}

@@ -1,0 +1,54 @@
+import { type Gates, useFleet, useGates, useStatus } from '../../api/answers.js'
+import { FaintIfZero } from '../../parts/count.js'
+import { Link } from '../../parts/link.js'
+import { Card, Loaded, Page } from '../../parts/page.js'
+import { Table } from '../../parts/table.js'
+import { limitsInWords } from './limits-in-words.js'
+import { PauseOrResume } from './pause.js'
+import { TypeState } from './type-state.js'
+
+type Row = Gates['types'][number]
+
+/** Every job type: how much of it stands where, what limits it, and whether it runs at all. */
+export function Types() {
+  const gates = useGates()
+  const status = useStatus()
+  const fleet = useFleet()
+  const counts = new Map(status.data?.types.map((row) => [row.type, row]))
+  const workers = (type: string) => fleet.data?.workers.filter(({ types }) => types.includes(type)).length ?? 1
+  const counted = (name: 'pending' | 'processing' | 'failed' | 'dead') => ({
+    name,
+    number: true,
+    cell: ({ type }: Row) => <FaintIfZero {...(counts.get(type)?.[name] ?? { count: 0 })} />,
+  })
+  return (
+    <Page title="Job types">
+      <Loaded query={gates}>
+        {({ types }) => (
+          <Card>
+            <Table
+              label="Job types"
+              rows={types}
+              keyOf={({ type }) => type}
+              empty={
+                <>
+                  No job type is registered yet. A worker registers its types when it starts:{' '}
+                  <code>npx holdfast work ./types.js</code>
+                </>
+              }
+              columns={[
+                { name: 'Type', cell: ({ type }) => <Link to={`/types/${encodeURIComponent(type)}`}>{type}</Link> },
+                { name: 'State', cell: ({ type, gate }) => <TypeState gate={gate} workers={workers(type)} /> },
+                { name: 'Lane', cell: ({ lane }) => lane },
+                { name: 'workers', number: true, cell: ({ type }) => <FaintIfZero count={workers(type)} /> },
+                ...(['pending', 'processing', 'failed', 'dead'] as const).map(counted),
+                { name: 'Limits', cell: ({ gate }) => limitsInWords(gate) },
+              ]}
+              acts={({ type, gate }) => <PauseOrResume type={type} paused={gate?.paused != null} />}
+            />
+          </Card>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

@@ -1,0 +1,65 @@
+import { useEffect } from 'react'
+import { pages } from '../pages/index.js'
+import { go } from '../routing.js'
+
+const stored = 'holdfast.shortcuts'
+/** After g, the letter of a page has to come within this time. */
+const togetherMs = 1_500
+
+/** People who speak to their computer, or press keys by accident, can switch them off. */
+export const shortcutsAreOn = () => localStorage.getItem(stored) !== 'off'
+export const switchShortcuts = (on: boolean) => localStorage.setItem(stored, on ? 'on' : 'off')
+
+/** What each key does, for the list of them and for the keys themselves. */
+export const keysOfPage: Readonly<Record<string, string>> = {
+  '/': 'to the first filter',
+  j: 'next row',
+  k: 'row before',
+  c: 'cancel the job that is shown',
+  r: 'replay or resume the job that is shown',
+  '?': 'this list',
+  'Ctrl K': 'go to any page, job, type or lane',
+}
+
+export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
+  useEffect(() => {
+    let sawG = 0
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault()
+        open('palette')
+        return
+      }
+      if (!shortcutsAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      if (document.querySelector('dialog[open]')) return
+      const page = event.timeStamp - sawG < togetherMs ? pages.find(({ menu }) => menu?.key === event.key) : undefined
+      sawG = event.key === 'g' ? event.timeStamp : 0
+      if (page) go(page.path)
+      else if (!press(event.key, open)) return
+      event.preventDefault()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [open])
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName))
+}
+
+function press(key: string, open: (what: 'palette' | 'help') => void): boolean {
+  if (key === '?') open('help')
+  else if (key === '/') document.querySelector<HTMLElement>('.filters input, .filters select')?.focus()
+  else if (key === 'j' || key === 'k') stepRow(key === 'j' ? 1 : -1)
+  else if (key === 'r' || key === 'c') document.querySelector<HTMLElement>(`.page [aria-keyshortcuts="${key}"]`)?.click()
+  else return false
+  return true
+}
+
+/** Moves the focus to the link of the next row, so that Enter opens it. */
+function stepRow(by: 1 | -1): void {
+  const links = [...document.querySelectorAll('.page tbody tr')].flatMap((row) => row.querySelector<HTMLElement>('a') ?? [])
+  const here = links.findIndex((link) => link.closest('tr')?.contains(document.activeElement))
+  const next = here === -1 ? 0 : Math.min(links.length - 1, Math.max(0, here + by))
+  links[next]?.focus()
+}
