@@ -1,4 +1,4 @@
-// A Fastify application that enqueues, runs its worker in the same process, and has the API and the status page under /holdfast.
+// A Fastify application that enqueues, runs its worker in the same process, and has the API and the dashboard under /holdfast.
 import { fastify } from 'fastify'
 import { createPlugin } from 'holdfast/server'
 import { startWorker } from 'holdfast/worker'

@@ -1,7 +1,8 @@
 // Compiles src to dist. SQL and the version become part of the modules that read them in the sources, so that a bundle needs no file
-// beside it; the status page is copied. With --release it makes no source maps: they would lead to sources that a package does not have.
+// beside it. The dashboard is built where its packages are installed; a release needs them. With --release it makes no source maps: they would lead to sources that a package does not have.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -12,7 +13,7 @@ const compiled = spawnSync(process.execPath, compiler, { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 await inlineSql()
 inlineVersion()
-cpSync(`${root}src/server/page`, `${root}dist/server/page`, { recursive: true, filter: (path) => !path.endsWith('.ts') })
+await buildDashboard()
 // npm does this when it installs a package; in the repository itself `npx holdfast` needs it too.
 chmodSync(`${root}dist/cli/main.js`, 0o755)
 
@@ -28,6 +29,19 @@ async function inlineSql() {
     module,
     `const files = ${JSON.stringify(files)}\nexport const sqlFiles = (folder) => new Map(Object.entries(files[folder]))\n`,
   )
+}
+
+async function buildDashboard() {
+  const dashboard = createRequire(`${root}dashboard/package.json`)
+  try {
+    for (const needed of ['vite', 'react']) dashboard.resolve(needed)
+  } catch {
+    console.error('The packages of the dashboard are not installed: this build has none. npm ci installs them.')
+    if (process.argv.includes('--release')) process.exit(1)
+    return
+  }
+  const { build } = await import(pathToFileURL(dashboard.resolve('vite')).href)
+  await build({ root: `${root}dashboard`, logLevel: 'warn' })
 }
 
 function inlineVersion() {

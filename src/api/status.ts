@@ -1,6 +1,6 @@
 import type { JobStatus } from '../job/state.js'
 
-/** The statuses that the status page counts. */
+/** The statuses that the first page of the dashboard counts. */
 export const shownStatuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled', 'blocked'] as const
 export type ShownStatus = (typeof shownStatuses)[number]
 

@@ -25,9 +25,9 @@ export const program = new Command('holdfast')
 
 program
   .command('up')
-  .summary('run everything on this machine: Postgres, API, worker, status page')
+  .summary('run everything on this machine: Postgres, API, worker, dashboard')
   .description(
-    'Runs everything on this machine: PostgreSQL, the API, a worker and a live status page, with demo jobs to look at.\n' +
+    'Runs everything on this machine: PostgreSQL, the API, a worker and a live dashboard, with demo jobs to look at.\n' +
       'Data, log and admin key are kept in .holdfast/ and used again at the next start. Ctrl-C stops everything.',
   )
   .addHelpText('after', environmentHelp('up'))

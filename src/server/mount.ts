@@ -15,7 +15,7 @@ export interface Handler {
 }
 
 /**
- * The HTTP API and the status page as a function of request and response, to be mounted in a server that is there already. Express takes
+ * The HTTP API and the dashboard as a function of request and response, to be mounted in a server that is there already. Express takes
  * away the path it was mounted under; where nobody does, say it in `prefix`. Mount it before whatever reads bodies.
  * @example
  * import { createServer } from 'node:http'

@@ -8,9 +8,8 @@ export type Rule = 'open' | 'any key' | Permission
 export const rules: Readonly<Record<string, Rule>> = {
   // These have no data in them.
   'GET /': 'open',
-  'GET /page/page.js': 'open',
-  'GET /page/page.css': 'open',
-  'GET /page/icon.svg': 'open',
+  'GET /icon.svg': 'open',
+  'GET /assets/:file': 'open',
   'GET /healthz': 'open',
   // The key is in the body and is checked there.
   'POST /session': 'open',

@@ -13,19 +13,11 @@ const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
 /** Every page there is. Another one needs a test like those below before it stands here. */
 const pages = ['/']
 
-/** Every text the page is given, and where it shows it. A time is not shown as it comes. */
-const shownAt: Record<string, string | null> = {
-  version: '#version',
-  'types.type': '#types th',
-  'jobs.id': '#jobs .id',
-  'jobs.type': '#jobs .type',
-  'jobs.status': '#jobs .status',
-  'jobs.error': '#jobs .error',
-  'jobs.created_at': null,
-  'worker.name': '#worker',
-  'worker.status': '#worker',
-  'worker.reason': '#worker',
-}
+/** Every place of the page. */
+const places = [
+  ...['/', '/lanes', '/types', '/types/dies', '/jobs', '/dead', '/approvals', '/schedules', '/batches', '/workflows', '/alerts'],
+  ...['/audit', '/keys', '/settings', '/new'],
+]
 
 const dies = defineType({
   type: 'dies',
@@ -82,54 +74,55 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
     await holdfast.enqueue(hostile, { [hostile]: hostile })
     await holdfast.enqueue(dies, hostile)
     await page.goto(`${serving.address}/#key=${adminKey}`)
-    await shows('#jobs', `FatalError: ${hostile}`)
-    await shows('#types', hostile)
-    await shows('#worker', hostile)
-    // Whatever an attribute holds is text too.
-    expect(await page.locator('#jobs .error').first().getAttribute('title')).toBe(`FatalError: ${hostile}`)
-    await shows('#connection', 'Live')
+    await shows('table[aria-label="Newest jobs"]', `FatalError: ${hostile}`)
+    await shows('table[aria-label="Job types"]', hostile)
+    await page.goto(`${serving.address}/#/lanes`)
+    await shows('table[aria-label=Workers]', hostile)
     await nothingRan()
   })
 
-  test('is shown as text in every field of what the server answers, and the list of fields is whole', async () => {
-    const given = new Set<string>()
-    const poisoned = (value: unknown, path: string): unknown => {
-      if (Array.isArray(value)) return value.map((one) => poisoned(one, path))
-      if (typeof value === 'object' && value !== null) {
-        const inside = (key: string) => (path === '' ? key : `${path}.${key}`)
-        return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, poisoned(one, inside(key))]))
-      }
-      // What is null now is a text at other times.
-      if (typeof value !== 'string' && value !== null) return value
-      given.add(path)
-      return `${path} ${hostile}`
+  test('is shown as text in every field of every answer, on every page', async () => {
+    const poisoned = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(poisoned)
+      if (typeof value === 'object' && value !== null)
+        return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, poisoned(one)]))
+      return typeof value === 'string' ? `${value} ${hostile}` : value
     }
-    await serving.holdfast.enqueue(dies, {})
-    await page.route('**/status', async (route) => {
-      const response = await route.fetch()
-      const answer = response.ok() ? poisoned(await response.json(), '') : await response.json()
-      await route.fulfill({ response, json: answer })
-    })
+    const { id } = await serving.holdfast.enqueue(dies, { a: hostile })
     await page.goto(`${serving.address}/#key=${adminKey}`)
-    await shows('#jobs .error', hostile)
-    expect([...given].sort()).toEqual(Object.keys(shownAt).sort())
-    for (const [path, selector] of Object.entries(shownAt)) if (selector) await shows(selector, `${path} ${hostile}`)
+    await shows('h1', 'Overview')
+    await page.route(/\/(status|jobs|batches|executions|admin|autoscale)\b/, async (route) => {
+      const response = await route.fetch()
+      const json = response.headers()['content-type']?.includes('json')
+      await (json ? route.fulfill({ response, json: poisoned(await response.json()) }) : route.fulfill({ response }))
+    })
+    for (const place of [...places, `/jobs/${id}`]) {
+      await page.evaluate((hash) => window.location.assign(hash), `#${place}`)
+      await vi.waitFor(async () => expect(await page.locator('h1').count()).toBe(1), patient)
+      await vi.waitFor(async () => expect(await page.getByText('Loading …').count()).toBe(0), patient)
+      expect([place, await page.locator('h1').innerText()]).not.toContain('This page could not be shown')
+    }
+    await shows('.page', hostile)
     await nothingRan()
   })
 
   test('is shown as text in what the server refuses with, and in the name of who is logged in', async () => {
     await page.goto(`${serving.address}/#key=${adminKey}`)
-    await shows('#connection', 'Live')
-    const problem = { status: 503, json: { detail: hostile } }
-    await page.route('**/status', (route) => route.fulfill(problem))
-    await shows('#connection', hostile)
+    await shows('h1', 'Overview')
+    const problem = { status: 403, json: { detail: hostile } }
+    await page.route('**/admin/audit**', (route) => route.fulfill(problem))
+    await page.goto(`${serving.address}/#/audit`)
+    await shows('.page', hostile)
+    const session = { service: hostile, permissions: ['admin'], types: null, ends_at: null }
     await page.route('**/session', (route) =>
-      route.request().method() === 'POST' ? route.fulfill(problem) : route.fulfill({ json: { service: hostile } }),
+      route.request().method() === 'POST' ? route.fulfill(problem) : route.fulfill({ json: session }),
     )
+    await page.reload()
+    await shows('.who', hostile)
     await page.goto(`${serving.address}/#key=hf_another-key-that-is-long`)
-    await shows('#now', hostile)
-    await page.click('#change')
-    await shows('#why', hostile)
+    await shows('.sign-in b', hostile)
+    await page.getByRole('button', { name: 'Change to the key' }).click()
+    await shows('.said', hostile)
     await nothingRan()
   })
 

@@ -16,12 +16,12 @@ const closed = [
   '/status',
   '/jobs/01900000-0000-7000-8000-000000000001',
   '/nothing',
-  '/page/',
-  '/page/../status',
+  '/assets/x/y',
+  '/assets/../status',
   '/healthz/x',
   '/readyz',
 ]
-const open = ['/', '/page/page.js', '/page/page.css', '/page/icon.svg', '/healthz']
+const open = ['/', '/icon.svg', '/healthz']
 
 describe('the key', () => {
   test.each(closed)('is needed for %s', async (path) => {
@@ -89,12 +89,19 @@ describe('every answer', () => {
     }
   })
 
-  test('of the page is asked for again each time, and sent only when it changed', async () => {
-    const first = await serving.ask('/page/page.js')
+  test('of the page is asked for again each time, and sent only when it changed; its files are kept for ever', async () => {
+    const first = await serving.ask('/')
     const etag = first.headers.get('etag') as string
     expect(first.headers.get('cache-control')).toBe('no-cache')
-    expect((await serving.ask('/page/page.js', { headers: { 'if-none-match': etag } })).status).toBe(304)
-    expect((await serving.ask('/page/page.js', { headers: { 'if-none-match': '"old"' } })).status).toBe(200)
+    expect((await serving.ask('/', { headers: { 'if-none-match': etag } })).status).toBe(304)
+    expect((await serving.ask('/', { headers: { 'if-none-match': '"old"' } })).status).toBe(200)
+    const named = [...(await first.text()).matchAll(/\.\/(assets\/[\w.-]+)/g)].map(([, path]) => `/${path}`)
+    expect(named.length).toBeGreaterThanOrEqual(2)
+    for (const path of named) {
+      const file = await serving.ask(path, { headers: {} })
+      expect([file.status, file.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+    }
+    expect((await serving.ask('/assets/index-of-before.js', { headers: {} })).status).toBe(404)
   })
 })
 

@@ -7,7 +7,7 @@ type Rule = (typeof rules)[string]
  * meant, and a route that is added without a line here fails the matrix.
  */
 const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
-  open: ['GET /', 'GET /page/page.js', 'GET /page/page.css', 'GET /page/icon.svg', 'GET /healthz', 'POST /session'],
+  open: ['GET /', 'GET /icon.svg', 'GET /assets/:file', 'GET /healthz', 'POST /session'],
   'any key': ['GET /readyz', 'GET /session', 'DELETE /session', 'GET /openapi.json'],
   'workers:view': [
     'GET /status',

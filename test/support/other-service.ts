@@ -47,9 +47,8 @@ const enqueues = (its: Things, place: string) => [
  */
 export const attempts: Readonly<Record<string, (its: Things, own: string) => Request[]>> = {
   'GET /': () => get('/'),
-  'GET /page/page.js': () => get('/page/page.js'),
-  'GET /page/page.css': () => get('/page/page.css'),
-  'GET /page/icon.svg': () => get('/page/icon.svg'),
+  'GET /icon.svg': () => get('/icon.svg'),
+  'GET /assets/:file': () => get('/assets/none.js'),
   'GET /healthz': () => get('/healthz'),
   'POST /session': ({ token }) => [{ path: '/session', body: { key: token } }],
   'GET /readyz': () => get('/readyz'),

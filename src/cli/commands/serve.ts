@@ -7,7 +7,7 @@ export function addServe(program: Command): void {
     .command('serve')
     .summary('run the HTTP server, for production')
     .description(
-      'Runs the HTTP server: the API and the status page, on a database that is there and migrated. Writes no files; log lines go to\n' +
+      'Runs the HTTP server: the API and the dashboard, on a database that is there and migrated. Writes no files; log lines go to\n' +
         'standard error. Any number can run behind one address. SIGTERM and Ctrl-C stop it in good order.\n' +
         'Keys come from holdfast keys create. A server with HOLDFAST_ADMIN_KEY, or the file in HOLDFAST_ADMIN_KEY_FILE, takes that key too.',
     )

@@ -58,7 +58,7 @@ function commands({ address, database, demo, freshId, psql }: Facts): Step[] {
       ]
     : [
         ['Check its health', `curl -s ${address}/healthz`],
-        ['Read what the status page reads', `curl -s ${address}/status ${key}`],
+        ['Read what the dashboard reads', `curl -s ${address}/status ${key}`],
       ]
   const sql = 'select type, status, count(*) from holdfast.jobs group by 1, 2 order by 1, 2'
   const last: Step = psql

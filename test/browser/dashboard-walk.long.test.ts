@@ -1,0 +1,171 @@
+/// <reference lib="dom" />
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { defineType, defineWorkflow, FatalError } from 'holdfast'
+import { startWorker, type Worker } from 'holdfast/worker'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { describeWhenInstalled } from '../support/programs.js'
+import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
+
+const patient = { timeout: 30_000, interval: 50 }
+const axe = readFileSync(
+  createRequire(new URL('../../dashboard/package.json', import.meta.url)).resolve('axe-core/axe.min.js'),
+  'utf8',
+)
+
+const works = defineType({ type: 'works', run: async () => ({ done: true }) })
+const picky = defineType({
+  type: 'picky',
+  async run({ fine }: { fine?: boolean }) {
+    if (!fine) throw new FatalError('the payload is not fine')
+  },
+})
+const order = defineWorkflow({
+  name: 'order',
+  tasks(task) {
+    const pack = task('pack', { run: async () => 'packed' })
+    return task('ship', { after: [pack], run: async () => 'shipped' })
+  },
+})
+
+describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it', (executablePath) => {
+  let browser: Browser
+  let serving: Serving
+  let worker: Worker
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+    serving = await serve()
+    worker = await startWorker(serving.holdfast, [works, picky, order], { logger: quiet })
+    await serving.comeBack({ worker })
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    await worker?.stop()
+    await serving?.end()
+  })
+
+  const at = async (path: string) => page.goto(`${serving.address}/#${path}`)
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
+  const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+  const shows = (selector: string, what: string | RegExp) =>
+    vi.waitFor(async () => expect(await page.locator(selector).first().innerText()).toMatch(what), patient)
+
+  test('pauses a type, finds out why its job waits, cancels it, and finds both in the audit log', async () => {
+    await at('/types/works')
+    await press('Pause')
+    await page.getByLabel(/^Why/).fill('the mail server is down')
+    await inDialog('Pause')
+    await shows('.facts', 'paused')
+    const { id } = await serving.holdfast.enqueue(works, {})
+    await at(`/jobs/${id}`)
+    await shows('.stack', 'the mail server is down')
+    await press('Cancel')
+    await inDialog('Cancel')
+    await shows('.facts', 'cancelled')
+    await at('/audit')
+    await shows('table', /cancel job[\s\S]*pause type[\s\S]*the mail server is down/)
+    await at('/types/works')
+    await press('Resume')
+    await inDialog('Resume')
+    await shows('.facts', 'runs')
+  })
+
+  test('replays a dead letter with another payload, whose difference it shows first', async () => {
+    const { id } = await serving.holdfast.enqueue(picky, { fine: false })
+    await at('/dead')
+    await page.locator(`a[href="#/jobs/${id}"]`).click(patient)
+    await press('Edit and replay')
+    await page.getByRole('textbox', { name: /^Payload/ }).fill('{ "fine": tru')
+    await shows('dialog', 'This is not JSON')
+    await page.getByRole('textbox', { name: /^Payload/ }).fill('{ "fine": true }')
+    await shows('.diff', /-\s+goes:\s*"fine": false|"fine": false/)
+    await page.getByLabel('Why').fill('it was a typing error')
+    await inDialog('Edit and replay')
+    await shows('.facts', 'completed')
+    expect((await serving.holdfast.job(id))?.payload).toEqual({ fine: true })
+  })
+
+  test('discards only after the word was typed', async () => {
+    const { id } = await serving.holdfast.enqueue(picky, {})
+    await vi.waitFor(async () => expect((await serving.holdfast.job(id))?.status).toBe('dead'), patient)
+    await at(`/jobs/${id}`)
+    await press('Discard')
+    const button = page.getByRole('dialog').getByRole('button', { name: 'Discard' })
+    await page.getByLabel('Why').fill('a test')
+    expect(await button.isDisabled()).toBe(true)
+    await page.getByLabel(/This cannot be taken back/).fill('discard')
+    await button.click()
+    await shows('.facts', 'discarded')
+  })
+
+  test('approves what somebody else asked for', async () => {
+    const { key } = await serving.holdfast.access.createKey({ service: 'shop', roles: ['producer'] }, { by: 'ada' })
+    const asked = await serving.call('POST', '/jobs', { type: 'works', payload: { amount: 5 }, approval: true }, key)
+    const { id } = (await asked.json()) as { id: string }
+    await at('/approvals')
+    await shows('.page', /works[\s\S]*by shop[\s\S]*"amount": 5/)
+    await press('Approve')
+    await inDialog('Approve')
+    await vi.waitFor(async () => expect((await serving.holdfast.job(id))?.status).toBe('completed'), patient)
+  })
+
+  test('starts a workflow and sees its graph run', async () => {
+    await at('/workflows')
+    await press('Start a workflow')
+    await page.getByRole('dialog').getByLabel('Workflow').fill('order')
+    await inDialog('Start a workflow')
+    await shows('.facts', 'completed')
+    await vi.waitFor(async () => expect(await page.locator('.graph .task').count()).toBe(2), patient)
+  })
+
+  test('goes places by keys and by the palette', async () => {
+    await at('/')
+    await shows('h1', 'Overview')
+    await page.keyboard.press('g')
+    await page.keyboard.press('j')
+    await shows('h1', 'Jobs')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('lanes and')
+    await page.keyboard.press('Enter')
+    await shows('h1', 'Lanes and workers')
+    await page.keyboard.press('?')
+    await shows('dialog', 'next row')
+    await page.keyboard.press('Escape')
+  })
+
+  const pages = [
+    ...['/', '/lanes', '/types', '/types/works', '/jobs', '/new', '/dead', '/approvals', '/schedules', '/batches', '/workflows'],
+    ...['/alerts', '/audit', '/keys', '/settings', '/nothing'],
+  ]
+  test.each([
+    ['a phone', 'light', 375],
+    ['a desk at night', 'dark', 1280],
+  ] as const)(
+    'every page fits %s, and axe finds nothing',
+    async (_where, theme, width) => {
+      await page.evaluate((name) => localStorage.setItem('holdfast.theme', name), theme)
+      await page.reload()
+      await page.setViewportSize({ width, height: 900 })
+      await page.evaluate(axe)
+      for (const path of pages) {
+        await page.evaluate((hash) => window.location.assign(hash), `#${path}`)
+        await vi.waitFor(async () => expect(await page.locator('h1').count()).toBe(1), patient)
+        await vi.waitFor(async () => expect(await page.getByText('Loading …').count()).toBe(0), patient)
+        const found = await page.evaluate(async () => {
+          const { violations } = await (
+            globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+          ).axe.run()
+          return violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)
+        })
+        expect([path, ...found]).toEqual([path])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(width)
+      }
+    },
+    120_000,
+  )
+})
