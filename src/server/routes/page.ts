@@ -18,21 +18,23 @@ const checked = 'no-cache'
 /** Its name has a hash of what is in it: another content has another name. */
 const forever = 'public, max-age=31536000, immutable'
 
-/** The files of the dashboard. They hold no data, so they need no key; the page asks for one. */
+/** The files of the dashboard, read and zipped once in a process. No name from outside becomes a path: it is looked up here. */
+let files: ReadonlyMap<string, PageFile> | undefined
+
+/** The dashboard. Its files hold no data, so they need no key; the page asks for one. */
 export function pageRoutes(app: FastifyInstance): void {
-  const index = fileOf('index.html', checked)
-  const icon = fileOf('icon.svg', checked)
-  const assets = new Map(namesIn('assets/').map((name) => [name, fileOf(`assets/${name}`, forever)]))
+  files ??= readDashboard()
+  const dashboard = files
 
   app.get('/', async (request, reply) => {
     const asked = askedPath(request.raw)
     // The page names its files from where it is, so under a prefix its address has to end with a slash.
     if (!asked.endsWith('/')) return reply.redirect(`${asked.slice(asked.lastIndexOf('/') + 1)}/`, 308)
-    return send(request, reply, index)
+    return send(request, reply, dashboard.get('index.html'))
   })
-  app.get('/icon.svg', async (request, reply) => send(request, reply, icon))
+  app.get('/icon.svg', async (request, reply) => send(request, reply, dashboard.get('icon.svg')))
   app.get<{ Params: { file: string } }>('/assets/:file', async (request, reply) =>
-    send(request, reply, assets.get(request.params.file)),
+    send(request, reply, dashboard.get(`assets/${request.params.file}`)),
   )
 }
 
@@ -44,20 +46,18 @@ interface PageFile {
   readonly cache: string
 }
 
-const namesIn = (path: string) => (existsSync(new URL(path, folder)) ? readdirSync(new URL(path, folder)) : [])
+/** Empty where this build has no dashboard. */
+function readDashboard(): ReadonlyMap<string, PageFile> {
+  if (!existsSync(new URL('index.html', folder))) return new Map()
+  const assets = readdirSync(new URL('assets/', folder)).map((name) => fileOf(`assets/${name}`, forever))
+  return new Map([fileOf('index.html', checked), fileOf('icon.svg', checked), ...assets])
+}
 
-/** Undefined where this build has no dashboard. */
-function fileOf(path: string, cache: string): PageFile | undefined {
-  if (!existsSync(new URL(path, folder))) return undefined
+function fileOf(path: string, cache: string): [string, PageFile] {
   const content = readFileSync(new URL(path, folder))
   const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  return {
-    type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
-    content,
-    zipped: gzipSync(content),
-    etag,
-    cache,
-  }
+  const type = types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+  return [path, { type, content, zipped: gzipSync(content), etag, cache }]
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, file: PageFile | undefined): FastifyReply {
