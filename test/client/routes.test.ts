@@ -95,7 +95,7 @@ const methods: Record<string, () => Promise<unknown>> = {
 
 /** Routes without a method, and why. */
 const exceptions = [
-  { route: /^(GET \/$|GET \/page\/|\w+ \/session$)/, why: 'they are for browsers' },
+  { route: /^(GET \/$|GET \/icon|GET \/assets\/|\w+ \/session$)/, why: 'they are for browsers' },
   { route: /^GET \/(healthz|readyz|status|autoscale|metrics|openapi\.json)$/, why: 'they are for what watches the server' },
   { route: /^GET \/jobs\/:id\/stream$/, why: 'a stream of server-sent events; wait and events do the same' },
   { route: /^POST \/worker\//, why: 'they are the protocol of remote workers' },

@@ -167,13 +167,14 @@ test('no answer of any GET route has it, whatever is asked', async () => {
     '?limit=100',
     '?payload={}',
   ]
+  const [, asset = 'none'] = /assets\/([\w.-]+)/.exec(await (await serving.ask('/')).text()) ?? []
+  const filled = (route: string, id: string) =>
+    route.replace(':id', id).replace(':type', 'leaky').replace(':name', schedule).replace(':file', asset)
   const found = new Map<string, number>()
   let redactions = 0
   for (const route of routes) {
     const some = route.endsWith('/wait') ? ['?timeout=1ms'] : route.endsWith('/stream') ? [''] : queries
-    const asks = (route.includes(':') ? ids : ['']).flatMap((id) =>
-      some.map((query) => route.replace(':id', id).replace(':type', 'leaky').replace(':name', schedule) + query),
-    )
+    const asks = (route.includes(':') ? ids : ['']).flatMap((id) => some.map((query) => filled(route, id) + query))
     const read = async (path: string) => {
       const headers = { authorization: `Bearer ${adminKey}` }
       const cut = new AbortController()
