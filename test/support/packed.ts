@@ -19,7 +19,7 @@ export interface Checkout {
 export async function unbuiltCheckout(): Promise<Checkout> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-checkout-'))
   const { stdout } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: repository })
-  const files = stdout.split('\n').filter((file) => /^(src|tools|docs)\/|^[^/]+$/.test(file))
+  const files = stdout.split('\n').filter((file) => /^(src|dashboard|tools|docs)\/|^[^/]+$/.test(file))
   for (const file of files) {
     await mkdir(dirname(join(directory, file)), { recursive: true })
     await cp(join(repository, file), join(directory, file))
