@@ -1,56 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Holdfast } from 'holdfast'
-import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
-import { startWorker, type Worker, type WorkerOptions } from 'holdfast/worker'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { directory, eachTestStartsAnew, holdfast, isAlive, linesOf, patient, reaches, work } from '../support/isolated-work.js'
 
-const quiet = { info() {}, warn() {}, error() {} }
-const handlers = new URL('../support/isolation/handlers.mjs', import.meta.url)
-const patient = { timeout: 60_000, interval: 100 }
-
-let scratch: ScratchDatabase
-let holdfast: Holdfast
-let directory: string
-let workers: Worker[] = []
-
-beforeEach(async () => {
-  scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
-  holdfast = new Holdfast({ connectionString: scratch.connectionString })
-  directory = await mkdtemp(join(tmpdir(), 'holdfast-isolation-'))
-})
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.stop()))
-  workers = []
-  await holdfast.close()
-  await scratch.drop()
-  await rm(directory, { recursive: true })
-})
-
-async function work(options: WorkerOptions = {}): Promise<Worker> {
-  const worker = await startWorker(holdfast, handlers, { logger: quiet, ...options })
-  workers.push(worker)
-  return worker
-}
-
-async function reaches(id: string, status: string): Promise<NonNullable<Awaited<ReturnType<Holdfast['job']>>>> {
-  await vi.waitFor(async () => expect((await holdfast.job(id))?.status).toBe(status), patient)
-  return (await holdfast.job(id)) as NonNullable<Awaited<ReturnType<Holdfast['job']>>>
-}
-
-function linesOf(file: string): string[] {
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
+eachTestStartsAnew()
 
 describe('hosts', { timeout: 90_000 }, () => {
   it('are replaced after so many jobs, between two of them', async () => {
