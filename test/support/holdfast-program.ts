@@ -67,7 +67,7 @@ export class RunningHoldfast extends Program {
     const found = await new Promise<RegExpExecArray>((resolve, reject) => {
       const look = () => {
         // The last line of what is printed, so that all of it is there.
-        const match = /Status page +(https?:\/\/[^/]+)\/#key=(\S+)[\s\S]*Ctrl-C stops everything/.exec(this.output)
+        const match = /Dashboard +(https?:\/\/[^/]+)\/#key=(\S+)[\s\S]*Ctrl-C stops everything/.exec(this.output)
         if (match) resolve(match)
       }
       this.process.stdout?.on('data', look)

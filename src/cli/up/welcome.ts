@@ -19,7 +19,7 @@ export interface Facts {
 export function welcome(facts: Facts): string {
   const { version, seconds, address, adminKey, database, demo } = facts
   const rows = [
-    ['Status page', cyan(`${address}/#key=${adminKey}`)],
+    ['Dashboard', cyan(`${address}/#key=${adminKey}`)],
     ['API', address],
     ['Admin key', `${adminKey}  ${dim(`kept in ${Home.shown}/admin.key`)}`],
     ['Database', database.description],
