@@ -32,6 +32,7 @@ test.each(['without statistics', 'with statistics'])(
 )
 
 test('what many workers counted is put together where that is crowded, and nothing is lost or counted twice', async () => {
+  await queue.client.query('delete from holdfast.attempt_counts where worker_id <> 1')
   await queue.client.query(`
     insert into holdfast.attempt_counts (type_id, at, worker_id, good, bad, lost)
     select t.id, holdfast.attempt_count_step(now()) - s * interval '10 seconds', w, 3, 1, case when w = 7 then 1 end
@@ -43,10 +44,11 @@ test('what many workers counted is put together where that is crowded, and nothi
   await Promise.all([1, 2].map(() => queue.client.query(statement('keepTotals').text)))
   expect(await counted()).toEqual(before)
   const { rows } = await queue.client.query(
-    `select count(*)::int as rows, count(lost)::int as deaths from holdfast.attempt_counts where at < now() - interval '1 minute'`,
+    `select count(*)::int as rows, count(lost)::int as deaths from holdfast.attempt_counts where at < now() - interval '2 minutes'`,
   )
-  // Of each step one row, and one for the worker that died in it.
-  expect(rows[0].deaths).toBeGreaterThanOrEqual(23)
+  // Of each step one row, and one for the worker that died in it. Steps between one minute ago and two may have become old enough
+  // only after they were put together.
+  expect(rows[0].deaths).toBeGreaterThanOrEqual(17)
   expect(rows[0].rows).toBe(rows[0].deaths * 2)
   await queue.client.query('delete from holdfast.attempt_counts where worker_id <> 1')
 })
