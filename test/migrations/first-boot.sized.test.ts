@@ -1,19 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { schemaFiles } from '../../src/store/schema-files.js'
+import { bundledProgram } from '../support/bundled-programs.js'
 import { describeSchema } from '../support/describe-schema.js'
 import { makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
 import { sized } from '../support/sized.js'
 
-const program = fileURLToPath(new URL('../support/booting-process.mjs', import.meta.url))
 const processes = sized({ sample: 4, whole: 8 })
 const rounds = sized({ sample: 1, whole: 10 })
 let booting: ChildProcess[] = []
 
 beforeAll(() => {
-  booting = Array.from({ length: processes }, () => fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }))
+  booting = Array.from({ length: processes }, () =>
+    fork(bundledProgram('booting-process'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+  )
 })
 
 afterAll(async () => {

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { HoldfastOptions } from 'holdfast'
 import type { Health, WorkerOptions } from 'holdfast/worker'
 import { onTestFinished } from 'vitest'
+import { bundledProgram } from './bundled-programs.js'
 import { eventually } from './facts.js'
 
 export interface Said {
@@ -36,8 +36,7 @@ export interface FleetSettings {
 }
 
 export async function startFleet(settings: FleetSettings, execArgv: string[] = []): Promise<Fleet> {
-  const file = fileURLToPath(new URL('./fleet-program.mjs', import.meta.url))
-  const child: ChildProcess = fork(file, [JSON.stringify(settings)], {
+  const child: ChildProcess = fork(bundledProgram('fleet-program'), [JSON.stringify(settings)], {
     execArgv,
     env: { ...process.env, NODE_OPTIONS: '' },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../src/dev/postgres/index.js'
+import { bundlePrograms } from './bundled-programs.js'
 import { makeTemporaryDirectory } from './temporary-directory.js'
 
 declare module 'vitest' {
@@ -15,6 +16,7 @@ declare module 'vitest' {
 /** One Postgres for the whole run, or the one DATABASE_URL names. Tests find it in HOLDFAST_TEST_URL. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = makeTemporaryDirectory()
+  await bundlePrograms(join(tmpdir(), 'programs'))
   const give = (url: string) => {
     process.env.HOLDFAST_TEST_URL = url
     project.provide('testUrl', url)

@@ -2,9 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-
-const program = fileURLToPath(new URL('./oracle-worker.mjs', import.meta.url))
+import { bundledProgram } from './bundled-programs.js'
 
 /** What a worker process says: that a handler began, heard its signal or ended; or what its worker told as an event. */
 export interface Said {
@@ -72,7 +70,7 @@ export async function startOracle(): Promise<Oracle> {
 
   return Object.assign(oracle, {
     async startWorker(options: OracleWorkerOptions): Promise<ChildProcess> {
-      const child = spawn(process.execPath, [program], {
+      const child = spawn(process.execPath, [bundledProgram('oracle-worker')], {
         env: { ...process.env, ORACLE: JSON.stringify({ port, ...options }) },
         stdio: ['ignore', 'ignore', 'pipe'],
       })

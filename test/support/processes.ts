@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { bundledProgram } from './bundled-programs.js'
 import { eventually } from './facts.js'
 
 /** One JSON line a program said. Every line has an `event`. */
@@ -36,8 +36,7 @@ export function runProgram(
   settings: object,
   options: { args?: string[]; env?: Record<string, string> } = {},
 ): Program {
-  const file = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
-  const child: ChildProcess = spawn(process.execPath, [...(options.args ?? []), file, JSON.stringify(settings)], {
+  const child: ChildProcess = spawn(process.execPath, [...(options.args ?? []), bundledProgram(name), JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Node's own defaults, not vitest's.
     env: { ...process.env, NODE_OPTIONS: '', HOLDFAST_LOG_LEVEL: 'info', ...options.env },
