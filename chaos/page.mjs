@@ -1,5 +1,7 @@
 // Writes the latest reports into the page about them: node chaos/page.mjs
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { sourceTree } from '../tools/source-tree.mjs'
 
 const page = new URL('../docs/reliability.md', import.meta.url)
 const results = (name) => new URL(`./results/${name}.json`, import.meta.url)
@@ -9,6 +11,7 @@ const percent = (ratio) => `${Math.round(ratio * 1000) / 10} %`
 const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 const sum = (values) => Object.values(values).reduce((total, value) => total + value, 0)
 
+const today = sourceTree(fileURLToPath(new URL('..', import.meta.url)))
 const long = read('long')
 /** The longer one first: it says more. */
 const runs = [long, read('short')].filter(Boolean)
@@ -26,7 +29,8 @@ function describeRun(report) {
     `### The ${length} run${minutes ? ` of ${minutes} minutes` : ''}, seed ${seed}`,
     `${day(report)}${number(seconds)} s on ${cores} cores, which others used as well (load average before it: ${loadBefore}); Node ${node}.
 **${number(struck)} faults, ${number(report.jobsAcknowledged)} jobs acknowledged, ${number(report.executions)} executions, ${violated} violations.**
-${bound(struck, violated)}`,
+${bound(struck, violated)}
+${sources(report)}`,
     describeSweep(report.sweep),
     describeControls(report.controls),
     notRun.length === 0
@@ -64,6 +68,13 @@ ${number(asynchronousLoss.lost)} are lost, and nothing else is.`,
   ]
     .filter(Boolean)
     .join('\n\n')
+}
+
+/** A report is evidence for the sources it was made on, and for no others. */
+function sources({ source }) {
+  if (source === undefined) return 'It does not say which sources it ran on: they were older than those of this page.'
+  const ours = `It ran on the sources whose tree is \`${source.slice(0, 12)}\` (\`git rev-parse HEAD:src\` prints that of yours)`
+  return source === today ? `${ours}: those of this page.` : `${ours}, and they **have changed since**.`
 }
 
 function day({ finished }) {

@@ -1,13 +1,16 @@
 // What a run found, gathered while it goes and written at its end.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { sourceTree } from '../tools/source-tree.mjs'
 import { invariants } from './check/checker.mjs'
 
 /** What was tested, and on what; the load before is whatever else the machine was doing. */
 export function describeVersions() {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   const loadBefore = Math.round(loadavg()[0] * 100) / 100
-  return { holdfast: version, node: process.version, cores: cpus().length, loadBefore }
+  const source = sourceTree(fileURLToPath(new URL('..', import.meta.url)))
+  return { holdfast: version, source, node: process.version, cores: cpus().length, loadBefore }
 }
 
 /** What a violation was found in: moments differ from run to run, so that it may not show again. */

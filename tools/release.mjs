@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { storeContract } from './contract.mjs'
 import { isNewer, releaseChangelog, unreleased, withVersion } from './release-texts.mjs'
+import { sourceTree } from './source-tree.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { values, positionals } = parseArgs({ options: { 'dry-run': { type: 'boolean' } }, allowPositionals: true })
@@ -53,7 +54,19 @@ function findProblems() {
   // A provenance statement is refused by the registry unless both name the same place, and the links of the README are made of it.
   if (origin.replace(/\.git$/, '').replace(/^git@([^:]+):/, 'https://$1/') !== expected)
     found.push(`the remote origin is ${origin || 'not set'}, and package.json names ${expected} as the repository`)
-  return found
+  return [...found, ...staleReports()]
+}
+
+/** What the fault bench found counts only for the sources that it ran on. */
+function staleReports() {
+  const ours = sourceTree(root)
+  return ['short', 'long', 'soak'].flatMap((name) => {
+    const { source } = JSON.parse(readFileSync(join(root, `chaos/results/${name}.json`), 'utf8'))
+    if (source === ours) return []
+    return [
+      `chaos/results/${name}.json was made on ${source ?? 'sources it does not name'}, and src is ${ours}; npm run chaos makes it`,
+    ]
+  })
 }
 
 async function makeRelease() {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -23,9 +23,19 @@ beforeEach(async () => {
   await git('clone', '--quiet', '--no-tags', repository, '.')
   await git('remote', 'set-url', 'origin', manifest.repository.url.replace('git+', ''))
   await symlink(join(repository, 'node_modules'), join(directory, 'node_modules'))
+  await stampReports(await git('rev-parse', 'HEAD:src'))
+  await git('commit', '--quiet', '--all', '--message', 'Reports of these sources')
 })
 
 afterEach(() => rm(directory, { recursive: true, force: true }))
+
+/** Makes the reports of the fault bench say which sources they ran on. */
+async function stampReports(source: string): Promise<void> {
+  for (const name of ['short', 'long', 'soak']) {
+    const file = join(directory, `chaos/results/${name}.json`)
+    await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), source }))
+  }
+}
 
 async function git(...args: string[]): Promise<string> {
   return (await run('git', args, { cwd: directory, env: { ...process.env, ...who } })).stdout.trim()
@@ -73,13 +83,16 @@ describe('npm run release', { timeout: 600_000 }, () => {
     expect(again.output).toContain(`${version} is not newer than what has been released: v${version}`)
   })
 
-  it('is refused, with everything that is in the way, where the repository is another or something is not committed', async () => {
+  it('is refused, with everything that is in the way, where the repository is another, a report is of other sources or something is not committed', async () => {
     await git('remote', 'remove', 'origin')
-    await run('sh', ['-c', 'echo more >> README.md'], { cwd: directory })
+    await stampReports('0123456789')
     const before = await state()
     const { code, output } = await release()
     expect(code).toBe(1)
     expect(output).toContain('In the way: there are changes that are not committed')
+    expect(output).toMatch(
+      /In the way: chaos\/results\/long\.json was made on 0123456789, and src is [0-9a-f]{40}; npm run chaos/,
+    )
     expect(output).toContain('In the way: the remote origin is not set')
     expect(output).toContain('Nothing was released.')
     expect(await state()).toEqual(before)
