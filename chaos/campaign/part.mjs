@@ -31,6 +31,7 @@ const mixed = (number) => ({
     try {
       await Promise.all([field.startWorker(), field.startWorker(), field.startWorker(), field.startHttpServer()])
       await Promise.all([field.startProducer(seed), field.startProducer(seed + 1), field.startCanceller(seed)])
+      await field.startComposer(seed)
       await Promise.all([field.startRemoteWorker(), field.startRemoteWorker()])
       await field.startHttpProducer(seed)
       const facts = []
