@@ -137,6 +137,8 @@ describe('a history that violates it is caught by', () => {
     ['I21', 'a batch that counts wrong', { batches: [{ ...batch, completed: 2 }] }],
     ['I21', 'a batch with two callbacks of a kind', { batches: [batch], jobs: [row, ...['success', 'complete', 'complete'].map(callback)] }], // biome-ignore format: one line a case
     ['I21', 'a batch without a callback that is due', { batches: [batch], jobs: [row, callback('success', 0)] }],
+    ['I21', 'a retried batch without another round', { batches: [batch], entries: [{ kind: 'retried', batch: 'b' }] }],
+    ['I21', 'a second round without its callbacks', { batches: [{ ...batch, round: 2 }], jobs: [row, ...['success', 'failure', 'complete'].map(callback)] }], // biome-ignore format: one line a case
     ['I21', 'a callback before the last member', { batches: [batch], jobs: [row, ...['success', 'complete'].map(callback)], entries: [start, { ...start, job: 'c0', at: 15 }, finish] }], // biome-ignore format: one line a case
   ])('%s: %s', (name, _, changes) => {
     expect(check(story(changes))[name].violations).not.toEqual([])

@@ -64,6 +64,9 @@ function* batches(history) {
   const { of, rows, starts, finishes } = byJob(history)
   const kept = new Set(history.batches.map(({ id }) => id))
   for (const { batch } of of('batched')) yield kept.has(batch) || `acknowledged batch ${batch} is lost`
+  const rounds = new Map(history.batches.map(({ id, round }) => [id, round]))
+  for (const { batch } of of('retried'))
+    yield rounds.get(batch) === 2 || `batch ${batch} had failed and was retried, and is in round ${rounds.get(batch)}`
   const members = group(
     history.members.filter(({ task }) => task === null),
     (member) => member.group,

@@ -71,12 +71,18 @@ async function signal(job, times) {
   }
 }
 
+/** Some fail for good, and some at the first try of each process: those complete when the batch is retried, sooner or later. */
 const members = (call, count) =>
-  Array.from({ length: count }, () =>
-    random() < 0.15
-      ? types.work.job({ call, fatal: 'no retry can help' }, { maxAttempts: 1 })
-      : types.work.job({ call, ms: upTo(40) }, { maxAttempts: 20 }),
-  )
+  Array.from({ length: count }, () => {
+    const id = newJobId()
+    const fails = [{ fatal: 'no retry can help' }, { failOnce: true }][upTo(10)]
+    return fails
+      ? types.work.job({ call, ...fails }, { id, maxAttempts: 1 })
+      : types.work.job({ call, ms: upTo(40) }, { id, maxAttempts: 20 })
+  })
+
+/** The batches that nobody has retried yet, each with its members. */
+const unretried = new Map()
 
 const acts = [
   () => enqueue({ steps: 3, ms: upTo(60) }),
@@ -100,12 +106,24 @@ const acts = [
       const of = nextCall(2)
       return types.work.job({ call: of, callback: kind, batch: id }, { maxAttempts: 20 })
     }
-    const request = { id, open, jobs: members(call, first), onSuccess: callback('success'), onFailure: callback('failure'), onComplete: callback('complete') } // biome-ignore format: one request
+    const [jobs, more] = [members(call, first), members(call, added)]
+    const request = { id, open, jobs, onSuccess: callback('success'), onFailure: callback('failure'), onComplete: callback('complete') } // biome-ignore format: one request
     await must(() => holdfast.batch(request))
     note({ kind: 'batched', batch: id, call })
     // One that is not open may have ended by now, and refuses.
-    if (added > 0) await insist(() => holdfast.batches.add(id, members(call, added)))
+    if (added > 0) await insist(() => holdfast.batches.add(id, more))
     if (open) await must(() => holdfast.batches.close(id))
+    unretried.set(id, [...jobs, ...more])
+  },
+  async function retry() {
+    const [id, jobs] = pick([...unretried], random) ?? []
+    const { status } = (id && (await must(() => holdfast.batches.get(id)))) || {}
+    if (status !== 'failed') return
+    // Each once, and asked for once: the checker allows a job all its attempts a second time.
+    unretried.delete(id)
+    for (const { id: job } of jobs) note({ kind: 'reviving', job })
+    const { done = 0 } = await holdfast.batches.retry(id, { by: 'composer' }).catch(() => ({}))
+    if (done > 0) note({ kind: 'retried', batch: id })
   },
 ]
 
