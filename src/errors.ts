@@ -162,7 +162,7 @@ export class JobEndedError extends HoldfastError {
   override readonly name = 'JobEndedError'
   readonly jobId: string
   /** Why a dead job is dead; null where it was cancelled or discarded. */
-  readonly reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | null
+  readonly reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried' | null
   /** What its last attempt failed of, or who ended it and why. */
   readonly lastError: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string } | null
 

@@ -2,7 +2,7 @@ import { anything, jobType, number, text, textOrNull, time, why, yesOrNo } from 
 import { storyFields, tagsAsked } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
-const reason = { enum: ['exhausted', 'fatal', 'poison', 'expired'] } as const
+const reason = { enum: ['exhausted', 'fatal', 'poison', 'expired', 'buried'] } as const
 const filterFields = {
   type: jobType,
   reason,

@@ -226,6 +226,9 @@ export const deleteQuery = object({
   forget: { type: 'boolean', default: false, description: 'true to delete a job that has ended, with all that is kept of it' },
 })
 export type DeleteQuery = Of<typeof deleteQuery>
+export const rescheduleBody = object({ run_at: time, delay: duration, why })
+/** The new time of a job: `run_at`, or `delay` from now. */
+export type RescheduleBody = Of<typeof rescheduleBody>
 export const rejectBody = object({ why: { ...why, minLength: 1 } }, ['why'])
 export const decidedAnswer = object({ ...movedAnswer.properties, approvals: number, quorum: number }, [
   'id',

@@ -2,12 +2,12 @@
 export const permissions = {
   'jobs:read': 'See jobs: those of its own service, and with workers:view those of all',
   'jobs:enqueue': 'Enqueue jobs of the types the key is for',
-  'jobs:cancel': 'Cancel and resume jobs it sees, and approve or reject those of others',
+  'jobs:cancel': 'Cancel, resume and reschedule jobs it sees, and approve or reject those of others',
   'jobs:work': 'Claim and settle jobs as a worker',
   'workers:view': 'See lanes, workers, depths, gates, schedules and the jobs of all services',
   'workers:manage': 'Change lanes, limits, pauses, breakers, schedules and the priority of jobs',
   'types:manage': 'Change priority, attempts, timeout and backoff of a known job type, by a worker’s registration',
-  'dlq:manage': 'Replay and discard dead letters',
+  'dlq:manage': 'Replay and discard dead letters, and bury jobs it sees',
   admin: 'Everything, also keys, roles and the audit log',
 } as const satisfies Record<string, string>
 

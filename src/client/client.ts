@@ -1,5 +1,5 @@
 import type { MovedAnswer } from '../api/common.js'
-import type { DecidedAnswer, ExplainAnswer, JobAnswer, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
+import type { DecidedAnswer, ExplainAnswer, JobAnswer, JobSummaryAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
 import { Checker } from '../job/checker.js'
 import type { JobOptions } from '../job/job-options.js'
 import { wholeNumber } from '../job/refused.js'
@@ -148,6 +148,21 @@ export class HoldfastClient {
   /** Takes up a cancelled job from its last checkpoint or step. One that is not, or whose handler may still be at work, is refused with `conflict`. */
   async resume(id: string, options: { why?: string; confirm?: string | string[] } = {}): Promise<MovedAnswer> {
     return (await this.#send<MovedAnswer>('POST', `${pathOf(id)}/resume`, options)).answer
+  }
+
+  /** Makes a scheduled job, or one that waits for its next attempt, due at once. One that does not wait for a time is refused with `conflict`. */
+  async runNow(id: string, options: { why?: string } = {}): Promise<MovedAnswer> {
+    return (await this.#send<MovedAnswer>('POST', `${pathOf(id)}/run-now`, options)).answer
+  }
+
+  /** Makes a job that does not run due at another time: `run_at`, or `delay` from when the server gets this. */
+  async reschedule(id: string, time: RescheduleBody): Promise<MovedAnswer> {
+    return (await this.#send<MovedAnswer>('POST', `${pathOf(id)}/reschedule`, time)).answer
+  }
+
+  /** Makes a dead letter of a job that does not run, for a key that may manage dead letters. One that runs is refused with `conflict`. */
+  async bury(id: string, options: { why?: string } = {}): Promise<MovedAnswer> {
+    return (await this.#send<MovedAnswer>('POST', `${pathOf(id)}/bury`, options)).answer
   }
 
   /** Gives a job that waits another priority, 0 (low) to 9 (high), for a key that may manage workers. */

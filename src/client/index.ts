@@ -30,7 +30,15 @@ export type {
   TaskListQuery,
 } from '../api/executions.js'
 export type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
-export type { DecidedAnswer, ExplainAnswer, JobAnswer, JobBody, JobSummaryAnswer, ListQuery } from '../api/jobs.js'
+export type {
+  DecidedAnswer,
+  ExplainAnswer,
+  JobAnswer,
+  JobBody,
+  JobSummaryAnswer,
+  ListQuery,
+  RescheduleBody,
+} from '../api/jobs.js'
 export type {
   BackfillBody,
   BackfilledAnswer,

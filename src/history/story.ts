@@ -68,7 +68,7 @@ export interface JobChange {
    * `replace` and `debounce`: a unique enqueue gave the job another body. Of these the last twenty are kept. `resume`: `before` says who had
    * cancelled it.
    */
-  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'resume' | 'replace' | 'debounce'
+  move: 'set_priority' | 'reschedule' | 'run_now' | 'replay' | 'resume' | 'replace' | 'debounce' | 'bury'
   by: string
   why: string | null
   before: Record<string, unknown>

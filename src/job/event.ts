@@ -30,7 +30,7 @@ export type JobEvent =
   | EventOf<'completed'>
   /** An attempt failed or was lost, and the job will be tried again. */
   | (EventOf<'retrying'> & { error: EventError | null })
-  | (EventOf<'dead'> & { error: EventError | null; reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | null })
+  | (EventOf<'dead'> & { error: EventError | null; reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried' | null })
   | (EventOf<'cancelled'> & { error: EventError | null })
   /** A dead job that nobody wants to run. */
   | (EventOf<'discarded'> & { error: EventError | null })

@@ -23,7 +23,7 @@ export interface DeathNotice {
   /** The id of the job that died. `holdfast.deadLetters.get(job)` has its payload and every attempt. */
   job: string
   type: string
-  reason: 'exhausted' | 'fatal' | 'poison' | 'expired'
+  reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried'
   attempt: number
   /** As `2030-01-31T09:00:00.000Z`. */
   diedAt: string

@@ -60,11 +60,11 @@ describe('the states of a job', () => {
     expect(moves.filter((move) => move.to === 'processing')).toEqual([{ from: 'pending', to: 'processing', by: 'claim' }])
   })
 
-  it('enter completed, failed and dead from processing only, except those that expire', () => {
+  it('enter completed, failed and dead from processing only, except those that expire or are buried', () => {
     for (const to of ['completed', 'failed', 'dead']) {
-      expect(new Set(moves.filter((move) => move.to === to && move.by !== 'expire').map((move) => move.from))).toEqual(
-        new Set(['processing']),
-      )
+      expect(
+        new Set(moves.filter((move) => move.to === to && move.by !== 'expire' && move.by !== 'bury').map((move) => move.from)),
+      ).toEqual(new Set(['processing']))
     }
   })
 

@@ -26,6 +26,7 @@ export type Cause =
   | 'fail'
   | 'exhaust'
   | 'expire'
+  | 'bury'
   | 'snooze'
   | 'block'
   | 'unblock'
@@ -61,11 +62,13 @@ export const moves: readonly Move[] = [
   { from: 'awaiting_approval', to: 'cancelled', by: 'cancel' },
   // It had to start by a time that is over.
   { from: 'awaiting_approval', to: 'dead', by: 'expire' },
+  { from: 'awaiting_approval', to: 'dead', by: 'bury' },
 
   { from: 'scheduled', to: 'pending', by: 'promote' },
   { from: 'scheduled', to: 'pending', by: 'reschedule' },
   { from: 'scheduled', to: 'cancelled', by: 'cancel' },
   { from: 'scheduled', to: 'dead', by: 'expire' },
+  { from: 'scheduled', to: 'dead', by: 'bury' },
 
   // What it waited for has come, or its time for that is over.
   { from: 'blocked', to: 'pending', by: 'unblock' },
@@ -73,11 +76,13 @@ export const moves: readonly Move[] = [
   { from: 'blocked', to: 'awaiting_approval', by: 'unblock' },
   { from: 'blocked', to: 'cancelled', by: 'cancel' },
   { from: 'blocked', to: 'dead', by: 'expire' },
+  { from: 'blocked', to: 'dead', by: 'bury' },
 
   { from: 'pending', to: 'processing', by: 'claim' },
   { from: 'pending', to: 'scheduled', by: 'reschedule' },
   { from: 'pending', to: 'cancelled', by: 'cancel' },
   { from: 'pending', to: 'dead', by: 'expire' },
+  { from: 'pending', to: 'dead', by: 'bury' },
 
   { from: 'processing', to: 'completed', by: 'complete' },
   { from: 'processing', to: 'failed', by: 'fail' },
@@ -95,6 +100,7 @@ export const moves: readonly Move[] = [
   { from: 'failed', to: 'pending', by: 'promote' },
   { from: 'failed', to: 'pending', by: 'reschedule' },
   { from: 'failed', to: 'cancelled', by: 'cancel' },
+  { from: 'failed', to: 'dead', by: 'bury' },
 
   { from: 'dead', to: 'pending', by: 'replay' },
   // With another payload than the one somebody had approved.

@@ -6,7 +6,7 @@ import { unstorable } from '../job/text.js'
 import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
 
 /** Why a job is dead: its attempts are used up, its handler said that no retry can help, or it crashed its host again and again. */
-export type DeathReason = 'exhausted' | 'fatal' | 'poison' | 'expired'
+export type DeathReason = 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried'
 
 /** Which dead letters are meant: those that fit every field that is given. */
 export interface DeadLetterFilter {
@@ -25,7 +25,7 @@ export interface DeadLetterFilter {
 }
 
 const known = ['type', 'reason', 'error', 'diedFrom', 'diedBefore', 'tags', 'all']
-const reasons: readonly DeathReason[] = ['exhausted', 'fatal', 'poison', 'expired']
+const reasons: readonly DeathReason[] = ['exhausted', 'fatal', 'poison', 'expired', 'buried']
 const longestText = 500
 
 /** Checks a filter whole, and brings it into the form the database takes. */

@@ -7,7 +7,7 @@ import type { JobFilter } from './job-filter.js'
 import { type Moved, type MovedMany, Moves, type NewTime } from './moves.js'
 import { type SignalOptions, sendSignal } from './signals.js'
 
-/** What a Holdfast does to jobs that are stored: cancel, resume, move, approve, signal, forget. */
+/** What a Holdfast does to jobs that are stored: cancel, resume, move, bury, approve, signal, forget. */
 export abstract class JobOperations {
   readonly #store: Store
   readonly #privacy: Privacy
@@ -74,6 +74,21 @@ export abstract class JobOperations {
   /** Makes every scheduled or failed job that fits due at once. `dryRun` (false) only counts them. */
   runNowMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
     return this.#moves.runNowMany(filter, who, options)
+  }
+
+  /**
+   * Ends a job that waits, or is to be retried, as a dead letter, to be replayed or discarded later. One that runs is refused.
+   * @example
+   * const { id } = await holdfast.enqueue(sendEmail, { to: 'ada@example.com' }, { delay: '1d' })
+   * const { done, because } = await holdfast.bury(id, { by: 'grace', why: 'the address is wrong' })
+   */
+  bury(id: string, who: Actor): Promise<Moved> {
+    return this.#moves.bury(id, who)
+  }
+
+  /** Buries every job that fits and does not run. `dryRun` (false) only counts them. */
+  buryMany(filter: JobFilter, who: Actor, options?: { dryRun?: boolean }): Promise<MovedMany> {
+    return this.#moves.buryMany(filter, who, options)
   }
 
   /** Sends a signal to a job, for `ctx.waitFor(name)` of its handler. It is stored, also when it comes first, and delivered once. */

@@ -86,6 +86,14 @@ export class Moves {
     return this.#many(filter, options, this.#hurrying(checkedActor(who)))
   }
 
+  async bury(id: string, who: Actor): Promise<Moved> {
+    return this.#one(id, this.#burying(checkedActor(who)))
+  }
+
+  async buryMany(filter: JobFilter, who: Actor, options: { dryRun?: boolean } = {}): Promise<MovedMany> {
+    return this.#many(filter, options, this.#burying(checkedActor(who)))
+  }
+
   async resume(id: string, who: Actor, options: { confirm?: Confirm } = {}): Promise<Moved> {
     refuseUnknown(options, ['confirm'])
     const by = checkedActor(who)
@@ -114,6 +122,10 @@ export class Moves {
 
   #hurrying(who: RecordedActor): Move {
     return (ids) => this.#store.move.runNow(ids, who)
+  }
+
+  #burying(who: RecordedActor): Move {
+    return (ids) => this.#store.move.buryJobs(ids, who)
   }
 
   async #one(id: string, move: Move): Promise<Moved> {

@@ -30,6 +30,7 @@ import { executionWaitRoute } from './routes/execution-wait.js'
 import { executionRoutes } from './routes/executions.js'
 import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
+import { jobMoveRoutes } from './routes/job-moves.js'
 import { jobRoutes } from './routes/jobs.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { oneJobRoutes } from './routes/one-job.js'
@@ -102,6 +103,7 @@ export function makeApp(
   healthRoutes(app, holdfast, options)
   jobRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
+  jobMoveRoutes(app, holdfast)
   eventRoutes(app, holdfast, reading)
   batchRoutes(app, holdfast, reading)
   const ends = new Ends(reading, callers, closing)

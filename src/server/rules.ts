@@ -32,6 +32,9 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /jobs/:id/stream': 'jobs:read',
   'DELETE /jobs/:id': 'jobs:cancel',
   'POST /jobs/:id/resume': 'jobs:cancel',
+  'POST /jobs/:id/run-now': 'jobs:cancel',
+  'POST /jobs/:id/reschedule': 'jobs:cancel',
+  'POST /jobs/:id/bury': 'dlq:manage',
   'POST /jobs/:id/approve': 'jobs:cancel',
   'POST /jobs/:id/reject': 'jobs:cancel',
 

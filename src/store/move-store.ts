@@ -49,6 +49,10 @@ export class MoveStore {
     return this.#database.query(statement('runNow'), [ids, who.by, who.why, who.from])
   }
 
+  async buryJobs(ids: readonly string[], who: RecordedActor): Promise<MovedRow[]> {
+    return this.#database.query(statement('buryJobs'), [ids, who.by, who.why, who.from])
+  }
+
   async resumeJob(id: string, who: RecordedActor, confirmed: readonly string[]): Promise<MovedRow[]> {
     return this.#database.query(statement('resumeJob'), [id, who.by, who.why, who.from, confirmed])
   }

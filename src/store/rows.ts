@@ -191,7 +191,7 @@ export interface DeadLetterRow extends DeadPlaceRow {
   type: string
   priority: number
   attempt: number
-  reason: 'exhausted' | 'fatal' | 'poison' | 'expired'
+  reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried'
   error: Record<string, unknown> | null
   max_attempts: number | null
   created_at: number | null

@@ -11,7 +11,7 @@ export interface EndedRow {
   type: string | null
   encrypted: boolean | null
   /** Of a dead one. */
-  reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | null
+  reason: 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried' | null
   attempt: number | null
   error: Failure | null
   /** What its handler returned, as it is stored. */

@@ -51,7 +51,12 @@ test('docs/dead-letters.md has examples that run as they stand, one after the ot
   await client.end()
   // One after the other in one scope: the later ones use what the first ones found.
   const printed = await runs([blocks(docsPage('dead-letters.md'), 'js').join('\n')], {})
-  expect(printed).toEqual([...Array(15).fill('exhausted: Connection refused'), 'true', 'it is not dead but pending'])
+  expect(printed).toEqual([
+    ...Array(15).fill('exhausted: Connection refused'),
+    'scheduled → dead',
+    'true',
+    'it is not dead but pending',
+  ])
 })
 
 test('docs/uniqueness.md has examples that run as they stand', async () => {

@@ -239,6 +239,7 @@ export const publicNames = {
     'RanAnswer',
     'ReplayBody',
     'ReplayManyBody',
+    'RescheduleBody',
     'RetriedBatchAnswer',
     'RetryBatchBody',
     'RuleAnswer',

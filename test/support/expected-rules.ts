@@ -55,6 +55,8 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /executions/:id/cancel',
     'DELETE /jobs/:id',
     'POST /jobs/:id/resume',
+    'POST /jobs/:id/run-now',
+    'POST /jobs/:id/reschedule',
     'POST /jobs/:id/approve',
     'POST /jobs/:id/reject',
   ],
@@ -100,6 +102,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
   'dlq:manage': [
     'POST /batches/:id/retry',
     'POST /executions/:id/resume',
+    'POST /jobs/:id/bury',
     'POST /admin/dlq/replay',
     'POST /admin/dlq/discard',
     'POST /admin/dlq/:id/replay',

@@ -70,6 +70,8 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'DELETE /jobs/:id': ({ job }) => [{ path: `/jobs/${job}` }, { path: `/jobs/${job}?forget=true` }],
   'POST /jobs/:id/signals': ({ job }) => [{ path: `/jobs/${job}/signals`, body: { name: 'go', payload: 1 } }],
   'POST /jobs/:id/resume': decided('resume'),
+  'POST /jobs/:id/run-now': decided('run-now'),
+  'POST /jobs/:id/reschedule': ({ job }) => [{ path: `/jobs/${job}/reschedule`, body: { delay: '1h' } }],
   'POST /jobs/:id/approve': decided('approve'),
   'POST /jobs/:id/reject': decided('reject'),
   'POST /batches': (its) => [

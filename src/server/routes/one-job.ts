@@ -22,7 +22,7 @@ import { actor, callerOf } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { explanationAnswer, storyAnswer } from './job-answers.js'
 
-interface OneJob {
+export interface OneJob {
   Params: { id: string }
 }
 

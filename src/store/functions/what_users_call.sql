@@ -33,6 +33,7 @@ comment on function holdfast.resume_job is 'Takes up a cancelled job where it wa
 comment on function holdfast.set_priority is 'Gives jobs that do not run another priority.';
 comment on function holdfast.reschedule_jobs is 'Makes jobs that do not run due at another time.';
 comment on function holdfast.run_now is 'Makes jobs that wait for a time due at once.';
+comment on function holdfast.bury_jobs is 'Makes dead letters of jobs that do not run.';
 comment on function holdfast.decide_approval is 'Approves or rejects a job that waits for approval.';
 comment on function holdfast.replay_dead is 'Makes dead jobs due again.';
 comment on function holdfast.discard_dead is 'Ends dead jobs for good.';

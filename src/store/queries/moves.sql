@@ -16,6 +16,10 @@ from holdfast.reschedule_jobs($1::uuid[], $5::text::timestamptz, $6::text::float
 -- Makes jobs that wait for a time due at once.
 select job_id::text as id, done, was, status, because from holdfast.run_now($1::uuid[], holdfast.actor($2::text, $3::text, $4::text))
 
+-- name: buryJobs
+-- Makes dead letters of jobs that do not run.
+select job_id::text as id, done, was, status, because from holdfast.bury_jobs($1::uuid[], holdfast.actor($2::text, $3::text, $4::text))
+
 -- name: resumeJob
 -- Takes up a cancelled job where it was. No row: no such job is kept.
 select job_id::text as id, done, was, status, because from holdfast.resume_job($1::text::uuid, holdfast.actor($2::text, $3::text, $4::text), $5::text[])

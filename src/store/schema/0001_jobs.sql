@@ -229,7 +229,7 @@ create table holdfast.dead_letters (
   type_id   integer not null,
   priority  smallint not null,
   attempt   smallint not null,
-  reason    text not null constraint dead_has_a_reason check (reason in ('exhausted', 'fatal', 'poison', 'expired')),
+  reason    text not null constraint dead_has_a_reason check (reason in ('exhausted', 'fatal', 'poison', 'expired', 'buried')),
   error     jsonb
 ) partition by range (died_at);
 

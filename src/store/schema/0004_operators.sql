@@ -24,7 +24,7 @@ create table holdfast.approvals (
 create table holdfast.moves (
   job_id  uuid not null,
   at      timestamptz not null,
-  move    text not null constraint move_is_known check (move in ('set_priority', 'reschedule', 'run_now', 'replay', 'resume', 'replace', 'debounce')),
+  move    text not null constraint move_is_known check (move in ('set_priority', 'reschedule', 'run_now', 'replay', 'resume', 'replace', 'debounce', 'bury')),
   actor   text not null,
   why     text,
   before  jsonb not null,

@@ -21,6 +21,7 @@ export const reasonWords = {
   fatal: 'fatal error',
   poison: 'crashed its workers',
   expired: 'too late to start',
+  buried: 'buried by somebody',
 }
 const reasons = { '': 'any reason', ...reasonWords }
 const ages: Readonly<Record<string, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }

@@ -9,8 +9,11 @@ import { Link } from '../../parts/link.js'
 import { useMay } from '../../session/session.js'
 import { Decide } from './decide.js'
 import { EditAndReplay } from './edit-and-replay.js'
+import { Bury, Priority, Reschedule, RunNow } from './waiting-acts.js'
 
 const live = new Set(['awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed'])
+/** They wait for a time, and for nothing else. */
+const hurried = new Set(['scheduled', 'failed'])
 const startable = new Set(['awaiting_approval', 'scheduled', 'blocked', 'pending', 'failed'])
 
 /** What can be done to this job now, by this person. */
@@ -26,7 +29,10 @@ export function JobActs({ job }: { job: JobAnswer }) {
       {job.status === 'dead' && <Discard job={job} />}
       {job.status === 'cancelled' && <Resume {...about} />}
       {live.has(job.status) && <Cancel job={job} />}
+      {hurried.has(job.status) && <RunNow job={job} />}
+      {startable.has(job.status) && <Reschedule job={job} />}
       {startable.has(job.status) && <Priority job={job} />}
+      {startable.has(job.status) && <Bury job={job} />}
       {live.has(job.status) && <Signal job={job} />}
       {again && (
         <Link to="/new" query={{ like: job.id }} className="button">
@@ -114,33 +120,6 @@ function Discard({ job }: { job: JobAnswer }) {
       send={({ why }) => ask(`admin/dlq/${pathOf(job.id)}/discard`, { method: 'POST', body: { why } })}
       done="Discarded"
     />
-  )
-}
-
-function Priority({ job }: { job: JobAnswer }) {
-  return (
-    <Act
-      name="Priority"
-      title="Change its priority"
-      needs="workers:manage"
-      send={({ priority, why }) =>
-        ask(`admin/workers/jobs/${pathOf(job.id)}/priority`, {
-          method: 'PATCH',
-          body: { priority: Number(priority), why: given(why) },
-        })
-      }
-      done="Priority changed"
-    >
-      <Field
-        name="priority"
-        label="Priority, 0 to 9; the highest runs first"
-        type="number"
-        min={0}
-        max={9}
-        defaultValue={job.priority}
-        required
-      />
-    </Act>
   )
 }
 
