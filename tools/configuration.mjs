@@ -17,6 +17,7 @@ const sections = [
   ['TypeHooks', '`defineType(definition)`: hooks'],
   ['JobHooks', 'hooks of a type, and of `startWorker(holdfast, types, options)`'],
   ['Limits', '`limits` of a type'],
+  ['Dependency', '`defineDependency(definition)`'],
   ['UniqueOption', '`unique` of a type or a job'],
   ['ApprovalOption', '`approval` of a type or a job'],
   ['JobOptions', '`enqueue(type, payload, options)`'],

@@ -24,6 +24,7 @@ const definition = object(
       description: 'most bytes of a result that are kept; 0: none is',
     },
     sensitive: { type: 'boolean', description: 'true where replaying a dead job of it has to be confirmed' },
+    uses: { type: 'array', maxItems: 20, items: short(200), description: 'the dependencies that its handler calls' },
     backoff: object({ base: duration, factor: { type: 'number', minimum: 1, maximum: 1_000 }, cap: duration, jitter: duration }),
   },
   ['type'],

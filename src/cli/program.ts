@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import { version } from '../version.js'
 import { addBatches } from './commands/batches.js'
+import { addDependencies } from './commands/dependencies.js'
 import { addJobs } from './commands/jobs.js'
 import { addKeys } from './commands/keys.js'
 import { addSchedules } from './commands/schedules.js'
@@ -109,6 +110,7 @@ addServe(program)
 addWork(program)
 addKeys(program)
 addJobs(program)
+addDependencies(program)
 addSchedules(program)
 addWorkflows(program)
 addBatches(program)

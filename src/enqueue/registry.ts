@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors.js'
+import { definedTogether } from '../job/dependency.js'
 import { didYouMean } from '../job/nearest.js'
 import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
@@ -44,6 +45,8 @@ export class TypeRegistry {
     await this.#register(types, true)
     try {
       await this.#store.defineLimits(types)
+      // Before types use them, so that no job starts in between without the limit.
+      await this.#store.operate.defineDependencies(definedTogether(types))
       await this.#store.defineUses(types)
     } catch (error) {
       throw explained(error)

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { ApprovalOption } from './approval.js'
 import type { ChunkContext, ChunkJob, ChunkOptions } from './chunk.js'
+import type { Dependency } from './dependency.js'
 import type { Duration } from './duration.js'
 import { hookNames, type TypeHooks } from './hooks.js'
 import { type IsolationOptions, isolationFields } from './isolation.js'
@@ -69,12 +70,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
   limits?: Limits
   /**
-   * Names of what its handler calls, such as `stripe`. Every type that uses a dependency shares its limits, its rate and its breaker, which
-   * operators set; one that nobody has named before is made without limits. Set when a worker starts with a definition that changed.
-   * @range at most 20 names
+   * What its handler calls: names such as `stripe`, or what `defineDependency` returned. Every type that uses a dependency shares its limits,
+   * its rate and its breaker, which its definition or operators set; a name that nobody has used before is made without limits. Set when a
+   * worker starts with a definition that changed.
+   * @range at most 20
    * @default []
    */
-  uses?: readonly string[]
+  uses?: readonly (string | Dependency)[]
   /** Every job of the type has to be approved before it runs. */
   approval?: ApprovalOption
   /** What every enqueue of the type says that does not say otherwise, from SQL too. */

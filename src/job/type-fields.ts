@@ -33,19 +33,6 @@ export function readAliases(aliases: unknown, type: string): readonly string[] {
   return Object.freeze(names)
 }
 
-/** The names of dependencies, each once and in order, so that the order in a definition changes nothing. */
-export function readUses(uses: unknown, type: string): readonly string[] {
-  if (uses === undefined) return []
-  if (!Array.isArray(uses) || uses.length > 20) throw refused('uses', `of ${type} must be a list of at most 20 names`)
-  return Object.freeze([...new Set(uses.map((name, at) => checkDependency(name, `uses[${at}]`)))].sort())
-}
-
-/** A name that a dependency may have: as that of a type. */
-export function checkDependency(name: unknown, field: string): string {
-  if (typeof name === 'string' && /^[\w.:/-]{1,200}$/.test(name)) return name
-  throw refused(field, `is ${JSON.stringify(name)}; the name of a dependency has 1 to 200 letters, digits or _ - . : /`)
-}
-
 export function readTimeout(timeout: Duration, type: string): number {
   const ms = toMilliseconds(timeout, 'timeout')
   if (ms >= 1 && ms <= longestTimeoutMs) return Math.ceil(ms)

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Approval, readApproval } from './approval.js'
 import { Checker } from './checker.js'
 import { alone, type Chunk, type ChunkReturn, type EntryOf, readChunk } from './chunk.js'
+import { type DefinedDependency, noUses, readUses } from './dependency.js'
 import { type JobHooks, noHooks, readTypeHooks } from './hooks.js'
 import { type Isolation, inline, readIsolation } from './isolation.js'
 import type { JobOptions } from './job-options.js'
@@ -13,7 +14,7 @@ import { type Backoff, type BackoffFunction, defaultBackoff, readBackoff } from 
 import type { RunContext, Snooze } from './run-context.js'
 import { storableText } from './text.js'
 import { type ChunkDefinition, definitionFields, type TypeDefinition } from './type-definition.js'
-import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, readUses, type Upcasts } from './type-fields.js'
+import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness } from './unique.js'
 import { readWebhook, type Webhook } from './webhook.js'
 
@@ -38,6 +39,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly limits: string | undefined
   /** The dependencies that its handler calls. */
   readonly uses: readonly string[]
+  /** Those of them whose limits stand in code. */
+  readonly dependencies: readonly DefinedDependency[]
   readonly approval: Approval | undefined
   readonly unique: Uniqueness | undefined
   readonly sensitive: boolean
@@ -161,7 +164,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     timeoutMs: check.read(() => readTimeout(definition.timeout ?? '5m', type), 1),
     backoff: check.read(() => readBackoff(definition.backoff), defaultBackoff),
     limits: check.read(() => definition.limits && encodeLimits(definition.limits), undefined),
-    uses: check.read(() => readUses(definition.uses, type), []),
+    ...check.read(() => readUses(definition.uses, type), noUses),
     approval: check.read(() => readApproval(definition.approval), undefined),
     unique,
     sensitive: check.read(() => trueOrFalse(sensitive, 'sensitive'), false),

@@ -41,6 +41,7 @@ export class RemoteWorkers {
       if (defined.length > 0) {
         await this.#checkLanes(defined)
         await this.#store.remote.registerTypes(defined, mayChange, who)
+        await this.#store.remote.defineUses(defined, who)
       }
       const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
       const rows = await this.#store.types(names)

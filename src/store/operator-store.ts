@@ -69,6 +69,12 @@ export class OperatorStore {
     return (await this.#database.query<{ state: State }>(statement('dependencyStates'), [name])).map((row) => row.state)
   }
 
+  /** Applies the limits of defined dependencies that changed since a worker last started with them. */
+  async defineDependencies(all: readonly { name: string; limits: string | undefined }[]): Promise<void> {
+    const values = [all.map(({ name }) => name), all.map(({ limits }) => limits ?? null)]
+    if (all.length > 0) await this.#database.query(statement('defineDependencies'), values)
+  }
+
   async limitDependency(name: string, limits: string, who: RecordedActor, create: boolean): Promise<void> {
     await this.#database.query(statement('limitDependency'), [name, limits, who.by, who.why, who.from, create])
   }

@@ -37,4 +37,6 @@ export interface NamedType {
   sensitive?: boolean
   max_result_bytes?: number
   backoff?: object
+  /** In order, each once. */
+  uses?: readonly string[]
 }

@@ -30,6 +30,14 @@ export class RemoteStore {
     await this.#database.query(statement('registerRemoteTypes'), [JSON.stringify(types), may, who.by, who.from])
   }
 
+  /** Says what those of these types use that name it. */
+  async defineUses(types: readonly NamedType[], who: RecordedActor): Promise<void> {
+    const named = types.filter(({ uses }) => uses !== undefined)
+    if (named.length === 0) return
+    const values = [named.map(({ type }) => type), named.map(({ uses }) => JSON.stringify(uses)), who.by, who.from]
+    await this.#database.query(statement('defineRemoteUses'), values)
+  }
+
   async worker(id: number, hash: string): Promise<RemoteWorkerRow | undefined> {
     return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id, hash]))[0]
   }

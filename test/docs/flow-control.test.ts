@@ -1,4 +1,4 @@
-import { defineType, Holdfast } from 'holdfast'
+import { defineDependency, defineType, Holdfast } from 'holdfast'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -27,7 +27,7 @@ async function runs(code: readonly string[], names: Record<string, unknown>): Pr
 describe('docs/flow-control.md', () => {
   test('has examples that run as they stand, one after the other', async () => {
     await holdfast.registerTypes([defineType({ type: 'send_email' })])
-    const printed = await runs(blocks(docsPage('flow-control.md'), 'js'), { defineType })
+    const printed = await runs(blocks(docsPage('flow-control.md'), 'js'), { defineDependency, defineType })
     expect(printed).toEqual(['send_email was paused by ada (the mail server is down)', 'resuming send_email'])
   })
 

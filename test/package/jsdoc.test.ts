@@ -144,6 +144,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'createHandler',
     'createPlugin',
     'createServer',
+    'defineDependency',
     'defineSchedule',
     'defineType',
     'defineWorkflow',

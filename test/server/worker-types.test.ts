@@ -91,6 +91,34 @@ describe('a registration over HTTP', () => {
     expect(await audited('greet')).toHaveLength(1)
   })
 
+  test('says what a type uses: of a new one whoever registers it, of a known one only with types:manage', async () => {
+    const charge = { type: 'charge', uses: ['stripe', 'ledger', 'stripe'] }
+    await serving.holdfast.flow.limitDependency('stripe', { maxRunning: 1 }, who, { create: true })
+    const answers = await Promise.all(Array.from({ length: 4 }, () => register([charge])))
+    expect(answers.map(({ status }) => status)).toEqual(Array(4).fill(201))
+    expect((await serving.holdfast.flow.gate('charge'))?.uses).toEqual(['ledger', 'stripe'])
+    expect(await audited('charge')).toMatchObject([
+      { actor: 'plain', action: 'define_type', after: { uses: ['ledger', 'stripe'] } },
+    ])
+    await serving.holdfast.enqueueMany([1, 2, 3].map((n) => ({ type: 'charge', payload: { n } })))
+    const { worker } = answers[0]
+    const claimed = async () =>
+      ((await (await serving.call('POST', '/worker/claim', { worker, limit: 10 }, keys.plain)).json()) as Answer).jobs.length
+    expect([await claimed(), await claimed()]).toEqual([1, 0])
+
+    const other = { type: 'charge', uses: ['ledger'] }
+    expect(await register([other])).toMatchObject({ status: 403, code: 'forbidden', field: 'types[0].uses' })
+    expect((await register([other, { type: 'greet', uses: ['stripe'] }], keys.keeper)).status).toBe(201)
+    expect((await serving.holdfast.flow.dependency('stripe')).types).toEqual(['greet'])
+    expect((await audited('charge'))[0]).toMatchObject({
+      ...{ actor: 'keeper', action: 'change_type' },
+      ...{ before: { uses: ['ledger', 'stripe'] }, after: { uses: ['ledger'] } },
+    })
+    expect(await claimed()).toBe(2)
+    expect((await register([{ type: 'greet', uses: [] }], keys.keeper)).status).toBe(201)
+    expect(await register([{ type: 'charge', uses: ['no spaces'] }])).toMatchObject({ status: 400, field: 'types[0].uses[0]' })
+  })
+
   test('defines a type nobody knows, once, however many come at once, with a line in the audit log', async () => {
     const definition = { type: 'from.afar', lane: 'maintenance', sensitive: true, priority: 2 }
     const answers = await Promise.all(Array.from({ length: 8 }, () => register([definition, 'greet'])))

@@ -24,12 +24,13 @@ export const longestDelayMs = 30 * 86_400_000
 /** A type as a worker registers it: by its name, or with the fields of its definition and no others. */
 export function defined(type: string | Definition, index: number): string | NamedType {
   if (typeof type === 'string') return type
-  const { timeoutMs, backoff } = checkedDefinition(type, index)
+  const { timeoutMs, backoff, uses } = checkedDefinition(type, index)
   const { timeout, ...named } = type
   return {
     ...{ ...named, index },
     ...(timeout === undefined ? {} : { timeout_ms: timeoutMs }),
     ...(type.backoff === undefined ? {} : { backoff: backoff as object }),
+    ...(type.uses === undefined ? {} : { uses }),
   }
 }
 

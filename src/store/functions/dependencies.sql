@@ -46,6 +46,12 @@ create or replace function holdfast.make_dependencies(p_names text[]) returns vo
   select d.id from holdfast.dependencies as d where d.name = any (p_names) on conflict do nothing
 $$;
 
+-- The names of what a type uses, in order.
+create or replace function holdfast.used_names(p_type integer) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(d.name order by d.name collate "C"), '[]') from holdfast.gates as g join holdfast.dependencies as d on d.id = any (g.uses)
+  where g.type_id = p_type
+$$;
+
 -- Those of these types that do not use exactly this, or something that there is not yet.
 create or replace function holdfast.using_otherwise(p_types text[], p_uses jsonb[]) returns integer[] language sql stable as $$
   select array(
@@ -56,10 +62,13 @@ $$;
 
 -- Says which dependencies types use, where a definition changed that. Waits for claims and settles under way, as set_limits does, so that
 -- what runs of a type counts against what it uses from the end of this on, and no longer against what it used. The arrays stand side by
--- side; an element of p_uses is a list of names.
-create or replace function holdfast.define_uses(p_types text[], p_uses jsonb[]) returns void language plpgsql as $$
+-- side; an element of p_uses is a list of names. With an actor the audit log says what changed.
+create or replace function holdfast.define_uses(p_types text[], p_uses jsonb[], p_actor holdfast.actor default null) returns void
+language plpgsql as $$
 declare
   v_type integer;
+  v_name text;
+  v_before jsonb;
   v_uses integer[];
   v_changed integer[] := holdfast.using_otherwise(p_types, p_uses);
 begin
@@ -75,12 +84,16 @@ begin
   end if;
   perform holdfast.be_alone(holdfast.and_used(v_changed) || array(
     select d.id from holdfast.dependencies as d where exists (select from unnest(p_uses) as u (names) where u.names ? d.name)), null);
-  for v_type, v_uses in
-    select t.id, holdfast.dependency_ids(d.names) from unnest(p_types, p_uses) as d (type, names) join holdfast.types as t on t.name = d.type
+  for v_type, v_name, v_uses in
+    select t.id, t.name, holdfast.dependency_ids(d.names) from unnest(p_types, p_uses) as d (type, names) join holdfast.types as t on t.name = d.type
     where t.id = any (v_changed) order by t.id
   loop
     perform holdfast.lock_gate(v_type);
+    v_before := jsonb_build_object('uses', holdfast.used_names(v_type));
     update holdfast.gates as g set uses = v_uses where g.type_id = v_type;
+    if p_actor.name is not null then
+      perform holdfast.audit('change_type', v_name, v_before, jsonb_build_object('uses', holdfast.used_names(v_type)), p_actor);
+    end if;
     perform holdfast.count_running(v_type);
     perform holdfast.review_gate(v_type);
   end loop;
@@ -111,6 +124,46 @@ begin
   perform holdfast.audit('limit_dependency', p_name, v_before, holdfast.gate_settings(v_gate), p_actor);
   perform holdfast.count_running(u.id) from unnest(v_users) as u (id);
   perform holdfast.review_gate(u.id) from unnest(v_users) as u (id) order by u.id;
+end $$;
+
+-- Those of these names that there is no dependency of, or one that code defined otherwise.
+create or replace function holdfast.defined_otherwise(p_names text[], p_limits jsonb[]) returns text[] language sql stable as $$
+  select array(
+    select n.name from unnest(p_names, p_limits) as n (name, limits)
+    left join holdfast.dependencies as d on d.name = n.name left join holdfast.gates as g on g.type_id = d.id
+    where d.id is null or g.defined is distinct from n.limits)
+$$;
+
+-- Applies the limits that code names of dependencies, where they changed since last time, as define_limits does for types: what the code no
+-- longer names is taken away, and what an operator has set stands until then. The audit log says what a definition changed, because
+-- the limit of an operator may go with it. The arrays stand side by side; null: the code wants no limits.
+create or replace function holdfast.define_dependencies(p_names text[], p_limits jsonb[]) returns void language plpgsql as $$
+declare
+  v_name text;
+  v_gate integer;
+  v_limits jsonb;
+  v_before jsonb;
+  v_changed text[] := holdfast.defined_otherwise(p_names, p_limits);
+begin
+  if v_changed = '{}' then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(holdfast.dependencies_lock());
+  perform holdfast.make_dependencies(v_changed);
+  -- For all of them at once: while one is waited for, nothing is held.
+  perform holdfast.be_alone(array(
+    select unnest(d.id || holdfast.users_of(d.id)) from holdfast.dependencies as d where d.name = any (v_changed)), null);
+  for v_gate, v_name, v_limits, v_before in
+    select d.id, d.name, n.limits, g.defined from unnest(p_names, p_limits) as n (name, limits)
+    join holdfast.dependencies as d on d.name = n.name join holdfast.gates as g on g.type_id = d.id
+    -- Another worker that started with the same definitions may have been first.
+    where n.name = any (v_changed) and g.defined is distinct from n.limits order by d.id
+  loop
+    perform holdfast.limit_dependency(v_name, coalesce((
+      select jsonb_object_agg(k.key, 'null'::jsonb) from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}')
+      || coalesce(v_limits, '{}'), holdfast.actor('the definition', null, null), false);
+    update holdfast.gates as g set defined = v_limits where g.type_id = v_gate;
+  end loop;
 end $$;
 
 -- Locks the gate of a dependency and those of its users, in the order in which claims and settles take them. Claims under way are waited

@@ -28,15 +28,17 @@ end $$;
 -- What a registration over HTTP may name of a type: for the audit log, and to see what differs.
 create or replace function holdfast.type_facts(p_type text) returns jsonb language sql stable as $$
   select jsonb_build_object('lane', l.name, 'sensitive', t.sensitive, 'priority', t.priority, 'max_attempts', t.max_attempts,
-                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff, 'max_result_bytes', t.max_result_bytes)
+                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff, 'max_result_bytes', t.max_result_bytes,
+                            'uses', holdfast.used_names(t.id))
   from holdfast.types as t join holdfast.lanes as l on l.id = coalesce(t.defined_lane, t.lane_id) where t.name = p_type
 $$;
 
 -- Makes types known that a remote worker defines: [{"type", "lane", "priority", "max_attempts", "timeout_ms", "sensitive",
--- "backoff", "max_result_bytes"}], each with what it names alone. Of a type that is known, what is not named stays as it is, and so does what guards
+-- "backoff", "max_result_bytes", "uses"}], each with what it names alone. Of a type that is known, what is not named stays as it is, and so does what guards
 -- it, whoever asks: its approval, uniqueness, limits, encryption and redaction cannot be named at all, and a lane or sensitive
 -- that differs is refused. The rest changes where p_may says that the key may do that. Every change has its line in the audit log.
--- Takes types in the order of their names, as registerTypes does.
+-- Takes types in the order of their names, as registerTypes does. What a known type uses is only compared here: define_uses changes it, which
+-- has to begin without a lock.
 create or replace function holdfast.register_remote_types(p_types jsonb, p_may boolean, p_actor holdfast.actor) returns void language plpgsql as $$
 declare
   v_type text;
@@ -47,6 +49,8 @@ declare
   v_differs text[];
   v_guards text[];
 begin
+  perform holdfast.make_dependencies(array(
+    select n.name from jsonb_array_elements(p_types) as d (one), jsonb_array_elements_text(d.one -> 'uses') as n (name)));
   for v_type, v_named, v_place in
     select d.one ->> 'type', d.one - 'type', format('types[%s].', d.one ->> 'index')
     from jsonb_array_elements(p_types) as d (one) order by 1, (d.one ->> 'index')::integer
@@ -65,13 +69,19 @@ begin
     where not exists (select from holdfast.types as t where t.name = v_type)
     on conflict (name) do nothing;
     if found then
+      if jsonb_array_length(v_named -> 'uses') > 0 then
+        -- No job of it can run yet, so nothing has to be counted. It is gated until somebody looks: a limit may be set at this moment.
+        insert into holdfast.gates (type_id, uses)
+        select t.id, holdfast.dependency_ids(v_named -> 'uses') from holdfast.types as t where t.name = v_type;
+        update holdfast.types as t set gated = true where t.name = v_type;
+      end if;
       perform holdfast.audit('define_type', v_type, null, holdfast.type_facts(v_type), p_actor);
       continue;
     end if;
     perform from holdfast.types as t where t.name = v_type for update;
     v_known := holdfast.type_facts(v_type);
     v_differs := array(select n.key from jsonb_each(v_named) as n (key, value) where n.value is distinct from v_known -> n.key
-                       order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff,max_result_bytes}', n.key));
+                       order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff,max_result_bytes,uses}', n.key));
     v_guards := array(select d from unnest(v_differs) as d where d in ('lane', 'sensitive'));
     if v_guards <> '{}' then
       raise exception '"%" is registered with another %; a worker cannot change that', v_type, array_to_string(v_guards, ' and ')

@@ -6,9 +6,13 @@ select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.actor($3::text, $
 -- Applies the limits of definitions that changed.
 select holdfast.define_limits($1::text[], $2::jsonb[])::text as done
 
+-- name: defineDependencies
+-- Applies the limits of defined dependencies that changed.
+select holdfast.define_dependencies($1::text[], $2::jsonb[])::text as done
+
 -- name: defineUses
 -- Says what types use, where their definitions changed it.
-select holdfast.define_uses($1::text[], $2::jsonb[])::text as done
+select holdfast.define_uses($1::text[], $2::jsonb[], null)::text as done
 
 -- name: limitDependency
 -- Changes the named limits of a dependency, or makes it.

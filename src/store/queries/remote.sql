@@ -4,6 +4,10 @@ insert into holdfast.workers (name, host, pid, version, types, token_hash)
 values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'))
 returning id
 
+-- name: defineRemoteUses
+-- Says what types use, where the definitions of a remote worker changed it.
+select holdfast.define_uses($1::text[], $2::jsonb[], holdfast.actor($3::text, null, $4::text))::text as done
+
 -- name: registerRemoteTypes
 -- Makes types known, or changes of them what is named and may be changed, with a line in the audit log.
 select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.actor($3::text, null, $4::text))::text as done
