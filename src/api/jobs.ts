@@ -192,13 +192,25 @@ export const listQuery = object({
   created_after: time,
   created_before: time,
   payload: { type: 'string', maxLength: 8_000, description: 'JSON that the payload holds, such as {"tenant":7}' },
+  text: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    description: 'a text in the keys, tags, last error or payload of the job; capitals do not matter',
+  },
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })
 /** Which jobs `GET /jobs` lists. */
 export type ListQuery = Of<typeof listQuery>
 
-export const listAnswer = answer({ jobs: list(jobSummary), next: textOrNull })
+export const listAnswer = answer({
+  jobs: list(jobSummary),
+  next: textOrNull,
+  looked_back_to: { ...timeOrNull, description: 'how far back this page looked; null if there is nothing older' },
+})
+/** One page of jobs as `GET /jobs` answers it. */
+export type ListAnswer = Of<typeof listAnswer>
 
 export const explainAnswer = answer({
   id: jobId,

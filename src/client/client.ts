@@ -1,5 +1,5 @@
 import type { MovedAnswer } from '../api/common.js'
-import type { DecidedAnswer, ExplainAnswer, JobAnswer, JobSummaryAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
+import type { DecidedAnswer, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
 import { Checker } from '../job/checker.js'
 import type { JobOptions } from '../job/job-options.js'
 import { wholeNumber } from '../job/refused.js'
@@ -116,8 +116,8 @@ export class HoldfastClient {
   }
 
   /** One page of jobs, newest first. `next` is the cursor of the page after it; null: this was the last. */
-  async jobs(query: ListQuery = {}): Promise<{ jobs: JobSummaryAnswer[]; next: string | null }> {
-    return (await this.#send<{ jobs: JobSummaryAnswer[]; next: string | null }>('GET', `/jobs${queryOf(query)}`)).answer
+  async jobs(query: ListQuery = {}): Promise<ListAnswer> {
+    return (await this.#send<ListAnswer>('GET', `/jobs${queryOf(query)}`)).answer
   }
 
   /** Why a job is not running now: the gates that are shut, and what would open them; undefined where there is no such job. */

@@ -1,3 +1,4 @@
+import { timeOfJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
@@ -25,6 +26,8 @@ export interface JobListFilter {
   tags?: readonly string[]
   /** The payload holds at least this: `{ tenant: 7 }` fits every payload with that field. */
   payload?: unknown
+  /** Stands somewhere in its id, keys, tags, owner, last error, or payload if nothing of that is redacted or encrypted; capitals do not matter. */
+  text?: string
 }
 
 /** One page of a list of jobs. */
@@ -33,10 +36,12 @@ export interface JobPage {
   jobs: JobSummary[]
   /** The cursor of the next page; null: this was the last. */
   next: string | null
+  /** How far back this page looked, by the times in the ids of jobs; null: as far as there are jobs. */
+  lookedBackTo: Date | null
 }
 
-const known = ['type', 'status', 'lane', 'concurrencyKey', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags']
-/** How many jobs one page looks at to find those that fit. A payload has to be read, and a status or a lane looked up, job by job. */
+const known = ['type', 'status', 'lane', 'concurrencyKey', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags', 'text']
+/** How many jobs one page looks at to find those that fit. A payload or an error has to be read, and a status or a lane looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
 const mostRead = 2 * 1024 * 1024
@@ -52,11 +57,13 @@ export async function listJobs(
     const types = await store.types(filter.type === null ? null : [filter.type])
     privacy.refuseToSearch(decodePayload(filter.payload), types)
   }
-  const closely = filter.payload !== null || filter.status !== null || filter.lane !== null
+  const readable = filter.text === null ? [] : privacy.shownWhole(await store.types(null))
+  const closely = filter.payload !== null || filter.text !== null || filter.status !== null || filter.lane !== null
   const look = closely ? mostLookedAt.closely : mostLookedAt.otherwise
-  const page = await store.inspect.listJobs(filter, cursor, { limit, look, bytes: mostRead })
+  const page = await store.inspect.listJobs(filter, cursor, { limit, look, bytes: mostRead, readable })
   const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, shownJob(row, privacy)]))
-  return { jobs: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next }
+  const lookedBackTo = page.next === null ? null : new Date(timeOfJobId(page.next))
+  return { jobs: page.jobs.flatMap((id) => rows.get(id) ?? []), next: page.next, lookedBackTo }
 }
 
 /** Checks a filter whole, and brings it into the form the database takes. */
@@ -77,6 +84,7 @@ export function encodeListFilter(filter: JobListFilter): ListFilter {
     createdBefore: time(filter.createdBefore, 'createdBefore'),
     payload: payload === undefined ? null : encodePayload(payload),
     tags: readTagsAsked(filter.tags),
+    text: text(filter.text, 'text'),
   }
 }
 

@@ -130,6 +130,12 @@ export class Privacy {
     if (asked) throw refuse(`names a field that is redacted in ${asked.name} and cannot be searched`)
   }
 
+  /** The types whose payloads people are shown whole, so that a search for a text in them reveals nothing. */
+  shownWhole(types: readonly { name: string; encrypted: boolean; redact: string[] | null }[]): string[] {
+    if (this.redactsAll) return []
+    return types.filter((type) => !this.encrypts(type.encrypted) && (type.redact ?? []).length === 0).map(({ name }) => name)
+  }
+
   /** Refuses a payload that was copied from a redacted one: it would be stored with the mark instead of the value. */
   refuseMarks(payload: unknown, own: readonly string[] | null): void {
     if (!touches(payload, this.#paths(own), (at) => at === redactedMark)) return

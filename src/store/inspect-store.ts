@@ -33,6 +33,7 @@ export interface ListFilter {
   tags: readonly string[] | null
   lane: string | null
   concurrencyKey: string | null
+  text: string | null
 }
 
 /** Everything that is only looked at. Nothing here writes. */
@@ -120,11 +121,11 @@ export class InspectStore {
   async listJobs(
     filter: ListFilter,
     before: string | null,
-    { limit, look, bytes }: { limit: number; look: number; bytes: number },
+    { limit, look, bytes, readable }: { limit: number; look: number; bytes: number; readable: readonly string[] },
   ): Promise<{ jobs: string[]; next: string | null }> {
-    const { owner, type, status, createdAfter, createdBefore, payload, tags, lane, concurrencyKey } = filter
+    const { owner, type, status, createdAfter, createdBefore, payload, tags, lane, concurrencyKey, text } = filter
     const fields = [owner, type, status, createdAfter, createdBefore, payload]
-    const values = [...fields, before, limit, look, bytes, tags, lane, concurrencyKey]
+    const values = [...fields, before, limit, look, bytes, tags, lane, concurrencyKey, text, readable]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

@@ -17,6 +17,19 @@ test('jobs lists newest first, a page at a time, and a cursor stays where it is 
   const third = await holdfast.jobs({}, { limit: 2, cursor: second.next as string })
   expect([...second.jobs, ...third.jobs].map(({ id }) => id)).toEqual(ids.slice(2))
   expect(third.next).toBeNull()
+  expect(first.lookedBackTo).toEqual(new Date(Number.parseInt((ids[1] as string).replace('-', '').slice(0, 12), 16)))
+  expect(third.lookedBackTo).toBeNull()
+})
+
+test('a text is found in keys, tags, errors and payloads, and not in what is redacted', async () => {
+  const { holdfast } = await makeQueue()
+  const { id } = await holdfast.enqueue(print, { city: 'Zürich' }, { concurrencyKey: 'acme-7', tags: ['urgent'] })
+  const hidden = await holdfast.enqueue(mail, { secret: 'zürich' })
+  await holdfast.cancel(hidden.id, { by: 'ada', why: 'the printer burns' })
+  const found = async (text: string) => (await holdfast.jobs({ text })).jobs.map((job) => job.id)
+  for (const text of ['ZÜRICH', 'acme-7', 'Urgent']) expect(await found(text), text).toEqual([id])
+  expect(await found('printer BURNS')).toEqual([hidden.id])
+  await expect(holdfast.jobs({ text: '' })).rejects.toMatchObject({ field: 'text' })
 })
 
 test('jobs filters by what GET /jobs filters by, and refuses what it does not know', async () => {

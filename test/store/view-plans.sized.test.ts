@@ -1,3 +1,4 @@
+import { Holdfast } from 'holdfast'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { statement } from '../../src/store/queries.js'
@@ -11,6 +12,8 @@ let fresh: pg.Client
 
 /** One job of each status, among a hundred thousand of those that there can be so many of. */
 const ids = new Map<string, string>()
+/** Jobs of which there are few of their kind, and all others are newer. */
+const rare = new Map<string, string>()
 /** The tables that it would hurt to read whole; a day that is still empty is none of them. */
 const large = new Set<string>()
 
@@ -35,6 +38,10 @@ beforeAll(async () => {
     [half],
   )
   await client.query('delete from holdfast.history as h using holdfast.dead_letters as d where d.job_id = h.job_id')
+  await storeRare(client)
+  // What autovacuum does after a while: the index on types learns of the pages that were filled.
+  await client.query(`select brin_summarize_new_values(i.inhrelid::regclass)
+    from pg_inherits as i where i.inhparent = 'holdfast.bodies_by_type'::regclass`)
   const { rows } = await client.query(`select status, min(id::text) as id from holdfast.jobs group by status`)
   for (const { status, id } of rows) ids.set(status, id)
   const { rows: tables } = await client.query(`
@@ -44,6 +51,35 @@ beforeAll(async () => {
 }, 240_000)
 
 afterAll(() => queue.close())
+
+async function storeRare(client: pg.Client): Promise<void> {
+  await client.query(
+    `insert into holdfast.types (name, lane_id) select 'rare', id from holdfast.lanes where name = 'maintenance'`,
+  )
+  const kinds = ['type', 'key', 'tag', 'owner', 'cancelled', 'awaiting_approval', 'blocked']
+  for (const [n, kind] of kinds.entries()) {
+    const { rows } = await client.query(
+      `insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload, concurrency_key, tags, owner)
+       select (left(holdfast.first_id_at(holdfast.now() - interval '1 hour')::text, 35) || $2)::uuid, t.id, 5, 5, holdfast.now(), '{}', case when $1 = 'key' then 'acme' end,
+              case when $1 = 'tag' then '{urgent}'::text[] end, case when $1 = 'owner' then 'billing' end
+       from holdfast.types as t where t.name = case when $1 = 'type' then 'rare' else 'bare' end returning id`,
+      [kind, String(n)],
+    )
+    rare.set(kind, rows[0].id)
+    if (kind === 'awaiting_approval' || kind === 'blocked') {
+      await client.query(
+        `insert into holdfast.waiting (job_id, due_at, type_id, lane_id, priority, attempt, status)
+         select id, 'infinity', type_id, $2, 5, 1, $3 from holdfast.bodies where id = $1`,
+        [rows[0].id, queue.lane, kind],
+      )
+    } else {
+      await client.query(
+        `insert into holdfast.history (job_id, ended_at, outcome, attempt) values ($1, holdfast.now(), $2::text::holdfast.outcome, 1)`,
+        [rows[0].id, kind === 'cancelled' ? kind : 'completed'],
+      )
+    }
+  }
+}
 
 async function wholeReads(client: pg.Client, name: string, id: string): Promise<(string | undefined)[]> {
   const nodes = await plansOf(client, async () => {
@@ -59,7 +95,17 @@ describe('one job among hundreds of thousands is found by indexes alone', () => 
     '%s',
     async (statistics) => {
       if (statistics === 'with statistics') await queue.client.query('analyze')
-      const statuses = ['completed', 'dead', 'failed', 'pending', 'processing', 'scheduled']
+      const statuses = [
+        'awaiting_approval',
+        'blocked',
+        'cancelled',
+        'completed',
+        'dead',
+        'failed',
+        'pending',
+        'processing',
+        'scheduled',
+      ]
       expect([...ids.keys()].sort()).toEqual(statuses)
       const families = new Set([...large].map((table) => table.replace(/_\d+$/, '')))
       expect([...families].sort()).toEqual(['bodies', 'dead_letters', 'history', 'queue', 'waiting'])
@@ -70,4 +116,66 @@ describe('one job among hundreds of thousands is found by indexes alone', () => 
     },
     60_000,
   )
+})
+
+describe('the first page of a search has the few jobs that fit, although all others are newer', () => {
+  const asked: Record<string, object> = {
+    type: { type: 'rare' },
+    key: { concurrencyKey: 'acme' },
+    tag: { tags: ['urgent'] },
+    owner: { owner: 'billing' },
+    cancelled: { status: 'cancelled' },
+    awaiting_approval: { status: 'awaiting_approval' },
+    blocked: { status: 'blocked' },
+    'type and status': { type: 'rare', status: 'completed' },
+    'tag, type and status': { tags: ['urgent'], type: 'bare', status: 'completed' },
+    'lane and status': { lane: 'maintenance', status: 'completed' },
+    'owner and status': { owner: 'billing', status: 'completed' },
+  }
+  test.each(Object.keys(asked))('by %s', async (what) => {
+    const holdfast = new Holdfast({ connectionString: queue.url })
+    const { jobs, next, lookedBackTo } = await holdfast.jobs(asked[what]).finally(() => holdfast.close())
+    expect(jobs.map(({ id }) => id)).toEqual([rare.get(what) ?? rare.get((what.match(/type|tag|owner/) ?? ['type'])[0])])
+    expect({ next, lookedBackTo }).toEqual({ next: null, lookedBackTo: null })
+  })
+
+  test('by indexes alone', async () => {
+    const fields = [
+      'owner',
+      'type',
+      'status',
+      'after',
+      'before',
+      'payload',
+      'cursor',
+      'limit',
+      'look',
+      'bytes',
+      'tags',
+      'lane',
+      'key',
+    ]
+    const search = { limit: 20, look: 2_000, bytes: 1_000_000, text: null }
+    const reads: Record<string, object> = {
+      bodies_by_type: { type: 'rare' },
+      bodies_by_key: { key: 'acme' },
+      bodies_by_tag: { tags: ['urgent'] },
+      bodies_by_owner: { owner: 'billing' },
+      history_by_outcome: { status: 'cancelled' },
+      waiting_by_status: { status: 'awaiting_approval' },
+      leases_pkey: { status: 'processing' },
+      dead_letters_by_job: { status: 'dead' },
+    }
+    for (const [index, given] of Object.entries(reads)) {
+      const values = { ...search, ...given } as Record<string, unknown>
+      const nodes = await plansOf(fresh, () =>
+        fresh.query(statement('listJobs').text, [...fields.map((field) => values[field] ?? null), null, []]),
+      )
+      const whole = nodes.filter((node) => node.type === 'Seq Scan' && large.has(node.table ?? '')).map((node) => node.table)
+      expect(whole, index).toEqual([])
+      const columns = index.replace(/^(bodies|history|dead_letters)_by_/, '')
+      const used = nodes.some((node) => node.index?.startsWith(index) || node.index?.includes(columns))
+      expect(used, `${index}: ${[...new Set(nodes.map((node) => node.index))]}`).toBe(true)
+    }
+  })
 })

@@ -97,13 +97,16 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
         payload: partOfPayload(request.query.payload),
         tags: request.query.tags ?? null,
         concurrencyKey: request.query.concurrency_key ?? null,
+        text: request.query.text ?? null,
       }
       try {
-        const { jobs, next } = await reading.forCaller(request, (reader) => {
+        const { jobs, next, lookedBackTo } = await reading.forCaller(request, (reader) => {
           const { store, privacy } = insideOf(reader)
           return listJobs(store, privacy, filter, { cursor, limit })
         })
-        return reply.header('cache-control', 'no-store').send({ jobs: jobs.map(summaryAnswer), next })
+        return reply
+          .header('cache-control', 'no-store')
+          .send({ jobs: jobs.map(summaryAnswer), next, looked_back_to: lookedBackTo?.toISOString() ?? null })
       } catch (error) {
         throw explained(error)
       }

@@ -36,3 +36,17 @@ create index moves_of_job on holdfast.moves (job_id, at);
 create index dead_letters_newest on holdfast.dead_letters (died_at, job_id);
 
 create index dead_letters_newest_of_type on holdfast.dead_letters (type_id, died_at, job_id);
+
+-- To search by: a job without a key or tags pays for neither. Every job has a type, so that index knows which pages have which types, and no rows:
+-- an enqueue writes nothing into it.
+create index bodies_by_key on holdfast.bodies (concurrency_key, id) where concurrency_key is not null;
+
+create index bodies_by_tag on holdfast.bodies using gin (tags) where tags is not null;
+
+create index bodies_by_type on holdfast.bodies using brin (type_id int4_minmax_multi_ops) with (pages_per_range = 16, autosummarize = on);
+
+-- To find the few that wait for people, a signal or a retry among very many that are scheduled, which do not pay for it.
+create index waiting_by_status on holdfast.waiting (status, job_id) where status <> 'scheduled';
+
+-- To find the few among all that completed, which do not pay for it.
+create index history_by_outcome on holdfast.history (outcome, job_id) where outcome in ('cancelled', 'discarded');
