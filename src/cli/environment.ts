@@ -66,6 +66,18 @@ export const variables: readonly Variable[] = [
     what: 'hosts that alerts may go to at a private address, with commas',
   },
   {
+    name: 'HOLDFAST_HEALTH_PORT',
+    readBy: ['work'],
+    otherwise: 'none',
+    what: 'the port where a worker answers /healthz, /readyz and /metrics of its process',
+  },
+  {
+    name: 'HOLDFAST_HEALTH_HOST',
+    readBy: ['work'],
+    otherwise: '127.0.0.1',
+    what: 'the address of that port; 0.0.0.0 for the probes of a container platform',
+  },
+  {
     name: 'HOLDFAST_POSTGRES_BIN',
     readBy: ['up'],
     otherwise: 'found on this machine',

@@ -55,3 +55,11 @@ export function readLogLevel({ name, value }: Setting): string {
   if (logLevels.includes(value)) return value
   throw misconfigured([name], `is ${showValue(value)}; it must be one of ${logLevels.join(', ')}`)
 }
+
+/** Undefined where none is given. */
+export function readPort({ name, value }: Setting): number | undefined {
+  if (!value) return undefined
+  const port = Number(value)
+  if (/^\d+$/.test(value) && port <= 65_535) return port
+  throw misconfigured([name], `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0 means any free port)`)
+}

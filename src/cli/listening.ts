@@ -3,7 +3,7 @@ import { Checker } from '../job/checker.js'
 import { showValue } from '../job/failure.js'
 import { misconfigured } from '../job/refused.js'
 import { inTheOpen, isLoopback, type TlsOptions } from '../server/tls.js'
-import { type Given, readSwitch, type Setting } from './given.js'
+import { type Given, readPort, readSwitch, type Setting } from './given.js'
 
 /** Where a server listens, and how. */
 export interface Listening {
@@ -30,13 +30,6 @@ export function readListening(given: Given): Listening {
 
 function refuseOpen(host: string): never {
   throw inTheOpen(host)
-}
-
-function readPort({ name, value }: Setting): number | undefined {
-  if (!value) return undefined
-  const port = Number(value)
-  if (/^\d+$/.test(value) && port <= 65_535) return port
-  throw misconfigured([name], `is ${showValue(value)}; it must be a whole number from 0 to 65535 (0 means any free port)`)
 }
 
 function readTls(given: Given): TlsOptions | undefined {

@@ -103,11 +103,11 @@ function histogram({ type, durations }: TypeMetrics): string[] {
 }
 
 /** Without a sample a metric is left out: its name alone says nothing. */
-function block({ name, help, kind }: Metric, lines: readonly string[]): string {
+export function block({ name, help, kind }: Metric, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`
 }
 
-function sample({ name, labels }: Metric, values: readonly (string | number)[], value: number): string {
+export function sample({ name, labels }: Metric, values: readonly (string | number)[], value: number): string {
   return line(name, labels, values, value)
 }
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
 import { leanHeapFlags } from '../../worker/lean-heap.js'
-import { Given, readList } from '../given.js'
+import { Given, readList, readPort } from '../given.js'
 
 export interface WorkOptions {
   databaseUrl?: string
@@ -10,6 +10,8 @@ export interface WorkOptions {
   drain?: string
   listen?: boolean
   alerts?: boolean
+  healthPort?: string
+  healthHost?: string
 }
 
 /** `holdfast work ./handlers.js`. What it needs is loaded when it is run. */
@@ -28,6 +30,8 @@ export function addWork(program: Command): void {
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM, such as 30s')
     .option('--no-listen', 'do not listen for notifications, for a pooler in transaction mode')
     .option('--alerts', 'also send the webhooks of alerts')
+    .option('--health-port <n>', 'answer /healthz, /readyz and /metrics of this process there (HOLDFAST_HEALTH_PORT)')
+    .option('--health-host <address>', 'the address of that port (HOLDFAST_HEALTH_HOST; default: 127.0.0.1)')
     .action(work)
 }
 
@@ -35,13 +39,22 @@ async function work(file: string, options: WorkOptions): Promise<void> {
   setFlagsFromString(leanHeapFlags)
   const { Holdfast } = await import('../../holdfast.js')
   const { startWorker } = await import('../../worker/start.js')
-  const { databaseUrl, ...rest } = options
+  const { databaseUrl, healthPort, healthHost, ...rest } = options
+  const given = new Given(process.env, { healthPort, healthHost })
+  const port = readPort(given.of('HOLDFAST_HEALTH_PORT', '--health-port'))
+  const host = given.of('HOLDFAST_HEALTH_HOST', '--health-host').value || '127.0.0.1'
   const holdfast = new Holdfast({
     ...(databaseUrl === undefined ? {} : { connectionString: databaseUrl }),
     alertHosts: readList(new Given(process.env).of('HOLDFAST_ALERT_HOSTS')),
   })
   try {
-    await startWorker(holdfast, file, { ...rest, handleSignals: true })
+    let worker: Awaited<ReturnType<typeof startWorker>> | undefined
+    // Open before the worker starts: until then it lives and is not ready.
+    if (port !== undefined) {
+      const { openHealthPort } = await import('../work/health-port.js')
+      await openHealthPort(host, port, () => worker?.health())
+    }
+    worker = await startWorker(holdfast, file, { ...rest, handleSignals: true })
   } catch (error) {
     await holdfast.close()
     throw error
