@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import type { Migrated } from '../../src/store/migrate.js'
@@ -26,22 +26,45 @@ export interface Release {
   functions: Record<string, string>
 }
 
+let bundled: Promise<string> | undefined
+
+/** The built package as one file, because each version loads all of it anew. What differs between releases stands beside it. */
+async function bundle(): Promise<string> {
+  const { build } = await import('esbuild')
+  const { outputFiles } = await build({
+    entryPoints: [join(repository, 'dist', 'index.js')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    write: false,
+    plugins: [
+      {
+        name: 'what differs between releases',
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /\/(version|sql-files)\.js$/ }, ({ path }) => ({ path: `./${basename(path)}`, external: true })),
+      },
+    ],
+  })
+  return outputFiles[0]?.text as string
+}
+
 /** The built package as it might be in another release: `change` gets this one's SQL and version, and changes them. */
 export async function makeVersion(change: (release: Release) => unknown): Promise<AnotherVersion> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-version-'))
-  await cp(join(repository, 'dist'), join(directory, 'dist'), { recursive: true })
   const manifest = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'))
   await symlink(join(repository, 'node_modules'), join(directory, 'node_modules'))
   // The build puts the SQL into this module, as one line of JSON.
-  const module = join(directory, 'dist', 'store', 'sql-files.js')
-  const [first = '', ...rest] = (await readFile(module, 'utf8')).split('\n')
+  const [first = '', ...rest] = (await readFile(join(repository, 'dist', 'store', 'sql-files.js'), 'utf8')).split('\n')
   const release: Release = { version: manifest.version, ...JSON.parse(first.slice('const files = '.length)) }
   change(release)
   const { version, ...files } = release
-  await writeFile(module, [`const files = ${JSON.stringify(files)}`, ...rest].join('\n'))
-  await writeFile(join(directory, 'dist', 'version.js'), `export const version = ${JSON.stringify(version)}\n`)
+  bundled ??= bundle()
+  await writeFile(join(directory, 'index.js'), await bundled)
+  await writeFile(join(directory, 'sql-files.js'), [`const files = ${JSON.stringify(files)}`, ...rest].join('\n'))
+  await writeFile(join(directory, 'version.js'), `export const version = ${JSON.stringify(version)}\n`)
   await writeFile(join(directory, 'package.json'), JSON.stringify({ ...manifest, version }))
-  const index = pathToFileURL(join(directory, 'dist', 'index.js')).href
+  const index = pathToFileURL(join(directory, 'index.js')).href
   return {
     async migrate(url) {
       const { Holdfast } = (await import(/* @vite-ignore */ index)) as typeof import('../../src/index.js')

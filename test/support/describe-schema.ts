@@ -5,7 +5,7 @@ const blocks = `
   with things as (
     select c.oid, c.relname as name, c.relkind as kind, c.reloptions as options
     from pg_class as c where c.relnamespace = 'holdfast'::regnamespace and not (c.relispartition and c.relname ~ '_[0-9]{8}$')
-  ), lines as (
+  ), lines as materialized (
     select things.oid, 1 as part, attnum::text as place,
            format('  %s %s%s%s%s', rpad(attname, 16), format_type(atttypid, atttypmod),
              case when attidentity = 'a' then ' generated always as identity' end,
