@@ -9,6 +9,7 @@ import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
 import { Events } from './history/events.js'
 import { encodeListFilter, encodePageOptions, type JobListFilter, type JobPage, listJobs } from './history/list.js'
+import { readSeries, type Series, type SeriesQuestion } from './history/series.js'
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
 import { resultOf, type WaitOptions } from './history/wait.js'
 import { Waiters } from './history/waiters.js'
@@ -188,6 +189,16 @@ export class Holdfast extends JobOperations {
     checkJobId(id)
     const facts = await this.#store.inspect.explainFacts(id)
     return facts && explain(facts)
+  }
+
+  /**
+   * What went on between two times, step by step, for charts: the last hour where none is named.
+   * @example
+   * const { completed, failed, stepMs } = await holdfast.series({ type: 'send_email', step: '1m' })
+   * console.log(`${completed.length} steps of ${stepMs} ms, ${completed.at(-1)} completed and ${failed.at(-1)} failed in the last`)
+   */
+  async series(question: SeriesQuestion = {}): Promise<Series> {
+    return told(readSeries(this.#store, question))
   }
 
   /** What operators did, the latest first. */

@@ -1,5 +1,6 @@
 import type { MovedAnswer } from '../api/common.js'
 import type { DecidedAnswer, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
+import type { SeriesAnswer, SeriesQuery } from '../api/series.js'
 import { Checker } from '../job/checker.js'
 import type { JobOptions } from '../job/job-options.js'
 import { wholeNumber } from '../job/refused.js'
@@ -118,6 +119,11 @@ export class HoldfastClient {
   /** One page of jobs, newest first. `next` is the cursor of the page after it; null: this was the last. */
   async jobs(query: ListQuery = {}): Promise<ListAnswer> {
     return (await this.#send<ListAnswer>('GET', `/jobs${queryOf(query)}`)).answer
+  }
+
+  /** What went on, step by step, for charts: the last hour where no time is named. Every list has an entry for each step. */
+  async series(query: SeriesQuery = {}): Promise<SeriesAnswer> {
+    return (await this.#send<SeriesAnswer>('GET', `/series${queryOf(query)}`)).answer
   }
 
   /** Why a job is not running now: the gates that are shut, and what would open them; undefined where there is no such job. */

@@ -51,6 +51,7 @@ export type {
   ScheduleStoryAnswer,
   SchedulesQuery,
 } from '../api/schedules.js'
+export type { SeriesAnswer, SeriesQuery } from '../api/series.js'
 export { type ErrorCode, HoldfastError } from '../errors.js'
 export type { JobOptions } from '../job/job-options.js'
 export { defineType, type JobRequest, type JobType } from '../job/type.js'

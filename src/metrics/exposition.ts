@@ -1,5 +1,5 @@
+import { bounds } from '../job/buckets.js'
 import type { MetricsRow, TypeMetrics } from '../store/metrics-store.js'
-import { bounds } from './buckets.js'
 import { type Metric, metrics } from './declared.js'
 
 const lowest = 0

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { monotonicMs } from '../clock.js'
+import { bounds, bucketOf } from '../job/buckets.js'
 import type { Settlement } from '../job/settlement.js'
 import type { MetricsStore, Note } from '../store/metrics-store.js'
-import { bounds, bucketOf } from './buckets.js'
 
 /** The database knows a note for an hour. An older one might count twice. */
 const sendAgainForMs = 50 * 60_000

@@ -35,6 +35,7 @@ import { jobRoutes } from './routes/jobs.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { oneJobRoutes } from './routes/one-job.js'
 import { pageRoutes } from './routes/page.js'
+import { seriesRoutes } from './routes/series.js'
 import { sessionRoutes } from './routes/session.js'
 import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
@@ -114,6 +115,7 @@ export function makeApp(
   statusRoutes(app, holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
   metricsRoutes(app, reading.reader)
+  seriesRoutes(app, reading)
   workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)

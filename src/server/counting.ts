@@ -3,8 +3,8 @@ import { alertsChore } from '../alerts/chore.js'
 import { sleep } from '../clock.js'
 import { metricsChore, totalsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
+import { samplesChore, thinningChore } from '../metrics/samples.js'
 import type { Store } from '../store/store.js'
-import { depthsChore } from '../upkeep/depths.js'
 import { Upkeep } from '../upkeep/upkeep.js'
 import type { Logger } from '../worker/logger.js'
 import { loggingMonitor } from './background.js'
@@ -14,7 +14,13 @@ const lastNoteWithinMs = 5_000
 /** Counts for /metrics and evaluates alert rules from the server, because a fleet may have only remote workers. */
 export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, log: Logger): void {
   const alerted = alertsChore(store.alerts, (trouble) => log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert'))
-  const chores = [depthsChore(store.operate), metricsChore(store.metrics, meter), totalsChore(store.metrics), alerted]
+  const chores = [
+    samplesChore(store.samples),
+    metricsChore(store.metrics, meter),
+    totalsChore(store.metrics),
+    alerted,
+    thinningChore(store.samples),
+  ]
   const upkeep = new Upkeep(chores, loggingMonitor(log))
   app.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
     if (method === 'POST' && (url === '/jobs' || url === '/jobs/bulk') && reply.statusCode >= 400) meter.refused(reply.statusCode)

@@ -20,6 +20,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /status': 'workers:view',
   'GET /autoscale': 'workers:view',
   'GET /metrics': 'workers:view',
+  'GET /series': 'workers:view',
 
   'POST /jobs': 'jobs:enqueue',
   'POST /jobs/bulk': 'jobs:enqueue',

@@ -24,6 +24,7 @@ import { type Statement, statement } from './queries.js'
 import { type RegisteredType, registerValues } from './registered-type.js'
 import { RemoteStore } from './remote-store.js'
 import type { ClaimedRow, CrashRow, GroupedRow, LostRow, TypeRow, WorkerLaneRow } from './rows.js'
+import { SampleStore } from './sample-store.js'
 import { ScheduleStore } from './schedule-store.js'
 import { SessionStore } from './session-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
@@ -57,6 +58,7 @@ export class Store {
   readonly remote: RemoteStore
   readonly access: AccessStore
   readonly metrics: MetricsStore
+  readonly samples: SampleStore
   readonly sessions: SessionStore
   readonly privacy: PrivacyStore
   readonly alerts: AlertStore
@@ -82,6 +84,7 @@ export class Store {
     this.remote = new RemoteStore(this.database)
     this.access = new AccessStore(this.database)
     this.metrics = new MetricsStore(this.database)
+    this.samples = new SampleStore(this.database)
     this.sessions = new SessionStore(this.database)
     this.privacy = new PrivacyStore(this.database)
     this.alerts = new AlertStore(this.database)

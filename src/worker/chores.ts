@@ -1,9 +1,9 @@
 import { alertsChore } from '../alerts/chore.js'
 import { metricsChore, totalsChore } from '../metrics/chore.js'
 import type { Meter } from '../metrics/meter.js'
+import { samplesChore, thinningChore } from '../metrics/samples.js'
 import { ticksChore } from '../schedule/ticks-chore.js'
 import type { Store } from '../store/store.js'
-import { depthsChore } from '../upkeep/depths.js'
 import { driftChore } from '../upkeep/drift.js'
 import { idleWorkersChore } from '../upkeep/idle-workers.js'
 import { partitionsChore, retentionChore } from '../upkeep/partitions.js'
@@ -30,13 +30,14 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
       news,
     ),
     idleWorkersChore(store),
-    depthsChore(store.operate),
+    samplesChore(store.samples),
     metricsChore(store.metrics, meter),
     totalsChore(store.metrics),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),
     straysChore(store.operate),
     ticksChore(store.schedules),
     driftChore(store.operate, (repaired) => report.tell('drift.repaired', repaired)),
+    thinningChore(store.samples),
     partitionsChore(store.partitions),
     retentionChore(store.partitions, settings, (partition) => report.partitionDropped(partition)),
   ]

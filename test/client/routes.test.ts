@@ -26,6 +26,7 @@ const methods: Record<string, () => Promise<unknown>> = {
   'POST /jobs/bulk': () => client.enqueueMany([{ type: 'greet', payload: {} }]),
   'POST /jobs/:id/signals': () => client.signal(odd, 'paid'),
   'GET /events': () => client.events.page(),
+  'GET /series': () => client.series(),
   'GET /jobs': () => client.jobs(),
   'GET /jobs/:id': () => client.job(odd),
   'GET /jobs/:id/explain': () => client.explain(odd),

@@ -137,6 +137,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'Holdfast.enqueue',
     'Holdfast.enqueueMany',
     'Holdfast.explain',
+    'Holdfast.series',
     'Holdfast.start',
     'Holdfast.wait',
     'HoldfastClient',

@@ -13,6 +13,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /status',
     'GET /autoscale',
     'GET /metrics',
+    'GET /series',
     'GET /admin/workers/lanes',
     'GET /admin/workers/status',
     'GET /admin/job-types',

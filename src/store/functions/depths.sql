@@ -13,7 +13,8 @@ declare
   v_last holdfast.depths_measured;
 begin
   select * into v_last from holdfast.depths_measured;
-  if holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
+  -- A count of the future was made before the clock was set back.
+  if holdfast.now() >= v_last.measured_at and holdfast.now() < v_last.measured_at + greatest(interval '1 second', v_last.cost * 20)
      or not pg_try_advisory_xact_lock(hashtextextended('holdfast.depths', 0)) then
     return extract(epoch from holdfast.now() - nullif(v_last.measured_at, '-infinity')) * 1000;
   end if;

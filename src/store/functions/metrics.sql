@@ -171,7 +171,7 @@ begin
     on conflict (type_id, at, worker_id) do update set good = t.good + excluded.good, bad = t.bad + excluded.bad;
   end if;
 
-  if v_now < (select m.measured_at + greatest(interval '5 seconds', m.cost * 20) from holdfast.dead_measured as m) then
+  if (select v_now >= m.measured_at and v_now < m.measured_at + greatest(interval '5 seconds', m.cost * 20) from holdfast.dead_measured as m) then
     return;
   end if;
   with counted as materialized (

@@ -79,7 +79,7 @@ begin
     select c.relname, string_agg(quote_ident(a.attname), ', ' order by a.attnum)
     from pg_catalog.pg_class as c join pg_catalog.pg_attribute as a on a.attrelid = c.oid
     where c.relnamespace = 'holdfast'::regnamespace and a.attnum > 0 and not a.attisdropped and a.attname not in ('payload', 'result', 'input', 'token_hash')
-      and c.relname = any (array['jobs', 'attempts', 'batch_progress', 'executions', 'execution_tasks', 'counters', 'schedule_overview', 'types', 'lanes', 'gates', 'depths', 'workers', 'alerts', 'alert_rules'])
+      and c.relname = any (array['jobs', 'attempts', 'batch_progress', 'executions', 'execution_tasks', 'counters', 'schedule_overview', 'types', 'lanes', 'gates', 'depths', 'samples', 'workers', 'alerts', 'alert_rules'])
     group by c.relname
   loop
     execute format('grant select (%s) on holdfast.%I to %s', v_name, v_role, v_reader);

@@ -54,7 +54,7 @@ create table holdfast.totals (
   late       bigint not null default 0
 );
 
--- How long attempts took. bucket: how many of the bounds in src/metrics/buckets.ts the attempt was longer than.
+-- How long attempts took. bucket: how many of the bounds in src/job/buckets.ts the attempt was longer than.
 create table holdfast.durations (
   type_id  integer not null,
   bucket   smallint not null,
@@ -96,3 +96,29 @@ create table holdfast.dead_measured (
 );
 
 insert into holdfast.dead_measured default values;
+
+-- How the numbers of a type stood when they were looked at, for charts. A look writes a row only for a type whose numbers changed since its last
+-- row. The counters are those since ever, so a look that was missed costs detail and no job, and thinning out is deleting.
+-- Rows are about 10 s apart; after 2 hours the last of each minute is kept, after 2 days that of each hour, 35 days long (thin_samples).
+create table holdfast.samples (
+  -- 0: the fleet, of which only workers is known.
+  type_id    integer not null,
+  at         timestamptz not null,
+  -- Between the row before and this moment nothing changed.
+  since      timestamptz not null,
+  lane_id    smallint not null default 0,
+  enqueued   bigint not null default 0,
+  completed  bigint not null default 0,
+  failed     bigint not null default 0,
+  lost       bigint not null default 0,
+  dead       bigint not null default 0,
+  expired    bigint not null default 0,
+  cancelled  bigint not null default 0,
+  running    bigint not null default 0,
+  -- A list for each priority that has jobs: priority, waiting, scheduled, blocked, and when the oldest became due, in seconds since 1970.
+  depths     jsonb not null default '[]',
+  -- How many attempts took how long: the position is bucket + 1 of durations.
+  runs       bigint[] not null default '{}',
+  workers    integer not null default 0,
+  primary key (type_id, at)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
