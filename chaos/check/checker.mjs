@@ -1,12 +1,12 @@
 // All invariants by the names they have in the research on failures, each a pure function of the evidence.
-import { I6, I7, I11 } from './executions.mjs'
+import { I6, I7, I11, I22 } from './executions.mjs'
 import { I21 } from './groups.mjs'
 import { I1, I2, I3, I4, I5, I8, I9 } from './jobs.mjs'
 import { I10, I12, I13, I14, I15, I16, I17, I19 } from './promises.mjs'
 import { I18 } from './sessions.mjs'
 import { I20 } from './steps.mjs'
 
-export const invariants = { I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13, I14, I15, I16, I17, I18, I19, I20, I21 }
+export const invariants = { I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13, I14, I15, I16, I17, I18, I19, I20, I21, I22 }
 
 /** How often each invariant was put to the test, and every time it did not hold. */
 export function check(history) {

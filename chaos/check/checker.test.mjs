@@ -42,6 +42,7 @@ const execution = { id: 'e', workflow: 'w', status: 'completed', unread: false }
 const task = { execution: 'e', name: 'a', item: -1, status: 'completed', parents: [], sub: false, job: 'j' }
 const batch = { id: 'b', status: 'succeeded', round: 1, live: 0, completed: 1, dead: 0, cancelled: 0, discarded: 0 }
 const callback = (kind, n) => ({ ...row, id: `c${n}`, payload: JSON.stringify({ callback: kind, batch: 'b' }) })
+const inKey = { ...start, ordered: 'o' }
 const withKey = (fields) => ({ ...ack, key: 'k', ...fields })
 
 test('a history in which all went well violates nothing', () => {
@@ -126,6 +127,12 @@ describe('a history that violates it is caught by', () => {
     ['I20', 'a signal that was delivered twice', { entries: [signalling, received, { ...received, nth: 2 }] }],
     ['I20', 'a signal that nobody sent', { entries: [received] }],
     ['I20', 'a wait that got another signal the next time', { entries: [signalling, { ...signalling, value: 'b' }, received, { ...received, value: 'b' }] }], // biome-ignore format: one line a case
+    [
+      'I22',
+      'two jobs of an ordered key at once',
+      { entries: [ack, { ...ack, job: 'k' }, inKey, { ...inKey, job: 'k' }, finish] },
+    ],
+    ['I22', 'a job of an ordered key before an earlier one', { entries: [ack, { ...ack, job: 'k' }, { ...inKey, job: 'k' }, { ...finish, job: 'k' }, inKey, finish] }], // biome-ignore format: one line a case
     ['I21', 'an execution that is lost', { entries: [{ kind: 'begun', execution: 'e' }] }],
     ['I21', 'an execution that never ends', { executions: [{ ...execution, status: 'running' }] }],
     ['I21', 'a task that is never started', { executions: [execution], tasks: [{ ...task, status: 'blocked', job: 'k' }] }],
@@ -147,7 +154,7 @@ describe('a history that violates it is caught by', () => {
 
 test('every invariant has a history that violates it', () => {
   // A new invariant needs its row above; this list is what says so.
-  expect(Object.keys(invariants)).toEqual(Array.from({ length: 21 }, (_, n) => `I${n + 1}`))
+  expect(Object.keys(invariants)).toEqual(Array.from({ length: 22 }, (_, n) => `I${n + 1}`))
 })
 
 describe('what faults make happen and the promise allows is no violation:', () => {

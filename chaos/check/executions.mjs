@@ -93,6 +93,25 @@ export const I11 = {
   },
 }
 
+export const I22 = {
+  says: 'jobs of an ordered key run one after the other, in the order of their enqueue',
+  *check(history) {
+    const counts = countsFor(history)
+    const places = new Map([...byJob(history).acknowledged.keys()].map((job, place) => [job, place]))
+    const starts = history.entries.filter(
+      (entry) => entry.kind === 'start' && entry.ordered !== undefined && places.has(entry.job) && counts(entry),
+    )
+    for (const [key, mine] of group(starts, (entry) => entry.ordered)) {
+      yield* neverMore(history, new Set(mine), 1, (size) => `${size} jobs of the ordered key ${key} ran at once`)
+      let furthest = -1
+      for (const { job } of mine) {
+        yield places.get(job) >= furthest || `job ${job} of the ordered key ${key} started after one that was enqueued behind it`
+        furthest = Math.max(furthest, places.get(job))
+      }
+    }
+  },
+}
+
 /**
  * Whether an execution counts against a limit. One that lost its lease does not, nor one that was handed back and is still
  * being told to stop: its slot is somebody else's. A cancelled one does, until its worker has said that it ended; where things

@@ -1,6 +1,17 @@
 // Defects in the functions that decide who may run now.
 import { inSql } from './patches.mjs'
-import { cancelWhileRunning, narrowLane, oneMore, twoAtOnce, twoInThreeSeconds, uniqueKey } from './stories-of-flow.mjs'
+import {
+  cancelWhileRunning,
+  limitedWhileBusy,
+  narrowLane,
+  oneAfterTheOther,
+  oneMore,
+  twoAtOnce,
+  twoInThreeSeconds,
+  twoShareADependency,
+  twoShareARate,
+  uniqueKey,
+} from './stories-of-flow.mjs'
 
 const stands = 'case when v_first_is = any (v_states) then v_first when'
 
@@ -36,6 +47,48 @@ export const defectsInFlow = [
     caughtBy: 'I11',
     story: twoInThreeSeconds,
     put: inSql('claim_jobs', 's.key, holdfast.now(), s.jobs', `s.key, holdfast.now() - interval '1 hour', s.jobs`),
+  },
+  {
+    name: 'dependency-not-asked',
+    caughtBy: 'I11',
+    story: twoShareADependency,
+    put: inSql('gate_room', `if p_gate.uses <> '{}' then`, 'if false then'),
+  },
+  {
+    name: 'dependency-counts-one-type',
+    caughtBy: 'I11',
+    story: twoShareADependency,
+    put: inSql('gate_room', 'holdfast.users_of(v_shared.type_id));', 'array[p_gate.type_id]);'),
+  },
+  {
+    name: 'dependency-rate-not-counted',
+    caughtBy: 'I11',
+    story: twoShareARate,
+    put: inSql('take_through_gate', 'array_fill(cardinality(rows), array', 'array_fill(0, array'),
+  },
+  {
+    name: 'dependency-forgets-what-runs',
+    caughtBy: 'I11',
+    story: limitedWhileBusy,
+    put: inSql('limit_dependency', 'perform holdfast.count_running(u.id) from unnest(v_users) as u (id);', ''),
+  },
+  {
+    name: 'ordered-key-runs-at-once',
+    caughtBy: 'I22',
+    story: oneAfterTheOther,
+    put: inSql('take_through_gate', 'if v_gate.ordered then', 'if false then'),
+  },
+  {
+    name: 'ordered-key-passes-who-waits',
+    caughtBy: 'I22',
+    story: oneAfterTheOther,
+    put: inSql('take_of_keys', `where not p_gate.ordered or k.key = '' or`, `where not p_gate.ordered or k.key = '' or true or`),
+  },
+  {
+    name: 'ordered-key-by-priority',
+    caughtBy: 'I22',
+    story: oneAfterTheOther,
+    put: inSql('gate_seq', 'case when p_ordered and p_key is not null then', 'case when false then'),
   },
   {
     name: 'cancel-overwritten-by-completion',

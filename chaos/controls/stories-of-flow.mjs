@@ -1,4 +1,7 @@
 // Stories of limits, cancels and unique keys. Nothing is broken in them, so whatever is violated is the defect's.
+
+import { backoffFor, makeWork } from '../load/handler.mjs'
+import { quickWorker } from '../stage.mjs'
 import { cancel } from '../sweep/operating.mjs'
 import { patient } from './stories.mjs'
 
@@ -17,6 +20,66 @@ async function limit(stage, limits, promises) {
 export async function twoAtOnce(stage) {
   await limit(stage, { maxRunning: 2 }, { limits: { two: 2 } })
   await enqueue(stage, limited([{ ms: 2_000 }, ...Array(5).fill({ ms: 300 })], 'two'))
+  await stage.worker(stage.url, patient)
+}
+
+/** Jobs of two types that use one dependency. Returns who enqueues them by turns, and starts a worker of both. */
+async function sharing(stage, promises) {
+  Object.assign(stage.promises, { undisturbed: true, ...promises })
+  const { note, sink, gates } = stage
+  const types = ['work', 'more'].map((type) =>
+    makeWork({ note, sink, gates, definition: { type, backoff: backoffFor(stage.backoffMs), uses: ['stripe'] } }),
+  )
+  stage.work = types[0]
+  const producer = stage.producer()
+  await producer.registerTypes(types, { update: true })
+  return {
+    flow: producer.flow,
+    byTurns: (specs) =>
+      stage.enqueue((requests) => producer.enqueueMany(requests.map((one, at) => ({ ...one, type: types[at % 2] }))), specs),
+    async work() {
+      const worker = await stage.startWorker(stage.producer(), types, { ...quickWorker, ...patient })
+      stage.onClose(() => worker.stop({ now: true }))
+    },
+  }
+}
+
+/** Six jobs of two types, of which two may use what they share at once. */
+export async function twoShareADependency(stage) {
+  const { flow, byTurns, work } = await sharing(stage, { limits: { two: 2 } })
+  await flow.limitDependency('stripe', { maxRunning: 2 }, { by: 'ada' })
+  await byTurns(limited([{ ms: 1_500 }, ...Array(5).fill({ ms: 400 })], 'two'))
+  await work()
+}
+
+/** Six jobs of two types, of which two may start in three seconds. */
+export async function twoShareARate(stage) {
+  const { flow, byTurns, work } = await sharing(stage, { rates: { two: { count: 2, perMs: 1_500 } } })
+  await flow.limitDependency('stripe', { rate: { count: 2, per: '3s' } }, { by: 'ada' })
+  await byTurns(limited(Array(6).fill({ ms: 1_000 }), 'two'))
+  await work()
+}
+
+/** A dependency gets its limit when as many jobs run as that allows, and two more come. */
+export async function limitedWhileBusy(stage) {
+  const { flow, byTurns, work } = await sharing(stage, { limits: { two: 2 } })
+  await work()
+  const running = await byTurns(limited(Array(2).fill({ ms: 2_500 }), 'two'))
+  for (const { id } of running) await hasStarted(stage, id)
+  await flow.limitDependency('stripe', { maxRunning: 2 }, { by: 'ada' })
+  await byTurns(limited(Array(2).fill({ ms: 200 }), 'two'))
+}
+
+/** Jobs of one ordered key: the first fails once and comes again, the second is due later, and one behind them has a high priority. */
+export async function oneAfterTheOther(stage) {
+  await limit(stage, { ordered: true }, {})
+  const ofKey = (spec, options = {}) => ({ ...spec, ordered: 'k', options: { concurrencyKey: 'k', maxAttempts: 20, ...options } })
+  await enqueue(stage, [
+    ofKey({ ms: 300, failOnce: true }),
+    ofKey({ ms: 300 }, { delay: 600 }),
+    ofKey({ ms: 300 }, { priority: 0 }),
+    ofKey({ ms: 300 }, { priority: 9 }),
+  ])
   await stage.worker(stage.url, patient)
 }
 

@@ -20,25 +20,32 @@ export class Books {
   /** Whether workers or connections were harmed: an attempt may then be lost. */
   harmed = false
   #settings = new Map()
+  /** How somebody asked jobs to end. */
+  #asked = new Map()
 
   note(entry) {
     this.entries.push({ at: now(), ...entry })
   }
 
-  /** A job that exists for sure. `payload`: what it was enqueued or given again with. */
+  /**
+   * A job that exists for sure. `payload`: what it was enqueued or given again with. `more.call`: which enqueue, since when it was under
+   * way and until when; `more.place`: where in its list.
+   */
   acknowledge(job, payload, more = {}) {
     const known = this.jobs.get(job) ?? { payloads: [], ends: new Set(['completed']) }
     known.payloads.push(payload)
+    if (more.call) known.place = { ...more.call, call: more.call, at: more.place }
     if (mayDie(payload)) known.ends.add('dead')
-    for (const end of more.ends ?? []) known.ends.add(end)
+    for (const end of [...(more.ends ?? []), ...(this.#asked.get(job) ?? [])]) known.ends.add(end)
     this.jobs.set(job, known)
     this.note({ kind: 'acknowledged', job })
   }
 
   /** From now on a job may end like this too, because somebody asked for it. */
   mayEnd(job, end) {
-    const known = this.jobs.get(job)
-    if (known) known.ends.add(end)
+    this.jobs.get(job)?.ends.add(end)
+    // Somebody may have found the job before its enqueue was answered.
+    this.#asked.set(job, [...(this.#asked.get(job) ?? []), end])
   }
 
   violated(sentence) {

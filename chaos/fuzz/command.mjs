@@ -46,11 +46,11 @@ class Together extends Command {
 }
 
 /** Sequences of these operations, one by one and several at once. */
-export function sequences(operations) {
+export function sequences(operations, longest) {
   const one = fc.oneof(...operations.map(({ weight, arbitrary }) => ({ weight, arbitrary })))
   const together = fc.array(one, { minLength: 2, maxLength: 8, size: 'max' }).map((commands) => new Together(commands))
   return fc.commands([fc.oneof({ weight: 3, arbitrary: one }, { weight: 1, arbitrary: together })], {
-    maxCommands: 60,
+    maxCommands: longest,
     size: 'max',
   })
 }

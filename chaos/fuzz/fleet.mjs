@@ -42,6 +42,8 @@ export class Fleet {
   #coming = new Set()
   #process
   #starts = 0
+  /** What each type uses in the code that workers start with. */
+  uses = {}
 
   constructor(url, { note, released, logger }) {
     this.#url = url
@@ -74,7 +76,7 @@ export class Fleet {
     const holdfast = new Holdfast({ connectionString: proxy.through(this.#url), statementTimeout: '20s', connections: 6 })
     // Whoever comes after it under its name is another one.
     const called = `${name}.${++this.#starts}`
-    const types = makeTypes({ note: this.#note, worker: called, released: this.#released })
+    const types = makeTypes({ note: this.#note, worker: called, uses: this.uses, released: this.#released })
     const options = { ...workerOptions, name, logger: this.#logger }
     try {
       const worker = await startedWith(environment, () => startWorker(holdfast, types, options))
@@ -111,7 +113,7 @@ export class Fleet {
   /** A worker in a process of its own; one at a time. */
   async startProcess() {
     if (this.#process) return
-    const child = fork(program, [JSON.stringify({ url: this.#url, options: workerOptions })], {
+    const child = fork(program, [JSON.stringify({ url: this.#url, options: workerOptions, uses: this.uses })], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     this.#process = child

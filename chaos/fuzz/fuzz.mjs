@@ -5,7 +5,7 @@ import { seeded } from '../seeded.mjs'
 import { sequences } from './command.mjs'
 import { approvals, enqueueing, uniqueness } from './commands/enqueueing.mjs'
 import { deadLetters, deciding, moving } from './commands/moving.mjs'
-import { gates, laneChanges, passing } from './commands/steering.mjs'
+import { dependencies, gates, laneChanges, ordering, passing } from './commands/steering.mjs'
 import { harm, remote, workers } from './commands/working.mjs'
 import { keys, lanes, typeNames, uniqueKeys } from './types.mjs'
 import { verdict } from './verdict.mjs'
@@ -20,6 +20,8 @@ export const subjects = {
   deciding,
   moving,
   gates,
+  dependencies,
+  ordering,
   laneChanges,
   workers,
   remote,
@@ -30,14 +32,21 @@ export const subjects = {
 const always = ['enqueueing', 'passing']
 
 /** What a sequence is about, and how many types and keys it has: as its seed says. */
-function planned(seed, { about, without = [], narrow, busy }) {
+function planned(seed, { about, without = [], narrow, busy, longest = 60 }) {
   const random = seeded(seed)
   const chosen = (about ?? Object.keys(subjects))
     .filter((name) => !without.includes(name))
     .filter((name) => always.includes(name) || random() < (about ? 1 : 0.5))
   const first = (names) => names.slice(0, narrow || random() < 0.4 ? 1 : 1 + Math.floor(random() * names.length))
   const domain = { types: first(typeNames), keys: first(keys), uniqueKeys: first(uniqueKeys), lanes }
-  return { made: sequences(chosen.flatMap((name) => subjects[name](domain))), domain, busy: busy ?? random() < 0.6 }
+  return {
+    made: sequences(
+      chosen.flatMap((name) => subjects[name](domain)),
+      longest,
+    ),
+    domain,
+    busy: busy ?? random() < 0.6,
+  }
 }
 
 /** A sequence whose moments decide does not fail every time: on the way to a shorter one each is tried so often. */
@@ -48,13 +57,14 @@ const triesToShrink = 2
  *
  * @param {object} options serverUrl, seed; shrinkMs: how long to look for a shorter one; path: of a failure, to run what it was made
  *   shorter to; about: names of subjects, all of them where it is left out; without: but not these; narrow: one type and
- *   one key of each kind; busy: whether beside a load, by chance where it is left out; isolation and patches as for a world
+ *   one key of each kind; busy: whether beside a load, by chance where it is left out; longest: most commands of a sequence; isolation and
+ *   patches as for a world
  * @returns {Promise<{ seed, path, commands, violations } | undefined>} the failure, as short as it could be made
  */
-export async function fuzz({ serverUrl, seed, path, shrinkMs = 60_000, about, without, narrow, busy, ...world }) {
+export async function fuzz({ serverUrl, seed, path, shrinkMs = 60_000, about, without, narrow, busy, longest, ...world }) {
   let failure
   let giveUpAt = Number.POSITIVE_INFINITY
-  const { made, ...plan } = planned(seed, { about, without, narrow, busy })
+  const { made, ...plan } = planned(seed, { about, without, narrow, busy, longest })
   const property = fc.asyncProperty(made, async (commands) => {
     for (let tries = failure ? triesToShrink : 1; tries > 0 && now() < giveUpAt; tries--) {
       const violations = await run(commands, plan, { serverUrl, ...world })

@@ -1,6 +1,8 @@
 // What handlers measured, held against the settings that were in force when they started.
 import { group } from '../check/history.mjs'
 import { slackMs } from './books.mjs'
+import { ordered, outOfOrder } from './ordered.mjs'
+import { dependencies } from './types.mjs'
 
 /** Ends of an attempt after which its handler may go on for a moment beside the one that has its slot. */
 const excused = ['lease_expired', 'handed_back', 'timed_out']
@@ -14,6 +16,12 @@ export function overLimits(books, attempts) {
   const lost = [...excused, ...(books.harmed ? ['cancelled'] : [])]
   const ofJob = group(attempts, ({ job }) => job)
   const counts = ({ job, attempt }) => !ofJob.get(job)?.some((row) => row.attempt === attempt && lost.includes(row.outcome))
+  found.push(
+    ...outOfOrder(
+      books,
+      books.entries.filter((entry) => entry.kind === 'start' && counts(entry)),
+    ),
+  )
   const running = new Map()
   const starts = new Map()
   for (const entry of [...books.entries].sort((a, b) => a.at - b.at)) {
@@ -36,6 +44,20 @@ function* startViolations(books, entry, running, starts) {
     yield* atMost(books, `key_max_running ${type}`, at, ofType.filter((other) => other.key === key), `of ${type} with key ${key}`) // biome-ignore format: one thought
     yield* notShut(books, `paused ${type} ${key}`, entry, `although key ${key} is paused`)
   }
+  if (key && ordered(books, type, at))
+    yield* atMost(
+      books,
+      'one',
+      at,
+      ofType.filter((other) => other.key === key),
+      `of the ordered key ${key} of ${type}`,
+    )
+  for (const name of dependencies.filter((one) => uses(books, type, one, at))) {
+    yield* atMost(books, `max_running ${name}`, at, running.filter((other) => uses(books, other.type, name, at)), `that use ${name}`) // biome-ignore format: one thought
+    yield* notShut(books, `paused ${name}`, entry, `although ${name} is paused`)
+    yield* notShut(books, `breaker ${name}`, entry, `although the breaker of ${name} is held open`)
+    yield* notFaster(books, `rate ${name}`, entry, starts, name)
+  }
   yield* notShut(books, `paused ${type}`, entry, 'although its type is paused')
   yield* notShut(books, `breaker ${type}`, entry, 'although its breaker is held open')
   yield* notFaster(books, `rate ${type}`, entry, starts, type)
@@ -49,8 +71,13 @@ function* startViolations(books, entry, running, starts) {
   yield* notShut(books, `disabled ${lane}`, entry, `although lane ${lane} is disabled`)
 }
 
+/** Whether a type uses a dependency for sure. */
+function uses(books, type, dependency, at) {
+  return books.inForce(`uses ${type}`, at).every((names) => names?.includes(dependency))
+}
+
 function* atMost(books, scope, at, running, what, ms = slackMs) {
-  const limits = books.inForce(scope, at, ms).map((limit) => limit ?? Number.POSITIVE_INFINITY)
+  const limits = scope === 'one' ? [1] : books.inForce(scope, at, ms).map((limit) => limit ?? Number.POSITIVE_INFINITY)
   const most = Math.max(...limits)
   if (running.length > most) yield `${running.length} handlers ${what} ran at once, and ${most} may: ${jobsOf(running)}`
 }

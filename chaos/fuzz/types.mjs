@@ -1,11 +1,12 @@
 // Few types, keys and lanes, so that what one command leaves behind is in the way of the next.
 import { setTimeout as pause } from 'node:timers/promises'
-import { defineType, FatalError } from 'holdfast'
+import { defineDependency, defineType, FatalError } from 'holdfast'
 
 export const typeNames = ['mail', 'report', 'sync']
 export const keys = ['ada', 'bob']
 export const uniqueKeys = ['one', 'two']
 export const lanes = ['default', 'bulk']
+export const dependencies = ['ledger', 'stripe']
 export const people = ['eve', 'mallory', 'trent']
 
 /** The breaker opens and is probed within a sequence; what fails is due again at once. */
@@ -16,6 +17,16 @@ const definition = {
   limits: { breaker: { share: 0.6, minimum: 4, window: '1m', probe: '150ms' } },
 }
 
+/** What each type uses, by its name, as the code of a worker has it. @param {Record<string, string[]>} uses */
+function using(type, uses = {}) {
+  return (uses[type] ?? []).map((name) => defineDependency({ name, limits: definition.limits }))
+}
+
+/** Types without handlers, as whoever deploys other code registers them. */
+export function definitions(uses) {
+  return typeNames.map((type) => defineType({ ...definition, type, uses: using(type, uses) }))
+}
+
 /** Longest that a handler hangs which nobody tells to stop: whoever waits for its end has no answer in time. */
 const longestMs = 25_000
 
@@ -23,7 +34,7 @@ const longestMs = 25_000
  * The types with handlers that say to `note` what they do. A payload says how long its handler takes (`ms`) and what then:
  * `how` is ok, fail (always), once (fails at its first attempt), fatal, snooze, stop_type, stop_key or hang (until it is told to stop, or `released`).
  */
-export function makeTypes({ note, worker, released = new AbortController().signal }) {
+export function makeTypes({ note, worker, uses, released = new AbortController().signal }) {
   const run = async (payload, context) => {
     const { job, fence, signal } = context
     const { key, ms = 0, how = 'ok' } = payload
@@ -45,7 +56,7 @@ export function makeTypes({ note, worker, released = new AbortController().signa
     if (how === 'stop_type' && Date.now() - job.createdAt < 500) return context.stop(50, 'type')
     if (how === 'stop_key' && Date.now() - job.createdAt < 500) return context.stop(50, 'key')
   }
-  return typeNames.map((type) => defineType({ ...definition, type, run }))
+  return typeNames.map((type) => defineType({ ...definition, type, uses: using(type, uses), run }))
 }
 
 function hang(signal) {

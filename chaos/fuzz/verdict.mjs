@@ -5,7 +5,7 @@ import { readHistory } from '../check/state.mjs'
 import { now } from '../evidence/ledger.mjs'
 import { countersOff, driftByItself, leftOver } from './drift.mjs'
 import { overLimits } from './measured.mjs'
-import { keys, lanes, people, typeNames } from './types.mjs'
+import { dependencies, keys, lanes, people, typeNames } from './types.mjs'
 
 /** A queue in which nothing happens for so long stands still. On a busy machine everything takes longer, but something happens. */
 const stillMs = 20_000
@@ -63,6 +63,16 @@ async function open(world) {
     await world.change(`setLane ${lane}`, { [`disabled ${lane}`]: false, [`worker_slots ${lane}`]: undefined }, () =>
       flow.setLane(lane, { enabled: true, workerSlots: null }, who),
     )
+  for (const name of dependencies) {
+    const opened = { [`paused ${name}`]: false, [`breaker ${name}`]: false, [`rate ${name}`]: undefined }
+    if (Object.keys(opened).some((scope) => books.touched(scope)))
+      await world.change(`open ${name}`, opened, async () => {
+        await flow.limitDependency(name, { rate: null, breaker: false }, who, { create: true })
+        await flow.resumeDependency(name, who)
+        await flow.dependencyBreaker(name, 'close', who)
+        await flow.dependencyBreaker(name, 'hold_closed', who)
+      })
+  }
   for (const type of typeNames) {
     const opened = {
       [`paused ${type}`]: false,
@@ -71,12 +81,12 @@ async function open(world) {
       [`key_rate ${type}`]: undefined,
     }
     await world.change(`open ${type}`, opened, async () => {
-      await flow.limit(type, { rate: null, ratePerKey: null, breaker: false }, who)
+      await flow.limit(type, { rate: null, ratePerKey: null, breaker: false, haltOnDead: false }, who)
       if (books.touched(`paused ${type}`)) await flow.resumeType(type, who)
       await flow.breaker(type, 'close', who)
       await flow.breaker(type, 'hold_closed', who)
     })
-    for (const key of keys.filter((name) => books.touched(`paused ${type} ${name}`)))
+    for (const key of keys.filter((name) => books.touched(`paused ${type} ${name}`) || books.touched(`ordered ${type}`)))
       await world.change(`resumeKey ${type} ${key}`, { [`paused ${type} ${key}`]: false }, () => flow.resumeKey(type, key, who))
   }
   for (const name of ['w1', 'w2']) if (!world.fleet.names.includes(name)) await world.fleet.start(name)

@@ -124,9 +124,12 @@ export class World {
     })
     const goOn = async () => {
       while (this.#busy && this.books.violations.length === 0) {
+        const since = now()
         const [{ live }] = await this.sql('select count(*) as live from holdfast.queue')
         const done = Number(live) < 40 && (await this.act('enqueueMany', () => this.holdfast.enqueueMany(requests)))
-        if (done) for (const [at, { id }] of done.value.entries()) this.books.acknowledge(id, requests[at].payload)
+        const call = { since, until: now() }
+        if (done)
+          for (const [at, { id }] of done.value.entries()) this.books.acknowledge(id, requests[at].payload, { call, place: at })
         await pause(20)
       }
     }

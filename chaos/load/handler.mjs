@@ -16,7 +16,7 @@ export const work = defineType({ type: 'work', backoff })
  * A payload says, in this order: `killUntil` n (the process kills itself at attempts up to n), `ms` n (takes that long),
  * `gates` (names, one for each attempt: goes on when that gate is opened), `failUntil` n (throws at attempts up to n), `failOnce` (throws the first time), `fatal` (no retry can help), `snoozeMs`
  * n (once, at the first start of attempt 1). `checkpoint` (kept at each attempt, after the last one was read), `say` (told as
- * progress and log). `row` (a table: the job ends with a row of its own there, in one transaction). `limits` and `unique` are for the books: what the job falls under. What it does in steps comes
+ * progress and log). `row` (a table: the job ends with a row of its own there, in one transaction). `limits`, `unique` and `ordered` (a key) are for the books: what the job falls under. What it does in steps comes
  * first, and stands in long-work.mjs.
  */
 export function makeWork({ note, sink, gates = new Map(), definition = { type: 'work' } }) {
@@ -26,8 +26,8 @@ export function makeWork({ note, sink, gates = new Map(), definition = { type: '
   async function run(payload, context) {
     const { job, fence, signal } = context
     const execution = { job: job.id, attempt: job.attempt, fence: String(fence), pid: process.pid }
-    const { limits, unique, steps } = payload
-    const more = { ...(limits ? { limits } : {}), ...(unique ? { unique } : {}), ...(steps ? { steps } : {}) }
+    const { limits, unique, ordered, steps } = payload
+    const more = { ...(limits && { limits }), ...(unique && { unique }), ...(ordered && { ordered }), ...(steps && { steps }) }
     note({ kind: 'start', ...execution, ...more, call: payload.call, payload: fingerprint(payload) })
     await sink.open(job.id, fence)
     try {

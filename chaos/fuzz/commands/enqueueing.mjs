@@ -44,15 +44,17 @@ export function request({
 }
 
 /** Answers and what was asked for stand side by side. */
-export function acknowledge(world, requests, answers, more) {
-  for (const [at, { id, status }] of answers.entries()) {
-    world.books.acknowledge(id, status === 'existing' ? {} : requests[at].payload, more)
+export function acknowledge(world, requests, answers, since, more) {
+  const call = { since, until: now() }
+  for (const [place, { id, status }] of answers.entries()) {
+    world.books.acknowledge(id, status === 'existing' ? {} : requests[place].payload, { ...more, call, place })
   }
 }
 
 async function enqueueMany(world, requests, more) {
+  const since = now()
   const done = await world.act('enqueueMany', () => world.holdfast.enqueueMany(requests))
-  if (done) acknowledge(world, requests, done.value, more)
+  if (done) acknowledge(world, requests, done.value, since, more)
   return done?.value
 }
 
@@ -63,6 +65,7 @@ const mayConflict = ({ isolation }) => (isolation === 'read committed' ? [] : ['
 async function inTransaction(world, requests, { commit, holdMs }) {
   const client = await world.connection()
   const tolerate = mayConflict(world)
+  const since = now()
   try {
     await client.query('begin')
     const done = await world.act('enqueueMany in a transaction', () => world.holdfast.enqueueMany(requests, { tx: client }), {
@@ -76,7 +79,7 @@ async function inTransaction(world, requests, { commit, holdMs }) {
       return
     }
     const committed = await world.act('commit', () => client.query('commit'), { tolerate })
-    if (committed) acknowledge(world, requests, done.value)
+    if (committed) acknowledge(world, requests, done.value, since)
   } catch (error) {
     if (!world.inTrouble) world.books.violated(`a transaction that enqueues broke: ${error.message}`)
   } finally {
@@ -95,8 +98,9 @@ async function bySql(world, { type: name, payload, priority, delay, concurrencyK
   }
   const ask = () =>
     world.sql('select id::text, status from holdfast.enqueue($1, $2, $3)', [name, payload, JSON.stringify(options)])
+  const since = now()
   const done = await world.act('holdfast.enqueue', ask, { tolerate: ['HF409', ...mayConflict(world)] })
-  if (done) acknowledge(world, [{ payload }], done.value)
+  if (done) acknowledge(world, [{ payload }], done.value, since)
 }
 
 /** Every policy, with what each of them takes. */

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { operation, sometimes } from '../command.mjs'
+import { definitions, dependencies as dependencyNames } from '../types.mjs'
 
 const who = { by: 'fuzz' }
 const orNone = (arbitrary) => sometimes(fc.option(arbitrary, { nil: null, freq: 2 }))
@@ -93,6 +94,72 @@ export function gates({ types, keys }) {
       4,
       { type, action: fc.constantFrom('open', 'open', 'close', 'hold_open', 'hold_closed', 'release') },
       breaker,
+    ),
+  ]
+}
+
+/** Only of a type that is ordered: its keys' jobs one after the other. */
+async function order(world, { type: name, ...given }) {
+  const limits = named(given)
+  if (Object.keys(limits).length === 0) return
+  await world.change(`order ${name}`, scoped({ ordered: `ordered ${name}` }, limits), () =>
+    world.holdfast.flow.limit(name, limits, who),
+  )
+}
+
+export function ordering({ types }) {
+  const args = { type: fc.constantFrom(...types), ordered: sometimes(fc.boolean()), haltOnDead: sometimes(fc.boolean()) }
+  const on = { ...args, ordered: fc.constant(true) }
+  return [operation('orderKeys', 6, on, order), operation('changeOrder', 2, args, order)]
+}
+
+/** Other code is deployed: from now on the type uses these. */
+async function use(world, { type: name, uses }) {
+  world.fleet.uses = { ...world.fleet.uses, [name]: uses }
+  const types = definitions(world.fleet.uses).filter(({ type }) => type === name)
+  await world.change(`use ${name}`, { [`uses ${name}`]: uses }, () => world.holdfast.registerTypes(types, { update: true }))
+}
+
+async function limitDependency(world, { dependency: name, ...given }) {
+  const limits = named(given)
+  const scopes = { maxRunning: `max_running ${name}`, rate: `rate ${name}` }
+  await world.change(`limitDependency ${name}`, scoped(scopes, limits), () =>
+    world.holdfast.flow.limitDependency(name, limits, who, { create: true }),
+  )
+}
+
+/** What operators do to a dependency that may not exist yet. */
+function toDependency(world, name, what, settings, work) {
+  return world.change(`${what} ${name}`, settings, async () => {
+    await world.holdfast.flow.limitDependency(name, {}, who, { create: true })
+    await work(world.holdfast.flow)
+  })
+}
+
+export function dependencies({ types }) {
+  const dependency = fc.constantFrom(...dependencyNames)
+  return [
+    operation('use', 8, { type: fc.constantFrom(...types), uses: fc.subarray(dependencyNames) }, use),
+    operation(
+      'limitDependency',
+      8,
+      { dependency, maxRunning: orNone(fc.integer({ min: 1, max: 5 })), rate: orNone(rate) },
+      limitDependency,
+    ),
+    operation('pauseDependency', 1, { dependency }, (world, { dependency: name }) =>
+      toDependency(world, name, 'pauseDependency', { [`paused ${name}`]: true }, (flow) => flow.pauseDependency(name, who)),
+    ),
+    operation('resumeDependency', 2, { dependency }, (world, { dependency: name }) =>
+      toDependency(world, name, 'resumeDependency', { [`paused ${name}`]: false }, (flow) => flow.resumeDependency(name, who)),
+    ),
+    operation(
+      'dependencyBreaker',
+      3,
+      { dependency, action: fc.constantFrom('open', 'open', 'close', 'hold_open', 'hold_closed', 'release') },
+      (world, { dependency: name, action }) => {
+        const settings = holds[action] === undefined ? {} : { [`breaker ${name}`]: holds[action] }
+        return toDependency(world, name, `breaker ${action}`, settings, (flow) => flow.dependencyBreaker(name, action, who))
+      },
     ),
   ]
 }

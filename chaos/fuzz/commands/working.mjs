@@ -9,10 +9,15 @@ const name = fc.constantFrom('w1', 'w2')
 /** A worker that starts writes what its environment says of a lane into the table, as every first start of an installation does. */
 async function restart(world, { name: which, lane, slots, now }) {
   const environment = lane && slots ? { [`HOLDFAST_LANE_${lane.toUpperCase()}_SLOTS`]: String(slots) } : {}
-  const settings = lane && slots ? { [`slots ${lane}`]: slots } : {}
+  const settings = { ...(lane && slots ? { [`slots ${lane}`]: slots } : {}), ...usesInCode(world) }
   await world.act(`stop ${which}`, () => world.fleet.stop(which, { now }))
   if (!world.fleet.mayStart(which)) return
   await world.change(`start ${which}`, settings, () => world.fleet.start(which, environment))
+}
+
+/** What a worker that starts now says its types use. */
+function usesInCode({ fleet }) {
+  return Object.fromEntries(Object.entries(fleet.uses).map(([type, uses]) => [`uses ${type}`, uses]))
 }
 
 async function terminate(world, { pick }) {
@@ -46,7 +51,9 @@ export const harm = () => [
     world.harm()
   }),
   operation('terminateBackend', 1, { pick: fc.nat({ max: 30 }) }, terminate),
-  operation('startProcess', 1, {}, (world) => world.act('start a process', () => world.fleet.startProcess())),
+  operation('startProcess', 1, {}, (world) =>
+    world.change('start a process', usesInCode(world), () => world.fleet.startProcess()),
+  ),
   operation('killProcess', 1, {}, async (world) => {
     world.harm()
     await world.act('kill a process', () => world.fleet.killProcess())
