@@ -31,6 +31,7 @@ const shared = {
       { find: /^holdfast$/, replacement: `${dist}index.js` },
       // No entry of the package: what our own tests see of the inside.
       { find: /^holdfast\/inside$/, replacement: `${dist}inside.js` },
+      { find: /^holdfast\/cli$/, replacement: `${dist}cli/run.js` },
       { find: /^holdfast\/(worker|server|client|testing|dev)$/, replacement: `${dist}$1/index.js` },
     ],
   },

@@ -1,7 +1,8 @@
-// Writes docs/configuration.md from the comments on the options, the commands and the table of the environment. Build first.
+// Writes docs/configuration.md from the comments on the options and the table of the environment, and docs/cli.md. Build first.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cliPage } from './cli-page.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -77,14 +78,6 @@ function optionsTable(members) {
   return table(['option', 'type', 'default', 'range', 'what and why'], rows)
 }
 
-function commandTable(command, above = '') {
-  const name = `${above}${command.name()}`
-  const own = command.options.map(({ flags, description, envVar, defaultValue, mandatory }) =>
-    row(code(`${name} ${flags}`), mandatory ? 'required' : (defaultValue ?? ''), envVar ?? '', description),
-  )
-  return [...own, ...command.commands.flatMap((one) => commandTable(one, `${name} `))]
-}
-
 export async function configurationPage() {
   const files = readdirSync(join(root, 'src'), { recursive: true }).filter(
     (path) => /(?<!\.test)\.ts$/.test(path) && !path.startsWith('store/'),
@@ -99,7 +92,6 @@ export async function configurationPage() {
   const exported = entries.flatMap((path) => readFileSync(join(root, 'src', path), 'utf8').match(/\w+/g))
   const first = new Map(sections)
   const others = [...new Set(exported)].filter((name) => isOptions.test(name) && !first.has(name) && declared.get(name)?.length)
-  const { program } = await import('../dist/cli/program.js')
   const { variables } = await import('../dist/cli/environment.js')
   const options = [...sections, ...others.sort().map((name) => [name, `\`${name}\``])].map(([name, title]) => {
     if (!declared.get(name)?.length) throw new Error(`there is no declaration of ${name} with members`)
@@ -108,8 +100,8 @@ export async function configurationPage() {
   const environment = variables.map(({ name, readBy, otherwise, what }) => row(code(name), readBy.join(', '), otherwise, what))
   return `# Configuration
 
-Every option, command and variable, with its default, its range and what it is for. This page is generated from the code by
-\`npm run configuration\`; a test checks that it is current. Options that nobody knows are refused everywhere, with the nearest name, and
+Every option and variable, with its default, its range and what it is for; commands have [a page of their own](cli.md). This page is generated
+from the code by \`npm run configuration\`; a test checks that it is current. Options that nobody knows are refused everywhere, with the nearest name, and
 everything that is wrong is in one error.
 
 Durations are milliseconds or texts such as \`'90s'\`, \`'5m'\`, \`'2h'\`, \`'1d'\`, \`'1h 30m'\`, \`'3 days'\` and \`'1 hour 30 minutes'\`: big units
@@ -129,10 +121,6 @@ before small ones, each at most once.
 ## Options
 
 ${options.join('\n')}
-## The command line
-
-${table(['command and option', 'default', 'environment', 'what it does'], commandTable(program))}
-
 ## The environment
 
 ${table(['variable', 'read by', 'default', 'what it is'], environment)}
@@ -141,4 +129,5 @@ ${table(['variable', 'read by', 'default', 'what it is'], environment)}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(join(root, 'docs', 'configuration.md'), await configurationPage())
+  writeFileSync(join(root, 'docs', 'cli.md'), await cliPage())
 }

@@ -173,6 +173,7 @@ export const keyBody = object(
   },
   ['service', 'roles'],
 )
+/** A key to make. */
 export type KeyBody = Of<typeof keyBody>
 export const certificateBody = object(
   {
@@ -186,6 +187,7 @@ export const certificateBody = object(
   },
   ['subject', 'service', 'roles'],
 )
+/** A certificate to accept as a service. */
 export type CertificateBody = Of<typeof certificateBody>
 export const rotateBody = object({ grace: duration, why })
 export const keyParams = object({ id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a key' } }, [
@@ -209,8 +211,11 @@ const keyFields = {
   last_used_at: timeOrNull,
 } as const
 export const keyAnswer = answer(keyFields)
+/** A key, without what is secret. */
 export type KeyAnswer = Of<typeof keyAnswer>
 export const newKeyAnswer = answer({ ...keyFields, key: text })
+/** A key that was just made, with its text. */
+export type NewKeyAnswer = Of<typeof newKeyAnswer>
 export const keysAnswer = answer({ keys: list(keyAnswer) })
 
 export const roleBody = object(
@@ -220,9 +225,12 @@ export const roleBody = object(
   },
   ['permissions'],
 )
+/** What a role is to allow. */
 export type RoleBody = Of<typeof roleBody>
 export const roleParams = object({ name: { ...name, description: 'the name of a role' } }, ['name'])
 export const roleAnswer = answer({ name: text, permissions: list(text), built_in: yesOrNo })
+/** A role and what it allows. */
+export type RoleAnswer = Of<typeof roleAnswer>
 export const rolesAnswer = answer({ roles: list(roleAnswer) })
 
 export const auditQuery = object({
@@ -232,6 +240,7 @@ export const auditQuery = object({
   limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
   cursor: { type: 'string', pattern: '^[0-9]{1,18}$', description: 'what an earlier page named as next' },
 })
+/** Which lines of the audit log are asked for. */
 export type AuditQuery = Of<typeof auditQuery>
 export const auditAnswer = answer({
   lines: list(
@@ -249,3 +258,5 @@ export const auditAnswer = answer({
   ),
   next: textOrNull,
 })
+/** One page of the audit log. */
+export type AuditAnswer = Of<typeof auditAnswer>

@@ -1,16 +1,17 @@
 import { HoldfastError } from '../errors.js'
-import { red } from './print.js'
+import type { Io } from './io.js'
+import { painter } from './paint.js'
 
 /** Prints an error to standard error: a known one as a sentence, an unexpected one with its stack. */
-export function complain(error: unknown, { json }: { json: boolean }): void {
+export function complain({ err, env }: Io, error: unknown, { json }: { json: boolean }): void {
   const known = error instanceof HoldfastError || isFromDatabase(error)
   if (json) {
     const { code, message, field } = error as HoldfastError
-    process.stderr.write(`${JSON.stringify({ error: { code: known ? code : 'unexpected', message, field } })}\n`)
+    err.write(`${JSON.stringify({ error: { code: known ? code : 'unexpected', message, field } })}\n`)
     return
   }
   const said = known ? (error as Error).message : `unexpected error: ${(error as Error)?.stack ?? String(error)}`
-  process.stderr.write(`${red('holdfast:')} ${said}\n`)
+  err.write(`${painter('red', err, env)('holdfast:')} ${said}\n`)
 }
 
 /** PostgreSQL explains its refusals (a wrong password, no such database) in a sentence; our stack would add nothing. */

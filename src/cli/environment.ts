@@ -23,6 +23,13 @@ export const variables: readonly Variable[] = [
     what: 'the database schema that holds everything',
   },
   {
+    name: 'HOLDFAST_URL',
+    readBy: ['cli'],
+    otherwise: 'none',
+    what: 'look and operate by way of this server in place of the database, such as https://jobs.example.com',
+  },
+  { name: 'HOLDFAST_KEY', readBy: ['cli'], otherwise: 'none', what: 'the key for that server' },
+  {
     name: 'HOLDFAST_ENCRYPTION_KEYS',
     readBy: ['library'],
     otherwise: 'none',

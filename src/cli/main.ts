@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { complain } from './complain.js'
-import { program } from './program.js'
+import { processIo } from './io.js'
+import { run } from './run.js'
 
 // The reader of a pipe may close it early: holdfast migrate --sql | head
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -8,11 +8,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit()
 })
 
-try {
-  await program.parseAsync()
-} catch (error) {
-  complain(error, { json: process.argv.includes('--json') })
-  process.exitCode = 1
+const code = await run(process.argv.slice(2), processIo())
+if (code !== 0) {
+  process.exitCode = code
   // A start that failed half way may have left something that keeps the process alive.
-  setTimeout(() => process.exit(1), 2_000).unref()
+  setTimeout(() => process.exit(code), 2_000).unref()
 }

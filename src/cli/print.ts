@@ -1,18 +1,14 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { styleText } from 'node:util'
+import { painter, type Style } from './paint.js'
 
-/** Colours at a terminal, and none in files and pipes or with NO_COLOR. */
-function painter(style: Parameters<typeof styleText>[0], stream: NodeJS.WriteStream): (text: string) => string {
-  return (text) => (stream.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text)
-}
+const onOut = (style: Style) => painter(style, process.stdout, process.env)
 
-export const bold = painter('bold', process.stdout)
-export const dim = painter('dim', process.stdout)
-export const cyan = painter('cyan', process.stdout)
-export const green = painter('green', process.stdout)
-export const yellow = painter('yellow', process.stdout)
-export const red = painter('red', process.stderr)
+export const bold = onOut('bold')
+export const dim = onOut('dim')
+export const cyan = onOut('cyan')
+export const green = onOut('green')
+export const yellow = onOut('yellow')
 
 export function print(text = ''): void {
   process.stdout.write(`${text}\n`)

@@ -5,6 +5,7 @@ import { Checker } from '../job/checker.js'
 import type { JobOptions } from '../job/job-options.js'
 import { wholeNumber } from '../job/refused.js'
 import type { JobRequest, JobType } from '../job/type.js'
+import { ClientAccess } from './access.js'
 import { ClientAlerts } from './alerts.js'
 import type { ClientBatch } from './batch-body.js'
 import { type ClientBatchCreated, ClientBatches } from './batches.js'
@@ -60,6 +61,8 @@ export class HoldfastClient {
   readonly flow: ClientFlow
   /** Trouble, and the rules that say what that is. */
   readonly alerts: ClientAlerts
+  /** Keys, roles and the audit log. */
+  readonly access: ClientAccess
   /** What happened to jobs, by a cursor. */
   readonly events: ClientEvents
   readonly #send: Send
@@ -82,6 +85,7 @@ export class HoldfastClient {
     this.deadLetters = new ClientDeadLetters(this.#send)
     this.flow = new ClientFlow(this.#send)
     this.alerts = new ClientAlerts(this.#send)
+    this.access = new ClientAccess(this.#send)
     this.events = new ClientEvents(this.#send)
   }
 

@@ -1,11 +1,19 @@
 export type {
+  AuditAnswer,
+  AuditQuery,
   BreakerBody,
+  CertificateBody,
   DependencyAnswer,
   DependencyBody,
   GateAnswer,
+  KeyAnswer,
+  KeyBody,
   LaneAnswer,
   LaneBody,
   LimitsBody,
+  NewKeyAnswer,
+  RoleAnswer,
+  RoleBody,
   TypeGateAnswer,
   WorkersAnswer,
 } from '../api/admin.js'
@@ -55,6 +63,7 @@ export type { SeriesAnswer, SeriesQuery } from '../api/series.js'
 export { type ErrorCode, HoldfastError } from '../errors.js'
 export type { JobOptions } from '../job/job-options.js'
 export { defineType, type JobRequest, type JobType } from '../job/type.js'
+export type { ClientAccess } from './access.js'
 export type { ClientAlerts } from './alerts.js'
 export type { ClientBatch } from './batch-body.js'
 export type { ClientBatchCreated, ClientBatches } from './batches.js'

@@ -1,10 +1,8 @@
-import { tmpdir } from 'node:os'
 import { Holdfast } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Program } from '../support/holdfast-program.js'
 
 const who = { by: 'ada', why: 'because', from: '10.0.0.7' }
 let scratch: ScratchDatabase
@@ -114,25 +112,4 @@ describe('roles', () => {
       ['admin', 'operator', 'producer', 'viewer', 'worker'], // biome-ignore format: one list
     )
   })
-})
-
-test('holdfast keys makes, lists, rotates and revokes, in words and in JSON', async () => {
-  const keys = async (...args: string[]) => {
-    const program = new Program(tmpdir(), ['keys', ...args], { env: { DATABASE_URL: scratch.connectionString } })
-    const code = await program.ended
-    return { code, output: program.output, complaints: program.complaints }
-  }
-  const made = await keys('create', 'billing', '--role', 'producer', '--type', 'invoice', '--why', 'new service')
-  expect(made).toMatchObject({ code: 0, complaints: '' })
-  const key = made.output.split('\n')[0] as string
-  expect(await holdfast.access.caller(key)).toMatchObject({ service: 'billing' })
-  const [listed] = JSON.parse((await keys('list', '--json')).output)
-  expect(listed).toMatchObject({ service: 'billing', roles: ['producer'], types: ['invoice'], live: true })
-  expect((await keys('list')).output).toContain(`billing  ${key.slice(0, 9)}…  live  producer  invoice`)
-  const rotated = JSON.parse((await keys('rotate', String(listed.id), '--json')).output)
-  expect(await holdfast.access.caller(rotated.key)).toMatchObject({ service: 'billing' })
-  expect((await keys('revoke', String(listed.id))).output).toBe(`Key ${listed.id} of billing is revoked.\n`)
-  expect(await holdfast.access.caller(key)).toBeUndefined()
-  expect((await keys('revoke', '99')).complaints).toBe('holdfast: there is no live key 99\n')
-  expect(await holdfast.audit({ action: 'create_key' })).toMatchObject([{ why: null }, { why: 'new service', origin: 'cli' }])
 })

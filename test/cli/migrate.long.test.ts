@@ -87,7 +87,7 @@ describe('holdfast migrate', () => {
 describe('what cannot work is said in one line, without a stack', () => {
   test('no database', async () => {
     const { code, output, complaints } = await run(['migrate'])
-    expect({ code, output }).toEqual({ code: 1, output: '' })
+    expect({ code, output }).toEqual({ code: 2, output: '' })
     expect(complaints).toMatch(
       /^holdfast: no database was given to migrate: set DATABASE_URL, or pass --database-url postgres:[^\n]*\n$/,
     )

@@ -1,40 +1,44 @@
-import { tmpdir } from 'node:os'
 import { defineSchedule } from 'holdfast'
 import { expect, test } from 'vitest'
-import { Program } from '../support/holdfast-program.js'
+import { reach } from '../support/cli.js'
 import { makeScheduledQueue, report } from '../support/schedules.js'
 
-test('holdfast schedules shows and operates them', async () => {
+test('holdfast schedules shows and operates them, over the database and over HTTP', async () => {
   const queue = await makeScheduledQueue()
-  const run = async (...args: string[]) => {
-    const program = new Program(tmpdir(), args, { env: { DATABASE_URL: queue.url } })
-    const code = await program.ended
-    return code === 0 ? program.output.trimEnd() : `${code} ${program.complaints.trimEnd()}`
-  }
-  const schedules = (...args: string[]) => run('schedules', ...args)
+  const { both, eachWay } = await reach(queue)
   const old = defineSchedule({ name: 'old', type: report, every: '1d' })
-  await queue.holdfast.schedules.define([old, defineSchedule({ name: 'hourly', type: report, cron: '0 * * * *' })])
-  await queue.holdfast.schedules.define([defineSchedule({ name: 'hourly', type: report, cron: '0 * * * *' })])
+  const hourly = defineSchedule({ name: 'hourly', type: report, cron: '0 * * * *' })
+  await queue.holdfast.schedules.define([old, hourly])
+  await queue.holdfast.schedules.define([hourly])
 
-  expect(await schedules('ls')).toBe(
+  expect((await both('schedules', 'ls')).split('\n')).toEqual([
+    expect.stringMatching(/^NAME +WHEN +TYPE +STATUS +NEXT +NOTES$/),
+    expect.stringMatching(/^hourly {2}0 \* \* \* \* \(UTC\) {2}report {2}active {2} *\S+$/),
+    expect.stringMatching(/^old {5}every 1d {9}report {2}active {2} *\S+ {2}gone from code$/),
+  ])
+  expect(JSON.parse(await both('schedules', 'ls', '--json'))).toMatchObject({ schedules: [{ time_zone: 'UTC' }, {}], next: null })
+  expect(await both('schedules', 'preview', 'hourly', '--count', '2')).toBe('2026-01-01T01:00:00.000Z\n2026-01-01T02:00:00.000Z')
+  expect(await eachWay.http('schedules', 'pause', 'hourly', '--why', 'a test')).toBe('hourly is paused.')
+  expect(await both('explain', 'hourly')).toBe(
     [
-      'hourly  0 * * * * (UTC)  report  active  next 2026-01-01T01:00:00.000Z',
-      'old  every 1d  report  active  next 2026-01-02T00:00:00.000Z  gone from code',
+      'hourly  schedule  paused',
+      '',
+      '  it was paused by admin at 2026-01-01T00:30:00.000Z: a test',
+      '  opens with holdfast schedules resume hourly',
     ].join('\n'),
   )
-  expect(await schedules('preview', 'hourly', '--count', '2')).toBe('2026-01-01T01:00:00.000Z\n2026-01-01T02:00:00.000Z')
-  expect(await schedules('pause', 'hourly', '--why', 'a test')).toBe('hourly is paused.')
-  expect(await run('explain', 'hourly')).toMatch(
-    /^hourly {2}schedule {2}paused\n\n {2}it was paused by \w+ at 2026-01-01T00:30:00.000Z: a test\n {2}opens with holdfast schedules resume hourly$/,
-  )
-  expect(await schedules('resume', 'hourly')).toBe('hourly ticks again.')
-  expect(await schedules('run-now', 'hourly')).toMatch(/^Job [0-9a-f-]{36} was made\.$/)
+  expect(await eachWay.database('schedules', 'resume', 'hourly')).toBe('hourly ticks again.')
+  expect(await eachWay.http('schedules', 'run-now', 'hourly')).toMatch(/^Job [0-9a-f-]{36} was made\.$/)
   const range = ['--from', '2025-12-31T22:00:00Z', '--to', '2025-12-31T23:30:00Z']
-  expect(await schedules('backfill', 'hourly', ...range)).toBe('2 ticks; 2 jobs were made, 0 ticks had one.')
-  expect(await schedules('show', 'hourly')).toMatch(
+  expect(await eachWay.database('schedules', 'backfill', 'hourly', ...range)).toBe('2 ticks; 2 jobs were made, 0 ticks had one.')
+  expect(await eachWay.http('schedules', 'backfill', 'hourly', ...range)).toBe('2 ticks; 0 jobs were made, 2 ticks had one.')
+  expect(await both('schedules', 'show', 'hourly')).toMatch(
     /missed: once {2}overlap: allow[\s\S]*manual {2}created[\s\S]*22:00:00.000Z {2}backfill/,
   )
-  expect(await schedules('prune', '--dry-run')).toBe('old  gone from code')
-  expect(await schedules('prune', '--json')).toBe('[\n  "old"\n]')
-  expect(await schedules('show', 'old')).toBe('1 holdfast: there is no schedule named "old"')
-}, 120_000)
+  expect(await both('schedules', 'prune', '--dry-run')).toBe('old  gone from code')
+  expect(await both('schedules', 'prune')).toMatch(/^2 holdfast: nothing was done: pass --yes to remove every schedule/)
+  expect(JSON.parse(await eachWay.http('schedules', 'prune', '--json', '--yes'))).toEqual({ names: ['old'] })
+  expect(await both('schedules', 'show', 'old')).toBe('1 holdfast: there is no schedule named "old"')
+  await queue.create({ name: 'mine' })
+  expect(await eachWay.database('schedules', 'remove', 'mine', '--yes')).toBe('mine is removed.')
+})

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineType, Holdfast } from 'holdfast'
 import { HoldfastClient } from 'holdfast/client'
@@ -6,19 +5,25 @@ import { createServer } from 'holdfast/server'
 import { expect, test } from 'vitest'
 import { variables } from '../../src/cli/environment.js'
 import { readWorkerOptions } from '../../src/worker/options.js'
+import { docsPage } from '../support/docs-page.js'
 import { repository, sourceFiles } from '../support/source.js'
 
-const page = readFileSync(join(repository, 'docs', 'configuration.md'), 'utf8')
+const page = docsPage('configuration.md')
 
 test('the page about configuration is what the code says', async () => {
   const { configurationPage } = await import(join(repository, 'tools', 'configuration.mjs'))
   expect(page, 'npm run build && npm run configuration').toBe(await configurationPage())
 })
 
+test('the page about the command line is what the code says', async () => {
+  const { cliPage } = await import(join(repository, 'tools', 'cli-page.mjs'))
+  expect(docsPage('cli.md'), 'npm run build && npm run configuration').toBe(await cliPage())
+})
+
 test('every variable that the code reads is on it', () => {
   const named = sourceFiles().flatMap(({ code }) => code.match(/\bHOLDFAST_[A-Z_]+[A-Z]\b/g) ?? [])
   // Of our own tests; of an example; and parts of the names of lanes.
-  const others = ['HOLDFAST_TEST_URL', 'HOLDFAST_KEY', 'HOLDFAST_LANE_INTERACTIVE_SLOTS', 'HOLDFAST_LANE_BULK_POLL']
+  const others = ['HOLDFAST_TEST_URL', 'HOLDFAST_LANE_INTERACTIVE_SLOTS', 'HOLDFAST_LANE_BULK_POLL']
   const known = new Set([...variables.map(({ name }) => name), ...others])
   expect([...new Set(named)].filter((name) => !known.has(name) && !name.startsWith('HOLDFAST_TLS_'))).toEqual([])
 })

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { expect, test } from 'vitest'
-import { program } from '../../src/cli/program.js'
+import { processIo } from '../../src/cli/io.js'
+import { makeProgram } from '../../src/cli/program.js'
 import { toMilliseconds } from '../../src/job/duration.js'
 import { repository } from '../support/packed.js'
 
@@ -74,6 +75,7 @@ function ofManifests(file: string): Running[] {
 }
 
 test('every command line in deploy/ is one that holdfast understands', () => {
+  const { program } = makeProgram(processIo())
   const lines = everywhere()
   expect(lines.map(({ args }) => args[0])).toEqual(expect.arrayContaining(['migrate', 'serve', 'work']))
   expect(lines).toHaveLength(9)

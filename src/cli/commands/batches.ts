@@ -1,49 +1,91 @@
-import { type Command, Option } from 'commander'
-import type { Batch } from '../../batch/batch.js'
+import type { Command } from 'commander'
+import type { BatchAnswer } from '../../api/batches.js'
 import { HoldfastError } from '../../errors.js'
-import { answer, type Common, looking, using } from '../operating.js'
-import { bold, dim } from '../print.js'
+import { type Cli, type Common, limitOption } from '../cli.js'
+import { defined } from '../defined.js'
+import { ago, type Screen } from '../screen.js'
+import { more } from '../show/jobs.js'
+import { why } from './jobs.js'
 
 const statuses = ['live', 'completed', 'dead', 'cancelled', 'discarded'] as const
+const ofOne = ['<id>', 'the id of the batch'] as const
+const columns = [
+  { head: 'ID' },
+  { head: 'NAME', cut: true },
+  { head: 'STATUS' },
+  { head: 'JOBS', right: true },
+  ...statuses.map((head) => ({ head: head.toUpperCase(), right: true })),
+  { head: 'AGE', right: true },
+]
 
-/** `holdfast batches ls|show`. */
-export function addBatches(program: Command): void {
-  const batches = program.command('batches').summary('list batches and show how far each is')
-  batches.description('Shows batches of jobs, with their members by status.')
-  looking(batches, 'ls', 'Lists batches, newest first.')
-    .addOption(new Option('--limit <n>', 'how many, 1 to 100').default(20).argParser(Number))
-    .action(ls)
-  looking(batches, 'show', 'Shows one batch: its members by status, and its callbacks.')
-    .argument('<id>', 'the id of the batch')
-    .action(show)
+/** `holdfast batches ls|show|cancel|retry`. */
+export function addBatches(program: Command, cli: Cli): void {
+  const batches = program.command('batches').summary('list batches, show how far each is, cancel and retry them')
+  batches.description('Shows and operates batches of jobs, with their members by status.')
+  cli
+    .watching(batches, 'ls', 'Lists batches, newest first.')
+    .addOption(limitOption())
+    .option('--cursor <cursor>', 'the page after this one, as an earlier page named it')
+    .action((options: Common & { limit: number; cursor?: string }) =>
+      cli.show(
+        options,
+        (operator) => operator.batches.list(defined({ limit: options.limit, cursor: options.cursor })),
+        ({ batches: found, next }) => batchTable(cli.screen, found) + more(cli.screen, next),
+      ),
+    )
+  cli
+    .watching(batches, 'show', 'Shows one batch: its members by status, and its callbacks.')
+    .argument(...ofOne)
+    .action((id: string, options: Common) =>
+      cli.show(
+        options,
+        async (operator) => (await operator.batches.get(id)) ?? unknown(id),
+        (batch) => batchLines(cli.screen, batch),
+      ),
+    )
+  cli
+    .destroying(batches, 'cancel', 'Cancels every member of a batch that has not ended.')
+    .argument(...ofOne)
+    .action(async (id: string, options: Common) => {
+      await cli.confirm(options, `cancel what has not ended of batch ${id}`)
+      await cli.using(options, (operator) => operator.batches.cancel(id, why(options)))
+      cli.answer(options, { id, done: true }, () => `Batch ${id} is being cancelled.`)
+    })
+  cli
+    .changing(batches, 'retry', 'Replays the dead members of a batch in a round of their own.')
+    .argument(...ofOne)
+    .option('--confirm <type...>', 'the sensitive types among its jobs')
+    .action(async (id: string, options: Common & { confirm?: string[] }) => {
+      const asked = defined({ confirm: options.confirm, ...why(options) })
+      const retried = await cli.using(options, (operator) => operator.batches.retry(id, asked))
+      const refused = Object.entries(retried.refused).map(([because, count]) => `\n  ${count} were not: ${because}`)
+      cli.answer(options, retried, () => `${retried.done} of ${retried.matched} dead jobs were replayed.${refused.join('')}`)
+    })
 }
 
-async function ls(options: Common & { limit: number }): Promise<void> {
-  const found = await using(options, (holdfast) => holdfast.batches.list({ limit: options.limit }))
-  answer(options, found, () => (found.length === 0 ? 'There are no batches.' : found.map(line).join('\n')))
+function batchTable(screen: Screen, batches: readonly BatchAnswer[]): string {
+  const rows = batches.map((batch) => [
+    ...[batch.id, batch.name ?? '', batch.open ? `${batch.status}, open` : batch.status, String(batch.total)],
+    ...statuses.map((one) => (batch[one] > 0 ? String(batch[one]) : '')),
+    ago(batch.created_at),
+  ])
+  return screen.table(columns, rows, 'There are no batches.')
 }
 
-async function show(id: string, options: Common): Promise<void> {
-  const batch = await using(options, (holdfast) => holdfast.batches.get(id))
-  if (!batch) throw new HoldfastError('not_found', `no batch ${id} is kept`, { field: 'id' })
-  answer(options, batch, () => whole(batch))
-}
-
-function line(batch: Batch): string {
-  const { id, name, status, open, total, createdAt } = batch
+function batchLines(screen: Screen, batch: BatchAnswer): string {
+  const { waits_for, cancelled_by, cancelled_why, callbacks } = batch
   const counts = statuses.filter((one) => batch[one] > 0).map((one) => `${one}: ${batch[one]}`)
-  const notes = open ? [dim('open')] : []
-  return [bold(id), ...(name === null ? [] : [name]), status, `${total} jobs`, ...counts, createdAt.toISOString(), ...notes].join(
-    '  ',
-  )
-}
-
-function whole(batch: Batch): string {
-  const { waitsFor, cancelledBy, cancelledWhy, callbacks } = batch
+  const name = batch.name === null ? '' : `  ${batch.name}`
   return [
-    line(batch),
-    ...(waitsFor === null ? [] : [`  waits for ${waitsFor}`]),
-    ...(cancelledBy === null ? [] : [`  cancelled by ${cancelledBy}${cancelledWhy === null ? '' : `: ${cancelledWhy}`}`]),
+    `${screen.bold(batch.id)}${name}  ${batch.status}${batch.open ? ', open' : ''}`,
+    `  ${[`${batch.total} jobs`, ...counts].join('  ')}`,
+    `  created ${batch.created_at}${batch.finished_at === null ? '' : `  ended ${batch.finished_at}`}`,
+    ...(waits_for === null ? [] : [`  waits for ${waits_for}`]),
+    ...(cancelled_by === null ? [] : [`  cancelled by ${cancelled_by}${cancelled_why === null ? '' : `: ${cancelled_why}`}`]),
     ...callbacks.map(({ round, kind, job }) => `  round ${round}  ${kind}  ${job}`),
   ].join('\n')
+}
+
+function unknown(id: string): never {
+  throw new HoldfastError('not_found', `no batch ${id} is kept`, { field: 'id' })
 }

@@ -1,118 +1,97 @@
 import type { Command } from 'commander'
+import type { BreakerBody, DependencyAnswer } from '../../api/admin.js'
 import { HoldfastError } from '../../errors.js'
-import type { BreakerAction, Flow } from '../../flow/flow.js'
-import type { DependencyState } from '../../flow/states.js'
-import { formatDuration } from '../../job/duration.js'
-import type { DependencyLimits } from '../../job/limits.js'
-import { answer, type Common, changing as changingUnder, looking, me, using } from '../operating.js'
-import { bold, dim } from '../print.js'
+import { didYouMean } from '../../job/nearest.js'
+import type { Cli, Common } from '../cli.js'
+import type { Operator } from '../operator/operator.js'
+import type { Screen } from '../screen.js'
+import { breakerActions, gateLines, limitWords, shutWords } from '../show/gates.js'
+import { why } from './jobs.js'
+import { limitsOf, refuseNone, type TypedLimits } from './limits.js'
 
-interface Limited extends Common {
-  maxRunning?: string
-  rate?: string
-  breaker?: string
-  create?: boolean
-}
-
-const actions: Record<string, BreakerAction> = {
-  open: 'open',
-  close: 'close',
-  'hold-open': 'hold_open',
-  'hold-closed': 'hold_closed',
-  release: 'release',
-}
+const ofOne = ['<name>', 'the name of the dependency'] as const
+const columns = [{ head: 'NAME' }, { head: 'LIMITS' }, { head: 'SHUT', cut: true }, { head: 'USED BY', cut: true }]
 
 /** `holdfast dependencies ls|show|limit|pause|resume|breaker`. */
-export function addDependencies(program: Command): void {
+export function addDependencies(program: Command, cli: Cli): void {
   const dependencies = program.command('dependencies').summary('limit, pause and break what several types use')
   dependencies.description(
     'Shows and operates what several types use and share the limits of. What is changed stands in the audit log.',
   )
-  const changing = (name: string, description: string) =>
-    changingUnder(dependencies, name, description).argument('<name>', 'the name of the dependency')
-  looking(dependencies, 'ls', 'Lists dependencies: their limits, how many jobs run, and what holds jobs back.').action(ls)
-  looking(dependencies, 'show', 'Shows one dependency, the types that use it, and its breaker.')
-    .argument('<name>', 'the name of the dependency')
-    .action((name, options) => act(name, options, async () => {}))
-  changing('limit', 'Sets limits of a dependency. What is left out stays; none takes a limit away.')
+  cli
+    .watching(dependencies, 'ls', 'Lists dependencies: their limits, how many jobs run, and what holds jobs back.')
+    .action((options: Common) =>
+      cli.show(
+        options,
+        async ({ flow }) => ({ dependencies: await flow.dependencies() }),
+        ({ dependencies: all }) => cli.screen.table(columns, all.map(row), 'There are no dependencies.'),
+      ),
+    )
+  cli
+    .watching(dependencies, 'show', 'Shows one dependency, the types that use it, and its breaker.')
+    .argument(...ofOne)
+    .action((name: string, options: Common) =>
+      cli.show(
+        options,
+        (operator) => one(operator, name),
+        (state) => lines(cli.screen, state),
+      ),
+    )
+  const act = async (options: Common, change: (operator: Operator) => Promise<DependencyAnswer>) => {
+    const state = await cli.using(options, change)
+    cli.answer(options, state, () => lines(cli.screen, state))
+  }
+  cli
+    .changing(dependencies, 'limit', 'Sets limits of a dependency. What is left out stays; none takes a limit away.')
+    .argument(...ofOne)
     .option('--max-running <n>', 'most jobs of all types that use it running at once, or none')
     .option('--rate <n/time>', 'how many of them may start within a time, such as 100/1s, or none')
     .option('--breaker <share>', 'the share of failed attempts that opens its breaker, such as 0.5, or off')
     .option('--create', 'make the dependency where there is none of that name')
-    .action((name, options: Limited) =>
-      act(name, options, (flow) =>
-        flow.limitDependency(name, limitsOf(options), me(options), { create: options.create ?? false }),
-      ),
+    .action((name: string, options: Common & TypedLimits & { create?: boolean }) => {
+      const limits = limitsOf(options)
+      refuseNone(limits)
+      const created = options.create === undefined ? {} : { create: options.create }
+      return act(options, ({ flow }) => flow.limitDependency(name, { ...limits, ...created, ...why(options) }))
+    })
+  cli
+    .changing(dependencies, 'pause', 'Pauses a dependency: jobs of all types that use it wait.')
+    .argument(...ofOne)
+    .action((name: string, options: Common) => act(options, ({ flow }) => flow.pauseDependency(name, why(options))))
+  cli
+    .changing(dependencies, 'resume', 'Lets the types that use a paused dependency run again.')
+    .argument(...ofOne)
+    .action((name: string, options: Common) => act(options, ({ flow }) => flow.resumeDependency(name, why(options))))
+  cli
+    .changing(
+      dependencies,
+      'breaker',
+      'Opens, closes or holds the breaker of a dependency, or releases it to open and close by itself.',
     )
-  changing('pause', 'Pauses a dependency: jobs of all types that use it wait.').action((name, options) =>
-    act(name, options, (flow) => flow.pauseDependency(name, me(options))),
-  )
-  changing('resume', 'Lets the types that use a paused dependency run again.').action((name, options) =>
-    act(name, options, (flow) => flow.resumeDependency(name, me(options))),
-  )
-  changing('breaker', 'Opens, closes or holds the breaker of a dependency, or releases it to open and close by itself.')
-    .addArgument(dependencies.createArgument('<action>', 'what to do').choices(Object.keys(actions)))
-    .action((name, action, options) =>
-      act(name, options, (flow) => flow.dependencyBreaker(name, actions[action] as BreakerAction, me(options))),
-    )
+    .argument(...ofOne)
+    .addArgument(dependencies.createArgument('<action>', 'what to do').choices(Object.keys(breakerActions)))
+    .action((name: string, action: keyof typeof breakerActions, options: Common) => {
+      const body: BreakerBody = { action: breakerActions[action], ...why(options) }
+      return act(options, ({ flow }) => flow.dependencyBreaker(name, body))
+    })
 }
 
-async function ls(options: Common): Promise<void> {
-  const all = await using(options, ({ flow }) => flow.dependencies())
-  answer(options, all, () => (all.length === 0 ? 'There are no dependencies.' : all.map(line).join('\n')))
+async function one({ flow }: Operator, name: string): Promise<DependencyAnswer> {
+  const all = await flow.dependencies()
+  const found = all.find((state) => state.name === name)
+  if (found) return found
+  const names = all.map((state) => state.name)
+  const said = `there is no dependency named "${name}"${didYouMean(name, names)}`
+  throw new HoldfastError('unknown_dependency', said, { field: 'name' })
 }
 
-/** Answers with the dependency as it is after the change. */
-async function act(name: string, options: Common, change: (flow: Flow) => Promise<void>): Promise<void> {
-  const state = await using(options, async ({ flow }) => {
-    await change(flow)
-    return flow.dependency(name)
-  })
-  answer(options, state, () => whole(state))
+function row(state: DependencyAnswer): string[] {
+  const users = state.types.length === 0 ? 'no type' : state.types.join(', ')
+  return [state.name, limitWords(state).join(', '), shutWords(state).join(', '), users]
 }
 
-function limitsOf({ maxRunning, rate, breaker }: Limited): DependencyLimits {
-  if (maxRunning === undefined && rate === undefined && breaker === undefined) {
-    throw wrong('limits', 'no limit was given: pass --max-running 10, --rate 100/1s or --breaker 0.5')
-  }
-  return {
-    ...(maxRunning !== undefined && { maxRunning: maxRunning === 'none' ? null : Number(maxRunning) }),
-    ...(rate !== undefined && { rate: rate === 'none' ? null : rateOf(rate) }),
-    ...(breaker !== undefined && { breaker: breaker === 'off' ? (false as const) : { share: Number(breaker) } }),
-  }
-}
-
-function rateOf(given: string): { count: number; per: string } {
-  const [, count, per] = /^(\d+)\/(\S+)$/.exec(given) ?? []
-  if (count !== undefined && per !== undefined) return { count: Number(count), per }
-  throw wrong('--rate', `--rate is "${given}"; it must be a number and a time, such as 100/1s, or none`)
-}
-
-function wrong(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', problem, { field })
-}
-
-function line({ name, types, maxRunning, rate, held, paused, breaker }: DependencyState): string {
-  const limits = [
-    maxRunning === null ? `${held} running` : `${held} of ${maxRunning} running`,
-    ...(rate === null ? [] : [`at most ${rate.count} in ${formatDuration(rate.perMs)}`]),
-  ]
-  const shut = [...(paused === null ? [] : [`paused by ${paused.by}`]), ...(breaker.open ? ['breaker open'] : [])]
-  const users = types.length === 0 ? 'no type uses it' : `used by ${types.join(', ')}`
-  return [bold(name), ...limits, ...shut, dim(users)].join('  ')
-}
-
-function whole(state: DependencyState): string {
-  const { paused, breaker } = state
-  const { share, minimum, windowMs, probeMs, heldBy, reason, openedAt, nextProbeAt } = breaker
-  return [
-    line(state),
-    ...(paused === null ? [] : [['  paused', `by ${paused.by}`, paused.at.toISOString(), paused.why ?? ''].join('  ').trimEnd()]),
-    share < 1
-      ? `  breaker opens above ${Math.round(share * 100)} % of at least ${minimum} attempts in ${formatDuration(windowMs)}, probes every ${formatDuration(probeMs)}`
-      : '  breaker never opens by itself',
-    ...(heldBy === 'nobody' ? [] : [`  an operator holds the breaker ${breaker.open ? 'open' : 'closed'}`]),
-    ...(openedAt === null ? [] : [['  breaker open', `since ${openedAt.toISOString()}`, reason ?? ''].join('  ').trimEnd()]),
-    ...(nextProbeAt === null ? [] : [`  next probe ${nextProbeAt.toISOString()}`]),
-  ].join('\n')
+function lines(screen: Screen, state: DependencyAnswer): string {
+  const users = state.types.length === 0 ? 'no type uses it' : `used by ${state.types.join(', ')}`
+  const head = [screen.bold(state.name), ...limitWords(state), ...shutWords(state), screen.dim(users)].join('  ')
+  return [head, ...gateLines(state)].join('\n')
 }

@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander'
+import type { MovedAnswer } from '../../api/common.js'
+import type { ListQuery } from '../../api/jobs.js'
 import { HoldfastError } from '../../errors.js'
-import type { JobListFilter } from '../../history/list.js'
-import type { JobStory, JobSummary } from '../../history/story.js'
-import type { Holdfast } from '../../holdfast.js'
 import { type JobStatus, statuses } from '../../job/state.js'
-import type { Moved } from '../../operate/moves.js'
-import { answer, type Common, changing, looking, me, using } from '../operating.js'
-import { bold, dim } from '../print.js'
+import { type Cli, type Common, limitOption, moment, parsed } from '../cli.js'
+import { defined } from '../defined.js'
+import { UsageError } from '../exit.js'
+import type { Operator } from '../operator/operator.js'
+import { words } from '../screen.js'
+import { jobLines, jobTable } from '../show/jobs.js'
 
 interface Listed extends Common {
   type?: string
@@ -18,16 +20,19 @@ interface Listed extends Common {
   createdAfter?: string
   createdBefore?: string
   payload?: string
+  text?: string
   limit: number
   cursor?: string
 }
 
+const ofOne = ['<id>', 'the id of the job'] as const
+
 /** `holdfast jobs ls|show|cancel|replay|run-now|reschedule|set-priority`. */
-export function addJobs(program: Command): void {
+export function addJobs(program: Command, cli: Cli): void {
   const jobs = program.command('jobs').summary('find, show, cancel, replay and reschedule jobs')
   jobs.description('Shows and operates single jobs. What is changed stands in the audit log.')
-  const ofOne = ['<id>', 'the id of the job'] as const
-  looking(jobs, 'ls', 'Lists jobs, newest first, ended or not: those that fit every filter that is given.')
+  cli
+    .watching(jobs, 'ls', 'Lists jobs, newest first, ended or not: those that fit every filter that is given.')
     .option('--type <name>', 'only those of this type')
     .addOption(new Option('--status <status>', 'only these').choices(Object.keys(statuses)))
     .option('--lane <name>', 'only those of this lane')
@@ -37,121 +42,105 @@ export function addJobs(program: Command): void {
     .option('--created-after <time>', 'only those created then or later, such as 2026-03-01T00:00:00Z')
     .option('--created-before <time>', 'only those created before')
     .option('--payload <json>', 'only those whose payload holds this, such as \'{"tenant": 7}\'')
-    .addOption(new Option('--limit <n>', 'how many, 1 to 100').default(20).argParser(Number))
+    .option('--text <text>', 'only those with this text in their id, keys, tags, owner, last error or payload')
+    .addOption(limitOption())
     .option('--cursor <cursor>', 'the page after this one, as an earlier page named it')
-    .action(ls)
-  looking(jobs, 'show', 'Shows one job: its payload, every attempt, and what people changed about it.')
+    .addHelpText('after', examples('jobs ls --status dead --type send_email', 'jobs ls --payload \'{"tenant": 7}\' --json'))
+    .action((options: Listed) =>
+      cli.show(
+        options,
+        (operator) => operator.jobs(queryOf(options)),
+        (page) => jobTable(cli.screen, page),
+      ),
+    )
+  cli
+    .watching(jobs, 'show', 'Shows one job: its payload, every attempt, and what people changed about it.')
     .argument(...ofOne)
-    .action(show)
-  changing(jobs, 'cancel', 'Cancels a job that waits or runs.')
+    .action((id: string, options: Common) =>
+      cli.show(
+        options,
+        async (operator) => (await operator.job(id)) ?? unknown(id),
+        (job) => jobLines(cli.screen, job),
+      ),
+    )
+  addMoves(jobs, cli)
+}
+
+function addMoves(jobs: Command, cli: Cli): void {
+  const move = async (id: string, options: Common, change: (operator: Operator) => Promise<MovedAnswer>) =>
+    say(cli, id, options, await cli.using(options, change))
+
+  cli
+    .destroying(jobs, 'cancel', 'Cancels a job that waits or runs.')
     .argument(...ofOne)
-    .action((id, options) => move(id, options, (holdfast) => holdfast.cancel(id, me(options))))
-  changing(jobs, 'replay', 'Makes a dead job due again.')
+    .action(async (id, options) => {
+      await cli.confirm(options, `cancel job ${id}`)
+      await move(id, options, (operator) => operator.cancel(id, why(options)))
+    })
+  cli
+    .changing(jobs, 'replay', 'Makes a dead job due again.')
     .argument(...ofOne)
     .option('--confirm <type>', 'the type of the job, where it is sensitive')
-    .action((id, options) => {
-      const confirmed = options.confirm === undefined ? {} : { confirm: options.confirm }
-      return move(id, options, (holdfast) => holdfast.deadLetters.replay(id, me(options), confirmed))
-    })
-  changing(jobs, 'run-now', 'Makes a job due that waits for its time.')
+    .action((id, options) =>
+      move(id, options, (operator) => operator.deadLetters.replay(id, defined({ confirm: options.confirm, ...why(options) }))),
+    )
+  cli
+    .changing(jobs, 'resume', 'Takes up a cancelled job from its last checkpoint or step.')
     .argument(...ofOne)
-    .action((id, options) => move(id, options, (holdfast) => holdfast.runNow(id, me(options))))
-  changing(jobs, 'reschedule', 'Gives a job that does not run another time.')
+    .option('--confirm <type>', 'the type of the job, where it is sensitive')
+    .action((id, options) =>
+      move(id, options, (operator) => operator.resume(id, defined({ confirm: options.confirm, ...why(options) }))),
+    )
+  cli
+    .changing(jobs, 'run-now', 'Makes a job due that waits for its time.')
+    .argument(...ofOne)
+    .action((id, options) => move(id, options, (operator) => operator.runNow(id, why(options))))
+  cli
+    .changing(jobs, 'reschedule', 'Gives a job that does not run another time.')
     .argument(...ofOne)
     .addOption(new Option('--delay <time>', 'that much later than now, such as 1h').conflicts('at'))
     .option('--at <time>', 'at this time, such as 2026-03-01T00:00:00Z')
-    .action((id, options) => move(id, options, (holdfast) => holdfast.reschedule(id, newTime(options), me(options))))
-  changing(jobs, 'set-priority', 'Gives a job that waits another priority.')
+    .action((id, options) => move(id, options, (operator) => operator.reschedule(id, { ...newTime(options), ...why(options) })))
+  cli
+    .changing(jobs, 'set-priority', 'Gives a job that waits another priority.')
+    .alias('nice')
     .argument(...ofOne)
     .argument('<priority>', '0 (low) to 9 (high)', Number)
-    .action((id, priority, options) => move(id, options, (holdfast) => holdfast.setPriority(id, priority, me(options))))
+    .action((id, priority, options) => move(id, options, (operator) => operator.setPriority(id, priority, why(options))))
 }
 
-async function ls(options: Listed): Promise<void> {
-  const { limit, cursor } = options
-  const filter = filterOf(options)
-  const page = await using(options, (holdfast) => holdfast.jobs(filter, { limit, ...(cursor !== undefined && { cursor }) }))
-  const lines = page.jobs.map(line)
-  if (page.next !== null) lines.push(dim(`more: --cursor ${page.next}`))
-  answer(options, page, () => (lines.length === 0 ? 'There are no such jobs.' : lines.join('\n')))
-}
-
-async function show(id: string, options: Common): Promise<void> {
-  const job = await using(options, (holdfast) => holdfast.job(id))
-  if (!job) throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`, { field: 'id' })
-  answer(options, job, () => whole(job))
-}
-
-async function move(id: string, options: Common, change: (holdfast: Holdfast) => Promise<Moved>): Promise<void> {
-  const moved = await using(options, change)
-  if (!moved.done) throw new HoldfastError('conflict', `nothing was changed: ${moved.because}`)
+/** What became of a job, in one line. */
+export function say(cli: Cli, id: string, options: Common, moved: MovedAnswer): void {
   const waits = moved.waits === undefined ? '' : ` It does not run yet: ${moved.waits}.`
-  answer(options, moved, () => `Job ${id} is ${words(moved.status)}; it was ${words(moved.was)}.${waits}`)
+  cli.answer(options, moved, () => `Job ${id} is ${words(moved.status)}; it was ${words(moved.was)}.${waits}`)
 }
 
-function filterOf({ type, status, lane, key, owner, tag, createdAfter, createdBefore, payload }: Listed): JobListFilter {
-  return {
-    ...(type !== undefined && { type }),
-    ...(status !== undefined && { status }),
-    ...(lane !== undefined && { lane }),
-    ...(key !== undefined && { concurrencyKey: key }),
-    ...(owner !== undefined && { owner }),
-    ...(tag !== undefined && { tags: tag }),
-    ...(createdAfter !== undefined && { createdAfter: moment(createdAfter, '--created-after') }),
-    ...(createdBefore !== undefined && { createdBefore: moment(createdBefore, '--created-before') }),
-    ...(payload !== undefined && { payload: parsed(payload) }),
-  }
+export function why({ why }: Common): { why?: string } {
+  return why === undefined ? {} : { why }
 }
 
-function newTime({ delay, at }: { delay?: string; at?: string }): { delay: string } | { runAt: Date } {
-  if (at !== undefined) return { runAt: moment(at, '--at') }
+export function unknown(id: string): never {
+  throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`, { field: 'id' })
+}
+
+export function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  holdfast ${line}`).join('\n')}`
+}
+
+function queryOf(options: Listed): ListQuery {
+  const { type, status, lane, key, owner, tag, createdAfter, createdBefore, payload, text, limit, cursor } = options
+  if (payload !== undefined) parsed(payload, '--payload')
+  return defined({
+    ...{ type, status, lane, owner, payload, text, limit, cursor },
+    concurrency_key: key,
+    tags: tag,
+    created_after: createdAfter === undefined ? undefined : moment(createdAfter, '--created-after'),
+    created_before: createdBefore === undefined ? undefined : moment(createdBefore, '--created-before'),
+  })
+}
+
+function newTime({ delay, at }: { delay?: string; at?: string }): { delay: string } | { run_at: string } {
+  if (at !== undefined) return { run_at: moment(at, '--at') }
   if (delay !== undefined) return { delay }
-  throw new HoldfastError('invalid_option', 'no time was given: pass --delay 1h, or --at 2026-03-01T00:00:00Z', { field: 'at' })
-}
-
-function moment(given: string, option: string): Date {
-  const time = new Date(given)
-  if (!Number.isNaN(time.getTime())) return time
-  const problem = `${option} is "${given}"; it must be a time with its offset, such as 2026-03-01T00:00:00Z`
-  throw new HoldfastError('invalid_option', problem, { field: option })
-}
-
-function parsed(payload: string): unknown {
-  try {
-    return JSON.parse(payload)
-  } catch (cause) {
-    throw new HoldfastError('invalid_payload', `--payload is not JSON: ${(cause as Error).message}`, { field: 'payload', cause })
-  }
-}
-
-function line(job: JobSummary): string {
-  const { id, type, status, lane, attempt, maxAttempts, concurrencyKey, tags, createdAt } = job
-  const notes = [...(concurrencyKey === null ? [] : [`key ${concurrencyKey}`]), ...tags.map((tag) => `#${tag}`)]
-  const place = [type, words(status), lane, `attempt ${attempt}/${maxAttempts}`]
-  return [bold(id), ...place, createdAt.toISOString(), ...notes.map(dim)].join('  ')
-}
-
-function whole(job: JobStory): string {
-  const { payload, dueAt, attempts, changes, progress } = job
-  return [
-    line(job),
-    `  payload ${JSON.stringify(payload)}`,
-    ...(dueAt === null ? [] : [`  due ${dueAt.toISOString()}`]),
-    ...(progress === undefined ? [] : [`  progress ${Math.round(progress.fraction * 100)} %  ${progress.note ?? ''}`.trimEnd()]),
-    ...attempts.map(({ attempt, outcome, endedAt, worker, error }) =>
-      [`  attempt ${attempt}`, words(outcome), endedAt.toISOString(), worker ?? '', reason(error)].filter(Boolean).join('  '),
-    ),
-    ...changes.map(({ move: what, by, why, at }) =>
-      [`  ${words(what)}`, `by ${by}`, at.toISOString(), why ?? ''].filter(Boolean).join('  '),
-    ),
-  ].join('\n')
-}
-
-function reason(error: unknown): string {
-  const { name, message } = (error ?? {}) as { name?: string; message?: string }
-  return message === undefined ? '' : `${name ?? 'Error'}: ${message}`
-}
-
-function words(name: string): string {
-  return name.replaceAll('_', ' ')
+  throw new UsageError('no time was given: pass --delay 1h, or --at 2026-03-01T00:00:00Z', '--at')
 }

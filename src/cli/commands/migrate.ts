@@ -1,27 +1,46 @@
+import { type Command, Option } from 'commander'
 import { insideOf } from '../../inside.js'
-import { type Migrated, migrationScript, rolesScript } from '../../store/migrate.js'
-import { checkSchemaName, defaultSchema } from '../../store/schema-name.js'
-import { withDatabase } from '../connect.js'
-import { print } from '../print.js'
+import type { Migrated } from '../../store/migrate.js'
+import type { Cli, Common } from '../cli.js'
 
-export interface MigrateOptions {
-  databaseUrl?: string
+interface MigrateOptions extends Common {
   sql?: boolean
   roles?: boolean
-  json?: boolean
 }
 
-export async function migrate(options: MigrateOptions): Promise<void> {
-  const schema = checkSchemaName(process.env.HOLDFAST_SCHEMA ?? defaultSchema)
-  if (options.sql) return print((options.roles ? rolesScript(schema) : migrationScript(schema)).trimEnd())
-  const { migrated, ahead } = await withDatabase(options.databaseUrl, 'to migrate', async (holdfast) => {
+/** `holdfast migrate`. */
+export function addMigrate(program: Command, cli: Cli): void {
+  cli
+    .database(
+      program,
+      'migrate',
+      'Brings the database schema up to this version. Safe to run again, and from many processes at once: each step runs once.',
+    )
+    .summary('bring the database schema up to this version')
+    .addOption(new Option('--sql', 'print all migrations as one script, without connecting to a database').conflicts('json'))
+    .option(
+      '--roles',
+      'also create the database roles for producers, readers, workers, operators and servers; with --sql, print only that script',
+    )
+    .action((options: MigrateOptions) => migrate(cli, options))
+}
+
+async function migrate(cli: Cli, options: MigrateOptions): Promise<void> {
+  const { migrationScript, rolesScript } = await import('../../store/migrate.js')
+  const { checkSchemaName, defaultSchema } = await import('../../store/schema-name.js')
+  const { screen, io } = cli
+  const schema = checkSchemaName(io.env.HOLDFAST_SCHEMA ?? defaultSchema)
+  if (options.sql) return screen.print((options.roles ? rolesScript(schema) : migrationScript(schema)).trimEnd())
+  const { migrated, ahead } = await cli.usingDatabase(options, 'to migrate', async (holdfast) => {
     const done = { migrated: await holdfast.migrate(), ahead: await insideOf(holdfast).store.inspect.schemaAhead() }
     if (options.roles) await holdfast.grantRoles()
     return done
   })
-  if (options.json) return print(JSON.stringify({ ...migrated, ...(ahead && { ahead }), ...(options.roles && { roles: true }) }))
-  print(ahead ? `Nothing to do: ${ahead}.` : inWords(migrated))
-  if (options.roles) print(`Roles: ${schema}_producer, _reader, _worker, _operator and _server have their rights.`)
+  if (options.json) {
+    return screen.print(JSON.stringify({ ...migrated, ...(ahead && { ahead }), ...(options.roles && { roles: true }) }))
+  }
+  screen.print(ahead ? `Nothing to do: ${ahead}.` : inWords(migrated))
+  if (options.roles) screen.print(`Roles: ${schema}_producer, _reader, _worker, _operator and _server have their rights.`)
 }
 
 function inWords({ files, functions }: Migrated): string {

@@ -1,14 +1,25 @@
-import { withDatabase } from '../connect.js'
-import { print, printForNow, takeBack } from '../print.js'
+import type { Command } from 'commander'
+import type { Cli, Common } from '../cli.js'
+import { printForNow, takeBack } from '../print.js'
 
-export interface ReencryptCommand {
-  databaseUrl?: string
-  batch?: string
-  json?: boolean
+/** `holdfast reencrypt`. */
+export function addReencrypt(program: Command, cli: Cli): void {
+  cli
+    .database(
+      program,
+      'reencrypt',
+      'Encrypts stored payloads with the current key, in small batches and while workers run: those of waiting jobs, dead letters and jobs\n' +
+        'that have ended. The keys come from HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_CURRENT. Safe to run again; fails if\n' +
+        'it cannot decrypt something, and names the key it was encrypted with.',
+    )
+    .summary('encrypt stored payloads with the current key')
+    .option('--batch <count>', 'how many payloads per batch, 1 to 1000', '100')
+    .action((options: Common & { batch?: string }) => reencrypt(cli, options))
 }
 
-export async function reencrypt({ databaseUrl, batch, json }: ReencryptCommand): Promise<void> {
-  const done = await withDatabase(databaseUrl, 'to re-encrypt', (holdfast) =>
+async function reencrypt(cli: Cli, options: Common & { batch?: string }): Promise<void> {
+  const { batch, json } = options
+  const done = await cli.usingDatabase(options, 'to re-encrypt', (holdfast) =>
     holdfast.reencrypt({
       ...(batch === undefined ? {} : { batch: Number(batch) }),
       onBatch: ({ looked, encrypted }) => {
@@ -20,8 +31,9 @@ export async function reencrypt({ databaseUrl, batch, json }: ReencryptCommand):
   takeBack()
   const unreadable = Object.entries(done.unreadable)
   // They would be lost if somebody removed the old key after this.
-  if (unreadable.length > 0) process.exitCode = 1
-  if (json) return print(JSON.stringify(done, null, 2))
-  print(`Read ${done.looked} payloads; re-encrypted ${done.encrypted} of them with the key ${done.key}.`)
-  for (const [why, count] of unreadable) print(`${count} could not be re-encrypted: ${why}.`)
+  if (unreadable.length > 0) cli.exitCode = 1
+  const { screen } = cli
+  if (json) return screen.print(JSON.stringify(done, null, 2))
+  screen.print(`Read ${done.looked} payloads; re-encrypted ${done.encrypted} of them with the key ${done.key}.`)
+  for (const [why, count] of unreadable) screen.print(`${count} could not be re-encrypted: ${why}.`)
 }

@@ -26,6 +26,7 @@ import { actor } from '../auth.js'
 import type { Callers } from '../callers.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
+import { roleAnswer as allowed, auditPage } from './access-answers.js'
 import { keyAnswer } from './admin-answers.js'
 import { theirs } from './job-request.js'
 
@@ -121,7 +122,7 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
   )
 
   app.get('/admin/roles', { schema: { summary: 'Every role and what it allows', response: { 200: rolesAnswer } } }, async () => ({
-    roles: (await access.roles()).map(({ builtIn, ...role }) => ({ ...role, built_in: builtIn })),
+    roles: (await access.roles()).map(allowed),
   }))
 
   app.put<{ Params: { name: string }; Body: RoleBody }>(
@@ -155,11 +156,8 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
     '/admin/audit',
     { schema: { summary: 'What operators did, the latest first', querystring: auditQuery, response: { 200: auditAnswer } } },
     async (request, reply) => {
-      const { cursor, limit = 100, ...question } = request.query
-      const asked = { ...question, limit, ...(cursor === undefined ? {} : { before: cursor }) }
-      const lines = await reading.forCaller(request, (reader) => reader.audit(asked))
-      const next = lines.length === limit ? (lines.at(-1)?.id ?? null) : null
-      return reply.header('cache-control', 'no-store').send({ lines, next })
+      const page = await reading.forCaller(request, (reader) => auditPage(reader, request.query))
+      return reply.header('cache-control', 'no-store').send(page)
     },
   )
 }

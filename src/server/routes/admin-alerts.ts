@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AlertRule, RuleFields } from '../../alerts/alerts.js'
+import type { RuleFields } from '../../alerts/alerts.js'
 import { rotateBody } from '../../api/admin.js'
 import {
   alertsAnswer,
@@ -19,6 +19,7 @@ import { whyQuery } from '../../api/jobs.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
+import { ruleAnswer, alertsAnswer as troubleAnswer } from './alert-answers.js'
 import { theirs } from './job-request.js'
 
 interface Why {
@@ -26,14 +27,14 @@ interface Why {
 }
 
 /** Firing alerts, alert rules and targets. */
-export function adminAlertRoutes(app: FastifyInstance, { alerts }: Holdfast): void {
+export function adminAlertRoutes(app: FastifyInstance, holdfast: Holdfast): void {
+  const { alerts } = holdfast
+
   app.get(
     '/admin/alerts',
     { schema: { summary: 'The trouble there is, and the rules that say what that is', response: { 200: alertsAnswer } } },
     async (_request, reply) => {
-      const [firing, rules, callers] = await Promise.all([alerts.firing(), alerts.rules(), alerts.callers()])
-      const shown = firing.map((alert) => ({ ...alert, since: alert.since.toISOString() }))
-      return reply.header('cache-control', 'no-store').send({ firing: shown, rules: rules.map(ruleAnswer), callers })
+      return reply.header('cache-control', 'no-store').send(await troubleAnswer(holdfast))
     },
   )
 
@@ -130,8 +131,4 @@ export function adminAlertRoutes(app: FastifyInstance, { alerts }: Holdfast): vo
     async (request, reply) =>
       reply.status(202).send(await alerts.testTarget(Number(request.params.id), actor(request, request.body.why))),
   )
-}
-
-function ruleAnswer({ minPriority, holdMs, ...rule }: AlertRule) {
-  return { ...rule, min_priority: minPriority, hold_ms: holdMs }
 }

@@ -3,10 +3,8 @@ import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
 import {
   type DlqQuery,
   dlqQuery,
-  type LetterAnswer,
   letterAnswer,
   lettersAnswer,
-  type ManyBody,
   manyAnswer,
   manyBody,
   type ReplayBody,
@@ -19,13 +17,11 @@ import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { refused } from '../../job/refused.js'
-import type { DeadLetterFilter } from '../../operate/dead-letter-filter.js'
-import type { DeadLetter, MovedDeadLetters } from '../../operate/dead-letters.js'
 import { told } from '../../store/sqlstate.js'
 import { actor, refuseOwnTypes } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
-import { storyAnswer } from './job-answers.js'
+import { filterOf, letterAnswer as inList, manyMoved, storyOfLetter } from './letter-answers.js'
 import { orConflict } from './one-job.js'
 
 interface OneLetter<Body = unknown> {
@@ -58,10 +54,7 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
       const { id } = request.params
       const letter = await reading.reader.deadLetters.get(id)
       if (!letter) throw new HoldfastError('not_found', `no job ${id} is among the dead letters`, { field: 'id' })
-      const { reason, diedAt, error } = letter
-      return reply
-        .header('cache-control', 'no-store')
-        .send({ ...storyAnswer(letter), reason, died_at: diedAt.toISOString(), error })
+      return reply.header('cache-control', 'no-store').send(storyOfLetter(letter))
     },
   )
 
@@ -110,21 +103,4 @@ export function adminDlqRoutes(app: FastifyInstance, holdfast: Holdfast, reading
 
 function badCursor(): HoldfastError {
   return refused('cursor', 'must be the next of an earlier page')
-}
-
-function filterOf({ died_from, died_before, ...filter }: ManyBody['filter']): DeadLetterFilter {
-  return {
-    ...filter,
-    ...(died_from === undefined ? {} : { diedFrom: new Date(died_from) }),
-    ...(died_before === undefined ? {} : { diedBefore: new Date(died_before) }),
-  }
-}
-
-function inList(letter: DeadLetter): LetterAnswer {
-  const { diedAt, createdAt, maxAttempts, ...rest } = letter
-  return { ...rest, max_attempts: maxAttempts, died_at: diedAt.toISOString(), created_at: createdAt.toISOString() }
-}
-
-function manyMoved({ matched, done, refused, diedBefore, waits }: MovedDeadLetters, dryRun: boolean) {
-  return { dry_run: dryRun, matched, done, refused, died_before: diedBefore.toISOString(), ...(waits && { waits }) }
 }

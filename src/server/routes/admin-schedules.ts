@@ -10,7 +10,6 @@ import {
   pruneBody,
   prunedAnswer,
   ranAnswer,
-  type ScheduleAnswer,
   type ScheduleBody,
   type ScheduleChange,
   type SchedulesQuery,
@@ -25,12 +24,10 @@ import {
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { ScheduleDefinition } from '../../schedule/spec.js'
-import type { ScheduleState } from '../../schedule/states.js'
 import { actor, refuseOtherTypes } from '../auth.js'
 import type { Reading } from '../reading.js'
-import { camelCase, overHttp, snakeCase } from '../spelling.js'
-import { doneAnswer } from './admin-answers.js'
-import { moment } from './job-answers.js'
+import { camelCase, overHttp } from '../spelling.js'
+import { scheduleAnswer as stateAnswer, tickAnswer } from './schedule-answers.js'
 
 interface One<Body = { why?: string }> {
   Params: { name: string }
@@ -45,7 +42,7 @@ export function adminScheduleRoutes(app: FastifyInstance, holdfast: Holdfast, { 
     if (state) return state
     throw new HoldfastError('not_found', `there is no schedule named "${name}"`, { field: 'name' })
   }
-  const afterwards = async (name: string) => answered(await found(name, schedules))
+  const afterwards = async (name: string) => stateAnswer(await found(name, schedules))
   const forItsType = async (request: FastifyRequest<One<never>>) => {
     refuseOtherTypes(request, [(await found(request.params.name, schedules)).type], 'name')
   }
@@ -58,7 +55,7 @@ export function adminScheduleRoutes(app: FastifyInstance, holdfast: Holdfast, { 
       const { after, limit = 100 } = request.query
       const page = await reader.schedules.list({ limit, ...(after === undefined ? {} : { after }) })
       const next = page.length === limit ? (page.at(-1)?.name ?? null) : null
-      return reply.header('cache-control', 'no-store').send({ schedules: page.map(answered), next })
+      return reply.header('cache-control', 'no-store').send({ schedules: page.map(stateAnswer), next })
     },
   )
 
@@ -74,8 +71,7 @@ export function adminScheduleRoutes(app: FastifyInstance, holdfast: Holdfast, { 
     async (request, reply) => {
       const { ticks, ...state } = await found(request.params.name)
       const { reasons = [] } = (await reader.schedules.explain(state.name)) ?? {}
-      const shown = ticks.map(({ tick, inTheWay, ...same }) => ({ ...same, tick: tick.toISOString(), in_the_way: inTheWay }))
-      return reply.header('cache-control', 'no-store').send({ ...answered(state), reasons, ticks: shown })
+      return reply.header('cache-control', 'no-store').send({ ...stateAnswer(state), reasons, ticks: ticks.map(tickAnswer) })
     },
   )
 
@@ -197,32 +193,4 @@ async function spelled<Answer>(call: Promise<Answer>): Promise<Answer> {
   return call.catch((error) => {
     throw overHttp(error)
   })
-}
-
-function answered(state: ScheduleState): ScheduleAnswer {
-  const { name, id, type, payload, cron, every, jitter, missed, overlap, priority, status, tags, dropped, error, code, last } =
-    state
-  return {
-    ...{ name, id, type, payload, cron, every, jitter, missed, overlap, priority, status },
-    time_zone: state.timeZone,
-    start: moment(state.start),
-    end: moment(state.end),
-    max_attempts: state.maxAttempts,
-    concurrency_key: state.concurrencyKey,
-    tags: tags && [...tags],
-    paused: doneAnswer(state.paused),
-    next: moment(state.next),
-    last_tick: moment(last.tick),
-    last_job: last.job,
-    dropped: dropped && { ticks: dropped.ticks, last: dropped.last.toISOString() },
-    error: error && { message: error.message, at: error.at.toISOString() },
-    code: code && { set: code.set, gone_since: moment(code.goneSince), differs: snakeCased(code.differs) },
-    created_at: state.created.at.toISOString(),
-    created_by: state.created.by,
-    changed: doneAnswer(state.changed),
-  }
-}
-
-function snakeCased(fields: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [snakeCase(field), value]))
 }

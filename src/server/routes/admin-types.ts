@@ -9,11 +9,11 @@ import {
 } from '../../api/admin.js'
 import { typeParams, whyBody } from '../../api/common.js'
 import type { Holdfast } from '../../holdfast.js'
-import { insideOf } from '../../inside.js'
 import type { Limits } from '../../job/limits.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
 import { gateAnswer } from './admin-answers.js'
+import { typesAnswer } from './fleet-answers.js'
 import { theirs } from './job-request.js'
 
 interface OneType<Body> {
@@ -34,13 +34,7 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     '/admin/job-types',
     { schema: { summary: 'Every job type, its lane and its gate', response: { 200: gatesAnswer } } },
     async (_request, reply) => {
-      const [types, gates] = await Promise.all([insideOf(holdfast).store.types(null), flow.gates()])
-      const gateOf = new Map(gates.map((gate) => [gate.type, gateAnswer(gate)]))
-      return reply.header('cache-control', 'no-store').send({
-        types: types
-          .sort((a, b) => (a.name < b.name ? -1 : 1))
-          .map(({ name, lanename, sensitive }) => ({ type: name, lane: lanename, sensitive, gate: gateOf.get(name) ?? null })),
-      })
+      return reply.header('cache-control', 'no-store').send({ types: await typesAnswer(holdfast) })
     },
   )
 

@@ -12,11 +12,11 @@ import {
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
 import type { LaneState } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
-import { insideOf } from '../../inside.js'
 import { explained } from '../../store/sqlstate.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
 import { laneAnswer } from './admin-answers.js'
+import { workersAnswer as fleetAnswer } from './fleet-answers.js'
 import { theirs } from './job-request.js'
 import { orConflict } from './one-job.js'
 
@@ -55,20 +55,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
     { schema: { summary: 'Workers that live, lanes, and how much waits', response: { 200: workersAnswer } } },
     async (_request, reply) => {
       try {
-        const { inspect } = insideOf(holdfast).store
-        const [workers, lanes, depths] = await Promise.all([inspect.liveWorkers(), holdfast.flow.lanes(), inspect.depths()])
-        return reply.headers(noStore).send({
-          workers: workers.map(({ started, seen, silent, looked, leased, ...worker }) => ({
-            ...worker,
-            jobs: leased,
-            started_at: new Date(started).toISOString(),
-            seen_at: new Date(seen).toISOString(),
-            silent_ms: Math.max(0, Math.round(silent)),
-            looked_at: looked === null ? null : new Date(looked).toISOString(),
-          })),
-          lanes: lanes.map(laneAnswer),
-          depths: depths.map(({ oldest, ...depth }) => ({ ...depth, oldest_ms: oldest === null ? null : Math.round(oldest) })),
-        })
+        return reply.headers(noStore).send(await fleetAnswer(holdfast))
       } catch (error) {
         throw explained(error)
       }

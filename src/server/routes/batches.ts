@@ -3,7 +3,6 @@ import { onlyOwn } from '../../access/caller.js'
 import {
   addAnswer,
   addRequest,
-  type BatchAnswer,
   type BatchBody,
   type BatchListQuery,
   batchAnswer,
@@ -21,12 +20,12 @@ import {
 } from '../../api/batches.js'
 import { whyBody } from '../../api/common.js'
 import type { JobBody } from '../../api/jobs.js'
-import type { Batch } from '../../batch/batch.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor, callerOf, refuseOtherTypes, spend } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
+import { batchAnswer as answerOf } from './batch-answers.js'
 import { jobRequest } from './job-request.js'
 import { asSeenBy, checkJob, placeIn } from './jobs.js'
 
@@ -114,7 +113,7 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
       const found = job === undefined ? await reader.batches.list(page) : [await reader.batches.of(job, owner)]
       const shown = found.filter((batch) => batch !== undefined)
       const next = job === undefined && shown.length === limit ? (shown.at(-1)?.id ?? null) : null
-      return reply.header('cache-control', 'no-store').send({ batches: shown.map(answered), next })
+      return reply.header('cache-control', 'no-store').send({ batches: shown.map(answerOf), next })
     },
   )
 
@@ -124,7 +123,7 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
     async (request, reply) => {
       const batch = await reader.batches.get(request.params.id, ownerOf(request))
       if (!batch) throw new HoldfastError('not_found', `no batch ${request.params.id} is kept`, { field: 'id' })
-      return reply.header('cache-control', 'no-store').send(answered(batch))
+      return reply.header('cache-control', 'no-store').send(answerOf(batch))
     },
   )
 
@@ -202,15 +201,4 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
 function ownerOf(request: FastifyRequest): { owner?: string } {
   const owner = onlyOwn(callerOf(request))
   return owner === undefined ? {} : { owner }
-}
-
-function answered({ createdAt, finishedAt, waitsFor, cancelledBy, cancelledWhy, ...same }: Batch): BatchAnswer {
-  return {
-    ...same,
-    created_at: createdAt.toISOString(),
-    finished_at: finishedAt?.toISOString() ?? null,
-    waits_for: waitsFor,
-    cancelled_by: cancelledBy,
-    cancelled_why: cancelledWhy,
-  }
 }

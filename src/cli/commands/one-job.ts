@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import { HoldfastError } from '../../errors.js'
+import { isJobId } from '../../job/id.js'
+import { type Cli, type Common, parsed } from '../cli.js'
+import { defined } from '../defined.js'
+import { explanationLines } from '../show/jobs.js'
+import { reasonLines } from '../show/schedules.js'
+import { examples, unknown, why } from './jobs.js'
+
+/** `holdfast explain`, `holdfast signal` and `holdfast resume`. */
+export function addOneJob(program: Command, cli: Cli): void {
+  cli
+    .watching(
+      program,
+      'explain',
+      'Says why a job is not running now: each gate that holds it back, in the order a job passes them, and what opens it.\n' +
+        'Of a schedule it says why it makes no job now.',
+    )
+    .summary('say why a job is not running now, or a schedule makes none')
+    .argument('<id>', 'the id of the job, or the name of the schedule')
+    .action((id: string, options: Common) => (isJobId(id) ? explainJob(cli, id, options) : explainSchedule(cli, id, options)))
+  cli
+    .looking(
+      program,
+      'signal',
+      'Sends a signal to a job that has not ended, for ctx.waitFor(name) of its handler. It is stored and delivered once.',
+    )
+    .summary('send a signal to a job')
+    .argument('<id>', 'the id of the job')
+    .argument('<name>', 'the name of the signal')
+    .argument('[payload]', 'JSON for the handler; null where it is left out')
+    .option('--by <name>', 'who sends it; over HTTP the key says so')
+    .addHelpText('after', examples('signal 0190b5c2-7d4e-7c3a-9f10-3a5b7c9d1e2f paid \'{"amount": 30}\''))
+    .action(async (id: string, name: string, payload: string | undefined, options: Common) => {
+      const value = payload === undefined ? null : parsed(payload, 'payload')
+      await cli.using(options, (operator) => operator.signal(id, name, value))
+      cli.answer(options, { id, signal: name }, () => `sent ${name} to ${id}`)
+    })
+  cli
+    .changing(
+      program,
+      'resume',
+      'Takes up a cancelled job from its last checkpoint or step. Approval and unique key are asked for again.',
+    )
+    .summary('take up a cancelled job')
+    .argument('<id>', 'the id of the job')
+    .option('--confirm <type>', 'the type of the job, where it is sensitive')
+    .action(async (id: string, options: Common & { confirm?: string }) => {
+      const asked = defined({ confirm: options.confirm, ...why(options) })
+      const moved = await cli.using(options, (operator) => operator.resume(id, asked))
+      cli.answer(options, moved, () => `resumed ${id}; it is ${moved.status}`)
+    })
+}
+
+async function explainJob(cli: Cli, id: string, options: Common): Promise<void> {
+  await cli.show(
+    options,
+    async (operator) => (await operator.explain(id)) ?? unknown(id),
+    (explanation) => explanationLines(cli.screen, explanation),
+  )
+}
+
+async function explainSchedule(cli: Cli, name: string, options: Common): Promise<void> {
+  await cli.show(
+    options,
+    async (operator) => {
+      const found = await operator.schedules.get(name)
+      if (!found) throw new HoldfastError('not_found', `there is no schedule named "${name}"`, { field: 'name' })
+      return { name, status: found.status, next: found.next, reasons: found.reasons }
+    },
+    ({ status, next, reasons }) => {
+      const waits = reasons.length === 0 ? [`  it waits for its next tick, at ${next}`] : []
+      return [`${cli.screen.bold(name)}  schedule  ${status}`, '', ...waits, ...reasonLines(cli.screen, reasons)].join('\n')
+    },
+  )
+}

@@ -1,0 +1,61 @@
+import type { ClientAccess } from '../../client/access.js'
+import type { ClientAlerts } from '../../client/alerts.js'
+import type { ClientBatches } from '../../client/batches.js'
+import type { HoldfastClient } from '../../client/client.js'
+import type { ClientDeadLetters } from '../../client/dead-letters.js'
+import type { ClientExecutions } from '../../client/executions.js'
+import type { ClientFlow } from '../../client/flow.js'
+import type { ClientSchedules } from '../../client/schedules.js'
+
+/**
+ * What the commands need of whoever they are connected to, in the fields of the API, so that they show the same either way. The HTTP client
+ * is one as it stands; `DatabaseOperator` is the other.
+ */
+export interface Operator
+  extends Pick<
+    HoldfastClient,
+    | 'enqueue'
+    | 'jobs'
+    | 'job'
+    | 'explain'
+    | 'signal'
+    | 'cancel'
+    | 'resume'
+    | 'runNow'
+    | 'reschedule'
+    | 'bury'
+    | 'setPriority'
+    | 'approve'
+    | 'reject'
+    | 'forget'
+  > {
+  readonly batches: Pick<ClientBatches, 'list' | 'get' | 'cancel' | 'retry' | 'close'>
+  readonly executions: Pick<ClientExecutions, 'start' | 'get' | 'list' | 'tasks' | 'wait' | 'cancel' | 'resume' | 'rerun'>
+  readonly schedules: Pick<
+    ClientSchedules,
+    'list' | 'get' | 'preview' | 'pause' | 'resume' | 'reset' | 'runNow' | 'backfill' | 'remove' | 'prune'
+  >
+  readonly deadLetters: Pick<ClientDeadLetters, 'list' | 'get' | 'replay' | 'discard' | 'replayMany' | 'discardMany'>
+  readonly flow: Pick<
+    ClientFlow,
+    | 'workers'
+    | 'drainRemoteWorker'
+    | 'lanes'
+    | 'setLane'
+    | 'types'
+    | 'pauseType'
+    | 'resumeType'
+    | 'breaker'
+    | 'limit'
+    | 'dependencies'
+    | 'limitDependency'
+    | 'pauseDependency'
+    | 'resumeDependency'
+    | 'dependencyBreaker'
+  >
+  readonly access: Pick<ClientAccess, keyof ClientAccess>
+  readonly alerts: Pick<ClientAlerts, 'get' | 'setRule' | 'dropRule'>
+}
+
+/** Who acts, and why: what the methods of the client take as `why`, beside who the terminal belongs to. */
+export type Acting = (why: string | undefined) => { by: string; from: string; why?: string }

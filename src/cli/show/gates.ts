@@ -1,0 +1,52 @@
+import type { BreakerAnswer, DependencyAnswer, GateAnswer } from '../../api/admin.js'
+import { formatDuration } from '../../job/duration.js'
+
+/** What an operator types for what is done to a breaker. */
+export const breakerActions = {
+  open: 'open',
+  close: 'close',
+  'hold-open': 'hold_open',
+  'hold-closed': 'hold_closed',
+  release: 'release',
+} as const
+
+/** How many run, of how many, and how fast they may start. */
+export function limitWords({ held, max_running, rate }: Pick<GateAnswer, 'held' | 'max_running' | 'rate'>): string[] {
+  return [
+    max_running === null ? `${held} running` : `${held} of ${max_running} running`,
+    ...(rate === null ? [] : [`at most ${rate.count} in ${formatDuration(rate.per_ms)}`]),
+  ]
+}
+
+/** What holds jobs back. */
+export function shutWords({ paused, breaker }: Pick<DependencyAnswer, 'paused' | 'breaker'>): string[] {
+  return [...(paused === null ? [] : [`paused by ${paused.by}`]), ...(breaker.open ? ['breaker open'] : [])]
+}
+
+/** The pause and the breaker of a type or a dependency, a line each. */
+export function gateLines({ paused, breaker }: Pick<DependencyAnswer, 'paused' | 'breaker'>): string[] {
+  return [
+    ...(paused === null ? [] : [['  paused', `by ${paused.by}`, paused.at, paused.why ?? ''].join('  ').trimEnd()]),
+    ...breakerLines(breaker),
+  ]
+}
+
+function breakerLines({
+  share,
+  minimum,
+  window_ms,
+  probe_ms,
+  held_by,
+  open,
+  opened_at,
+  reason,
+  next_probe_at,
+}: BreakerAnswer): string[] {
+  const attempts = `${Math.round(share * 100)} % of at least ${minimum} attempts in ${formatDuration(window_ms)}`
+  return [
+    share < 1 ? `  breaker opens above ${attempts}, probes every ${formatDuration(probe_ms)}` : '  breaker never opens by itself',
+    ...(held_by === 'nobody' ? [] : [`  an operator holds the breaker ${open ? 'open' : 'closed'}`]),
+    ...(opened_at === null ? [] : [['  breaker open', `since ${opened_at}`, reason ?? ''].join('  ').trimEnd()]),
+    ...(next_probe_at === null ? [] : [`  next probe ${next_probe_at}`]),
+  ]
+}

@@ -1,0 +1,38 @@
+import type { ScheduleAnswer, ScheduleStoryAnswer } from '../../api/schedules.js'
+import type { ScheduleState, ScheduleTick } from '../../schedule/states.js'
+import { snakeCase } from '../spelling.js'
+import { doneAnswer } from './admin-answers.js'
+import { moment } from './job-answers.js'
+
+/** What the library says about schedules, in the words of the API. */
+export function scheduleAnswer(state: ScheduleState): ScheduleAnswer {
+  const { name, id, type, payload, cron, every, jitter, missed, overlap, priority, status, tags, dropped, error, code, last } =
+    state
+  return {
+    ...{ name, id, type, payload, cron, every, jitter, missed, overlap, priority, status },
+    time_zone: state.timeZone,
+    start: moment(state.start),
+    end: moment(state.end),
+    max_attempts: state.maxAttempts,
+    concurrency_key: state.concurrencyKey,
+    tags: tags && [...tags],
+    paused: doneAnswer(state.paused),
+    next: moment(state.next),
+    last_tick: moment(last.tick),
+    last_job: last.job,
+    dropped: dropped && { ticks: dropped.ticks, last: dropped.last.toISOString() },
+    error: error && { message: error.message, at: error.at.toISOString() },
+    code: code && { set: code.set, gone_since: moment(code.goneSince), differs: snakeCased(code.differs) },
+    created_at: state.created.at.toISOString(),
+    created_by: state.created.by,
+    changed: doneAnswer(state.changed),
+  }
+}
+
+export function tickAnswer({ tick, inTheWay, ...same }: ScheduleTick): ScheduleStoryAnswer['ticks'][number] {
+  return { ...same, tick: tick.toISOString(), in_the_way: inTheWay }
+}
+
+function snakeCased(fields: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [snakeCase(field), value]))
+}
