@@ -13,5 +13,5 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   // `npm run dev` beside a running server: the page comes from here, and what it asks for from there.
-  server: { proxy: { '^/(session|status|jobs|batches|executions|admin|events|openapi)': 'http://127.0.0.1:8080' } },
+  server: { proxy: { '^/(session|status|jobs|batches|executions|admin|events|openapi|series|errors)': 'http://127.0.0.1:8080' } },
 })

@@ -1,5 +1,6 @@
 import { type StatusAnswer, shownStatuses } from '../../../../src/api/status.js'
 import { useAlerts, useFleet, useGates, useLoads, useStatus } from '../../api/answers.js'
+import { Charts } from '../../charts/charts.js'
 import { Count } from '../../parts/count.js'
 import { Link } from '../../parts/link.js'
 import { Loaded, Page } from '../../parts/page.js'
@@ -27,6 +28,7 @@ export function Overview() {
           {({ counts, completed_within_s }) => <Counters counts={counts} within={completed_within_s} />}
         </Loaded>
         {fleet.data && gates.data && <InTheWay fleet={fleet.data} gates={gates.data} firing={alerts.data?.firing ?? []} />}
+        <Charts />
         <div className="columns">
           <div className="stack">
             {fleet.data && loads.data && <LanesNow lanes={fleet.data.lanes} loads={loads.data.lanes} />}

@@ -1,4 +1,5 @@
 import { useGates } from '../../api/answers.js'
+import { Charts } from '../../charts/charts.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
@@ -73,6 +74,7 @@ export function OneType({ type }: { type: string }) {
                   </Facts>
                 </Card>
               )}
+              <Charts type={type} />
               <KeysOfType type={type} />
             </div>
           )

@@ -1,0 +1,182 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useMemo } from 'react'
+import type { auditAnswer } from '../../../src/api/admin.js'
+import type { SeriesAnswer } from '../../../src/api/series.js'
+import { ask } from '../api/ask.js'
+import { type Answered, useAnswer } from '../api/use.js'
+import { Select } from '../parts/filter.js'
+import { Card, Loaded } from '../parts/page.js'
+import { inWords } from '../parts/time.js'
+import { go, usePlace } from '../routing.js'
+import { useMay } from '../session/session.js'
+import { type Forecast, forecast } from './forecast.js'
+import type { ChartProps, Line, Mark } from './line.js'
+
+const Chart = lazy(() => import('./chart.js'))
+
+const ranges = {
+  '15m': { words: 'last 15 minutes', ms: 900_000, everyMs: 5_000 },
+  '1h': { words: 'last hour', ms: 3_600_000, everyMs: 10_000 },
+  '6h': { words: 'last 6 hours', ms: 21_600_000, everyMs: 30_000 },
+  '1d': { words: 'last day', ms: 86_400_000, everyMs: 60_000 },
+  '7d': { words: 'last 7 days', ms: 604_800_000, everyMs: 60_000 },
+  '35d': { words: 'last 35 days', ms: 3_024_000_000, everyMs: 60_000 },
+} as const
+type Range = keyof typeof ranges
+
+/** The past of all types, or of one, in charts. The range stands in the address, so a link keeps it. */
+export function Charts({ type }: { type?: string }) {
+  const { path, query } = usePlace()
+  const asked = query.get('range')
+  const range: Range = asked !== null && asked in ranges ? (asked as Range) : '1h'
+  const series = useSeries(range, type)
+  const now = useSeries('15m', type)
+  const marks = useMarks(type, range)
+  const choose = (next: string) => go(path, { ...Object.fromEntries(query), range: next === '1h' ? '' : next }, { replace: true })
+  const words = Object.fromEntries(Object.entries(ranges).map(([name, one]) => [name, one.words]))
+  return (
+    <Card
+      title="Over time"
+      aside={
+        <>
+          {now.data && <Drain of={forecast(now.data)} />}
+          <Select label="Time range" value={range} onValue={choose} options={words} />
+        </>
+      }
+    >
+      <Loaded query={series}>{(answer) => <AllCharts answer={answer} marks={marks} ofFleet={type === undefined} />}</Loaded>
+    </Card>
+  )
+}
+
+function useSeries(range: Range, type: string | undefined) {
+  const { ms, everyMs } = ranges[range]
+  return useQuery({
+    queryKey: ['series', range, type],
+    queryFn: ({ signal }) =>
+      ask<SeriesAnswer>('series', { query: { from: new Date(Date.now() - ms).toISOString(), type }, signal }),
+    refetchInterval: everyMs,
+  })
+}
+
+/** What people changed, for those who may know. */
+function useMarks(type: string | undefined, range: Range): readonly Mark[] {
+  const query = { limit: 200, ...(type !== undefined && { target: type }) }
+  const audit = useAnswer<Answered<typeof auditAnswer>>('admin/audit', query, { everyMs: 10_000, enabled: useMay('admin') })
+  return useMemo(() => {
+    const from = Date.now() - ranges[range].ms
+    return (audit.data?.lines ?? [])
+      .map(({ at, actor, action, target }) => {
+        return { at: Date.parse(at) / 1_000, text: `${actor}: ${action.replaceAll('_', ' ')} ${target ?? ''}`.trim() }
+      })
+      .filter(({ at }) => at * 1_000 >= from)
+  }, [audit.data, range])
+}
+
+function Drain({ of }: { of: Forecast }) {
+  if (of === undefined) return null
+  if ('growsPerMinute' in of) {
+    return (
+      <span className="status" data-status="failed">
+        what waits grows by {count(of.growsPerMinute)} a minute
+      </span>
+    )
+  }
+  const latest = of.latestMs === null ? 'never' : inWords(of.latestMs)
+  return (
+    <span title="from how much less waits than 1, 5 and 15 minutes ago">
+      drains in about {inWords(of.drainsInMs)} <span className="soft">({`${inWords(of.soonestMs)} to ${latest}`})</span>
+    </span>
+  )
+}
+
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+const count = (value: number) => short.format(value)
+const seconds = (value: number) => (value === 0 ? '0' : inWords(value * 1_000))
+const round = (value: number) => String(Math.round(value * 10) / 10)
+/** In one unit, for the little room beside an axis. */
+const shortSeconds = (value: number) => {
+  if (value === 0) return '0'
+  if (value < 1) return `${round(value * 1_000)} ms`
+  if (value < 60) return `${round(value)} s`
+  return value < 3_600 ? `${round(value / 60)} min` : `${round(value / 3_600)} h`
+}
+
+function AllCharts({ answer, marks, ofFleet }: { answer: SeriesAnswer; marks: readonly Mark[]; ofFleet: boolean }) {
+  const charts = useMemo(() => chartsOf(answer, ofFleet), [answer, ofFleet])
+  if (answer.enqueued.length < 2) {
+    return <p className="empty">Nothing is sampled yet. A worker or a server looks every ten seconds, and stores what changed.</p>
+  }
+  return (
+    <Suspense fallback={<p className="empty">Loading …</p>}>
+      <div className="charts">
+        {charts.map((chart) => (
+          <Chart key={chart.title} {...chart} marks={marks} />
+        ))}
+      </div>
+    </Suspense>
+  )
+}
+
+function chartsOf(answer: SeriesAnswer, ofFleet: boolean): Omit<ChartProps, 'marks'>[] {
+  const { step_ms, run_s } = answer
+  const first = Date.parse(answer.from) / 1_000
+  const times = answer.enqueued.map((_, step) => first + ((step + 1) * step_ms) / 1_000)
+  const rate = (column: readonly number[]) => column.map((one) => one / (step_ms / 60_000))
+  const line = (name: string, status: string, values: Line['values'], more: Partial<Line> = {}): Line => ({
+    name,
+    status,
+    values,
+    ...more,
+  })
+  return [
+    {
+      title: 'In and out per minute',
+      lines: [
+        line('enqueued', 'pending', rate(answer.enqueued), { dash: [4, 3] }),
+        line('completed', 'completed', rate(answer.completed), { fill: true }),
+      ],
+      inWords: count,
+    },
+    {
+      title: 'Failures per minute',
+      lines: [
+        line('attempts failed', 'failed', rate(answer.failed), { fill: true }),
+        line('jobs dead', 'dead', rate(answer.dead)),
+        line('rescued', 'scheduled', rate(answer.rescued), { dash: [2, 2] }),
+      ],
+      inWords: count,
+    },
+    {
+      title: 'Jobs that wait and run',
+      lines: [line('waiting', 'pending', answer.waiting, { fill: true }), line('running', 'processing', answer.running)],
+      inWords: count,
+    },
+    {
+      title: 'Oldest that waits',
+      lines: [
+        line(
+          'oldest',
+          'pending',
+          answer.oldest_s.map((one) => one ?? 0),
+          { fill: true },
+        ),
+      ],
+      inWords: seconds,
+      onAxis: shortSeconds,
+    },
+    {
+      title: 'Run time of attempts',
+      lines: [
+        line('p50', 'processing', run_s.p50),
+        line('p95', 'processing', run_s.p95, { dash: [6, 3] }),
+        line('p99', 'processing', run_s.p99, { dash: [2, 2] }),
+      ],
+      inWords: seconds,
+      onAxis: shortSeconds,
+    },
+    ...(ofFleet
+      ? [{ title: 'Workers', lines: [line('alive', 'completed', answer.workers, { fill: true })], inWords: count }]
+      : []),
+  ].map((chart) => ({ onAxis: count, ...chart, times }))
+}

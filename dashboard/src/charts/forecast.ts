@@ -1,0 +1,30 @@
+/** When what waits will be done, or how fast it grows; undefined: nothing waits, it stays as it is, or it is too early to tell. */
+export type Forecast =
+  | { readonly drainsInMs: number; readonly soonestMs: number; readonly latestMs: number | null }
+  | { readonly growsPerMinute: number }
+  | undefined
+
+const windowsMs = [60_000, 300_000, 900_000]
+/** Of what waits, in a minute. A queue that turns over without getting longer or shorter is neither. */
+const leastChange = 0.02
+
+/**
+ * From how much less waits than one, five and fifteen minutes ago: the middle of the three says when, and the other two how sure that is. If one of
+ * them says that it grew, nobody knows the latest.
+ */
+export function forecast({ step_ms, waiting }: { step_ms: number; waiting: readonly number[] }): Forecast {
+  const now = waiting.at(-1) ?? 0
+  if (now === 0 || waiting.length < 4) return undefined
+  const speeds = windowsMs.map((ms) => lessPerMs(waiting, step_ms, ms))
+  const middle = [...speeds].sort((one, other) => one - other)[1] as number
+  if (Math.abs(middle) * 60_000 < leastChange * now) return undefined
+  if (middle < 0) return { growsPerMinute: -middle * 60_000 }
+  const times = speeds.filter((speed) => speed > 0).map((speed) => now / speed)
+  const latestMs = times.length < speeds.length ? null : Math.max(...times)
+  return { drainsInMs: now / middle, soonestMs: Math.min(...times), latestMs }
+}
+
+function lessPerMs(waiting: readonly number[], stepMs: number, windowMs: number): number {
+  const steps = Math.min(waiting.length - 1, Math.max(1, Math.round(windowMs / stepMs)))
+  return ((waiting.at(-1 - steps) as number) - (waiting.at(-1) as number)) / (steps * stepMs)
+}
