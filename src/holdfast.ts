@@ -68,7 +68,7 @@ export class Holdfast extends JobOperations {
   readonly #waiters: Waiters
 
   constructor(options: HoldfastOptions = {}) {
-    const { privacy, alertHosts, ...database } = readOptions(options, process.env)
+    const { privacy, alertHosts, retryEnqueueForMs, ...database } = readOptions(options, process.env)
     const store = (options as WithStore)[itsStore] ?? new Store(database)
     super(store, privacy)
     this.#store = store
@@ -80,7 +80,7 @@ export class Holdfast extends JobOperations {
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     this.events = new Events(this.#store.events)
     this.schedules = new Schedules(this.#store, this.#types, this.#privacy)
-    this.#counter = counterOf(this.#store, this.#types, this.#privacy, alertHosts)
+    this.#counter = counterOf(this.#store, this.#types, this.#privacy, alertHosts, retryEnqueueForMs)
     this.batches = new Batches(this.#counter)
     this.#waiters = new Waiters(this.#store)
     this.executions = new Executions(this.#counter, this.#privacy, this.#waiters)
@@ -114,10 +114,11 @@ export class Holdfast extends JobOperations {
     // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
     type: JobType<Input, any, Result> | string,
     payload: Input,
-    options: JobOptions & { tx?: CallerTransaction } = {},
+    options: JobOptions & Pick<EnqueueOptions, 'tx' | 'retryFor' | 'signal'> = {},
   ): Promise<Enqueued<Result>> {
-    const { tx, ...jobOptions } = options
-    const [enqueued] = await enqueue(this.#counter, [{ ...jobOptions, type, payload } as JobRequest], tx ? { tx } : {})
+    const { tx, retryFor, signal, ...jobOptions } = options
+    const how = { ...(tx && { tx }), ...(retryFor !== undefined && { retryFor }), ...(signal && { signal }) }
+    const [enqueued] = await enqueue(this.#counter, [{ ...jobOptions, type, payload } as JobRequest], how)
     return enqueued as Enqueued<Result>
   }
 

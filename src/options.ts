@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { readRetry } from './enqueue/durably.js'
 import { Checker } from './job/checker.js'
 import { type Duration, toMilliseconds } from './job/duration.js'
 import { refused, wholeNumber } from './job/refused.js'
@@ -33,12 +34,18 @@ export interface HoldfastOptions extends PrivacyOptions {
    */
   preparedStatements?: boolean
   /**
-   * How long one statement may take before its connection is given up; connecting may take another 5 s. An enqueue that
-   * cannot reach the database is tried again, and fails after at most twice the two together.
+   * How long one statement may take before its connection is given up; connecting may take another 5 s.
    * @range 100 ms and more
    * @default '20s'
    */
   statementTimeout?: Duration
+  /**
+   * For how long an enqueue outside of a transaction is sent again while the database is away, as in a failover; it keeps its id, so it is
+   * stored once. 0 for four quick tries.
+   * @range 0 to 1 hour
+   * @default '30s'
+   */
+  retryEnqueueFor?: Duration
   /**
    * Hosts that alerts may be sent to although they are at a private address or without TLS: `alerts.internal`, `localhost:9000`.
    * @default []
@@ -47,8 +54,8 @@ export interface HoldfastOptions extends PrivacyOptions {
 }
 
 const known = [
-  ...['connectionString', 'pool', 'schema', 'connections', 'preparedStatements', 'statementTimeout', 'alertHosts'],
-  ...['encryption', 'redact'],
+  ...['connectionString', 'pool', 'schema', 'connections', 'preparedStatements', 'statementTimeout', 'retryEnqueueFor'],
+  ...['alertHosts', 'encryption', 'redact'],
 ]
 
 /** Options, with what the environment says where they are left out. Throws everything that is wrong with them at once. */
@@ -59,6 +66,7 @@ export function readOptions(options: HoldfastOptions, environment: Record<string
   const connectionString = options.connectionString ?? environment.DATABASE_URL
   if (!connectionString && !pool) check.wrong('connectionString', 'is missing, and so is pool; or set DATABASE_URL')
   const statementTimeoutMs = check.read(() => readTimeout(options.statementTimeout ?? '20s'), 0)
+  const retryEnqueueForMs = check.read(() => readRetry(options.retryEnqueueFor ?? '30s', 'retryEnqueueFor'), 0)
   if (connections !== undefined) check.read(() => wholeNumber(connections, 'connections', 1, 10_000), 1)
   const schema = check.read(() => checkSchemaName(options.schema ?? environment.HOLDFAST_SCHEMA ?? defaultSchema), '')
   const encryption = check.read(() => options.encryption ?? encryptionFrom(environment), undefined)
@@ -66,7 +74,8 @@ export function readOptions(options: HoldfastOptions, environment: Record<string
   const privacy = check.read(() => new Privacy({ ...(encryption && { encryption }), redact }), new Privacy())
   const alertHosts = check.read(() => readHosts(options.alertHosts), [])
   check.done('invalid_configuration', 'the options of Holdfast have problems')
-  return { connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs, privacy, alertHosts }
+  const database = { connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs }
+  return { ...database, retryEnqueueForMs, privacy, alertHosts }
 }
 
 function readTimeout(timeout: Duration): number {

@@ -1,6 +1,7 @@
 import { type Counter, definitionsIn, type Enqueued, enqueue } from '../enqueue/enqueue.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
+import type { Duration } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
@@ -53,6 +54,11 @@ interface StoreOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
   /**
+   * For how long it is sent again while the database is away.
+   * @default retryEnqueueFor of the Holdfast
+   */
+  retryFor?: Duration
+  /**
    * The service that the batch and its members belong to: the server says it, by the key that a request came with.
    * @internal
    */
@@ -81,7 +87,7 @@ export class Batches {
     const id = request.id === undefined ? newJobId() : checkedId(request.id).toLowerCase()
     const name = request.name === undefined ? null : checkedName(request.name)
     const open = request.open === undefined ? false : trueOrFalse(request.open, 'open')
-    const { tx, owner } = options
+    const { tx, owner, retryFor } = options
     const callbacks = await encodeCallbacks(request, this.#counter.encryption, tx)
     const definitions = definitionsIn(callbacksIn(request))
     if (!tx) await this.#counter.registry.ensure(definitions)
@@ -89,6 +95,7 @@ export class Batches {
     let existed = false
     const enqueued = await enqueue(this.#counter, jobs, {
       ...(tx && { tx }),
+      ...(retryFor !== undefined && { retryFor }),
       ...(owner !== undefined && { owner }),
       within: async (queryable, store) => {
         tries += 1
@@ -107,10 +114,11 @@ export class Batches {
    * belong to the service whose batch it is.
    */
   async add(id: string, jobs: readonly JobRequest[], options: StoreOptions = {}): Promise<Enqueued[]> {
-    const { tx, owner = null } = options
+    const { tx, retryFor, owner = null } = options
     const batch = await this.#kept(id, owner, tx)
     return enqueue(this.#counter, jobs, {
       ...(tx && { tx }),
+      ...(retryFor !== undefined && { retryFor }),
       ...(batch.owner !== null && { owner: batch.owner }),
       within: async (queryable, store) => {
         const created = await store()

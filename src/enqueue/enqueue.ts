@@ -1,20 +1,21 @@
-import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
+import type { Duration } from '../job/duration.js'
 import { refused, refuseUnknown } from '../job/refused.js'
 import type { AnyJobType, JobRequest } from '../job/type.js'
-import { explained, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
+import { explained } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import { telemetry } from '../tracing/telemetry.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { type Batcher, waitsForNobody } from './batcher.js'
+import { type Persistence, readPersistence, untilStored } from './durably.js'
 import type { PayloadEncryption } from './encrypt.js'
 import { paced } from './pace.js'
 import { prepareAll } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
 import { webhookType } from './webhook.js'
 
-const known = ['tx', 'pace', 'owner']
+const known = ['tx', 'pace', 'owner', 'retryFor', 'signal']
 
 /** What a batch of jobs is enqueued with. */
 export interface EnqueueOptions {
@@ -25,6 +26,14 @@ export interface EnqueueOptions {
    * @default no pace: all are due at once
    */
   pace?: number
+  /**
+   * For how long the jobs are sent again while the database is away; 0 for four quick tries. Not with `tx`: a transaction that broke is the caller's.
+   * @range 0 to 1 hour
+   * @default retryEnqueueFor of the Holdfast
+   */
+  retryFor?: Duration
+  /** Ends the waiting. What was sent by then may have been stored all the same. */
+  signal?: AbortSignal
   /**
    * The service these jobs belong to: the server says it, by the key that a request came with.
    * @internal
@@ -59,12 +68,13 @@ export interface Counter {
   registry: TypeRegistry
   backpressure: Backpressure
   batcher: Batcher
+  /** How long an enqueue is sent again where its caller does not say. */
+  retryForMs: number
   encryption: PayloadEncryption
 }
 
 /** A larger batch is stored in several statements of one transaction, because both sides hold a statement's text in memory. */
 const mostPerStatement = { jobs: 5_000, characters: 8_000_000 }
-const tries = 4
 
 /**
  * Stores jobs, all or none, and answers in order. With the caller's transaction they exist if and only if it commits;
@@ -78,17 +88,18 @@ export async function enqueue(
   const { within, ...asked } = options
   refuseUnknown(asked, known)
   const { tx } = asked
+  const persistence = readPersistence(asked, counter.retryForMs)
   const prepared = prepareAll(options.pace === undefined ? requests : paced(requests, options.pace))
   const jobs = Array.isArray(prepared) ? prepared : await prepared
   refuseRepeatedIds(jobs)
   if (jobs.length === 0 && !within) return []
-  const encrypted = counter.encryption.encrypt(requests, jobs, tx)
-  if (encrypted) await encrypted
+  const encrypt = () => counter.encryption.encrypt(requests, jobs, tx)
   const types = definitionsIn(requests)
-  const store = () =>
-    tx === undefined
-      ? storeDurably(counter, types, jobs, options.owner, within)
-      : storeIn(tx, counter, types, jobs, options.owner, within)
+  const store = async () => {
+    if (tx === undefined) return storeDurably(counter, types, jobs, options.owner, within, encrypt, persistence)
+    await encrypt()
+    return storeIn(tx, counter, types, jobs, options.owner, within)
+  }
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
   if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
   return jobs.map((job, index) => {
@@ -139,10 +150,9 @@ async function storeIn(
 }
 
 /**
- * A connection can break after the commit and before the answer. The ids were made here, so trying again cannot add a
- * job twice: if the first try was committed, the second finds its own ids. An id that the producer chose may have been stored by
- * the first try or by somebody else, so it is then answered as existing. The caller waits for at most two tries that each time
- * out, or four quick ones.
+ * Stores jobs in a transaction of our own. The ids were made here, so a second try cannot add a job twice: if the first was committed, the
+ * second finds its own ids. An id that the producer chose may have been stored by the first try or by somebody else, so it is then
+ * answered as existing.
  */
 async function storeDurably(
   { store, registry, backpressure, batcher }: Counter,
@@ -150,37 +160,36 @@ async function storeDurably(
   jobs: readonly NewJob[],
   owner: string | undefined,
   within: Within | undefined,
+  encrypt: () => Promise<void> | undefined,
+  persistence: Persistence,
 ): Promise<Map<number, Stands>> {
   const brought = jobs.some((job) => job.brought)
-  const begun = monotonicMs()
   const [only] = jobs
   const together = jobs.length === 1 && only && waitsForNobody(only) && !within ? only : undefined
+  let encrypted = false
   let ended: AdmissionEnd | undefined
-  for (let attempt = 1; ; attempt++) {
-    const fresh = attempt === 1 && !brought
-    try {
+  try {
+    const standing = await untilStored(persistence, store.database.patienceMs, async (attempt) => {
+      const fresh = attempt === 1 && !brought
+      const encrypting = encrypted ? undefined : encrypt()
+      if (encrypting) await encrypting
+      encrypted = true
       await registry.ensure(types)
       ended ??= await backpressure.admit(jobs)
-      const standing =
+      const stored =
         fresh && together
           ? await batcher.add(together, owner)
           : endOfStatement(jobs, 0) === jobs.length && !within
             ? await store.enqueue(jobs, { fresh, keysTaken: false, wakeAlways: false, owner })
             : await store.database.transaction((tx) => storeWithin(store, jobs, tx, fresh, owner, within))
-      if (attempt > 1) forgetOwn(standing, jobs)
-      ended(true)
-      return standing
-    } catch (error) {
-      // A try that was given up can still commit. The next try, which conflicts with it, then finds its jobs.
-      const met = attempt > 1 && isDuplicate(error)
-      const late = monotonicMs() - begun > store.database.patienceMs
-      const again = met ? attempt <= tries : isWorthAnotherTry(error) && attempt < tries && !late
-      if (!again) {
-        ended?.(false)
-        throw explained(error, idsOf(jobs))
-      }
-      await sleep(50 * 3 ** (attempt - 1))
-    }
+      if (attempt > 1) forgetOwn(stored, jobs)
+      return stored
+    })
+    ended?.(true)
+    return standing
+  } catch (error) {
+    ended?.(false)
+    throw explained(error, idsOf(jobs))
   }
 }
 

@@ -36,12 +36,25 @@ const networkTexts = [
   'Client was closed', 'Cannot use a pool after', 'Client has encountered a connection error',
 ] // biome-ignore format: one list
 
+/** Of a caller's pool, which does not tell a server that is away from connections that are all in use. */
+const poolTexts = ['timeout exceeded when trying to connect', 'Cannot use a pool after']
+
 /** The server is away, going away, coming up, full, or read-only after a failover: another connection may fare better. */
 export function isConnectionTrouble(error: unknown): boolean {
   const { code = '', message = '' } = said(error)
   if (networkCodes.has(code) || networkTexts.some((text) => message.includes(text))) return true
   if (code === 'database_unavailable') return true
   return code.startsWith('08') || /^57P0[1-5]$/.test(code) || code === '53300' || code === '25006' || code === '57014'
+}
+
+/**
+ * The database cannot be reached, or only by readers, as in a failover, and may come back. A pool whose connections are all in use is not
+ * away, and neither is a server that ended a statement which took too long.
+ */
+export function isAway(error: unknown): boolean {
+  const { code = '', message = '' } = said(error)
+  if (['database_unavailable', '57014'].includes(code) || poolTexts.some((text) => message.includes(text))) return false
+  return isConnectionTrouble(error)
 }
 
 /**

@@ -92,7 +92,9 @@ describe('a connection that breaks after the commit and before the answer', () =
     const id = '01890000-0000-7000-8000-000000000020'
     proxy.cutAnswerTo('number 20')
     const cutting = setInterval(() => proxy.cutAnswerTo('number 20'), 1)
-    await expect(producer.enqueue(pay, { invoice: 'number 20' }, { id })).rejects.toMatchObject({ code: 'database_unavailable' })
+    await expect(producer.enqueue(pay, { invoice: 'number 20' }, { id, retryFor: 0 })).rejects.toMatchObject({
+      code: 'database_unavailable',
+    })
     clearInterval(cutting)
     proxy.cutAnswerTo('nothing that is ever sent')
     expect(proxy.cuts).toBe(4)

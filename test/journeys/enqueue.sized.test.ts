@@ -190,7 +190,7 @@ describe('enqueueing many jobs', () => {
 
 describe('a producer', () => {
   test('is told where there is no database to enqueue into', async () => {
-    const nowhere = new Holdfast({ connectionString: 'postgres://nobody@127.0.0.1:1/nothing' })
+    const nowhere = new Holdfast({ connectionString: 'postgres://nobody@127.0.0.1:1/nothing', retryEnqueueFor: 0 })
     await expect(nowhere.enqueue('note', 1)).rejects.toMatchObject({ code: 'database_unavailable', retryable: true })
     await nowhere.close()
   })

@@ -122,7 +122,7 @@ test("a caller's pool into silence does not keep an enqueue waiting for ever", a
   const proxy = await startProxy(serverPort())
   const pool = makePool(database, 2, proxy.through(database.url))
   pool.on('error', () => {})
-  const holdfast = new Holdfast({ pool, statementTimeout: '1s' })
+  const holdfast = new Holdfast({ pool, statementTimeout: '1s', retryEnqueueFor: 0 })
   proxy.silence()
   await expect(holdfast.enqueue(work(), {})).rejects.toMatchObject({ code: 'database_unavailable' })
   proxy.cut()

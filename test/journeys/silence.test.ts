@@ -60,7 +60,8 @@ test('a worker cut off without a word finishes what it runs, and claims, settles
 test('an enqueue into silence fails within twice one try, and the next one after the heal takes a new connection', async () => {
   const database = await makeObservedDatabase()
   const proxy = await startProxy(serverPort())
-  const producer = new Holdfast({ connectionString: proxy.through(database.url), statementTimeout: '1s' })
+  const patience = { statementTimeout: '1s', retryEnqueueFor: 0 }
+  const producer = new Holdfast({ connectionString: proxy.through(database.url), ...patience })
   onTestFinished(() => producer.close())
   await producer.enqueue(work(), {})
   const connections = proxy.attempts

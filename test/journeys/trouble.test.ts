@@ -111,7 +111,7 @@ test('a server whose connections are all taken by others is waited for', async (
   })
   expect(worker.health().reason).toMatch(/too many clients|remaining connection slots/)
   const refusal = { code: 'database_unavailable', message: expect.stringMatching(/too many clients|remaining connection slots/) }
-  const newcomer = new Holdfast({ connectionString: database.url })
+  const newcomer = new Holdfast({ connectionString: database.url, retryEnqueueFor: 0 })
   await expect(newcomer.enqueue(work(), {})).rejects.toMatchObject(refusal)
   await expect(startWorker(newcomer, [work()], { logger: quiet })).rejects.toMatchObject(refusal)
   await newcomer.close()

@@ -65,7 +65,7 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
         ...(complete && { onComplete: jobRequest(complete) }),
         jobs: jobs.map((job) => jobRequest(job, request.headers.traceparent)),
       }
-      const created = await batches.create(asked, { owner: callerOf(request).service }).catch(async (error) => {
+      const created = await batches.create(asked, { owner: callerOf(request).service, retryFor: 0 }).catch(async (error) => {
         throw await asSeenBy(request, holdfast, error, (problem) => placeIn(jobs, problem))
       })
       return reply
@@ -90,9 +90,11 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
       const { jobs } = request.body
       await checkMembers(request, jobs)
       const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
-      const added = await batches.add(request.params.id, requests, { owner: callerOf(request).service }).catch(async (error) => {
-        throw await asSeenBy(request, holdfast, error, (problem) => placeIn(jobs, problem))
-      })
+      const added = await batches
+        .add(request.params.id, requests, { owner: callerOf(request).service, retryFor: 0 })
+        .catch(async (error) => {
+          throw await asSeenBy(request, holdfast, error, (problem) => placeIn(jobs, problem))
+        })
       return reply.status(201).header('cache-control', 'no-store').send({ jobs: added })
     },
   )

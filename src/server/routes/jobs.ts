@@ -114,7 +114,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
   )
 }
 
-/** Stores jobs as those of the caller's service, under keys of that service. */
+/** Stores jobs as those of the caller's service, under keys of that service. A client waits for a failover better than a request that is held. */
 async function enqueueOwned(
   holdfast: Holdfast,
   request: FastifyRequest,
@@ -123,7 +123,7 @@ async function enqueueOwned(
 ): Promise<Enqueued[]> {
   try {
     const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
-    return await holdfast.enqueueMany(requests, { owner: callerOf(request).service })
+    return await holdfast.enqueueMany(requests, { owner: callerOf(request).service, retryFor: 0 })
   } catch (error) {
     throw await asSeenBy(request, holdfast, error, placeOf)
   }
