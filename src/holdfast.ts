@@ -14,9 +14,12 @@ import { type JobStory, type LogLine, readLog, readStory } from './history/story
 import { resultOf, type WaitOptions } from './history/wait.js'
 import { Waiters } from './history/waiters.js'
 import { keepInside } from './inside.js'
+import type { Actor } from './job/actor.js'
 import { toMilliseconds } from './job/duration.js'
 import type { JobOptions } from './job/job-options.js'
 import type { AnyJobType, JobRequest, JobType } from './job/type.js'
+import { type BulkAction, BulkActions } from './operate/bulk.js'
+import type { BulkRequest } from './operate/bulk-request.js'
 import { DeadLetters } from './operate/dead-letters.js'
 import { JobOperations } from './operate/job-operations.js'
 import { checkJobId } from './operate/moves.js'
@@ -61,6 +64,8 @@ export class Holdfast extends JobOperations {
   readonly schedules: Schedules
   /** What happened to jobs, by a cursor. */
   readonly events: Events
+  /** What is done to many jobs in the background: estimate, look, abort. */
+  readonly bulkActions: BulkActions
   readonly #store: Store
   readonly #types: TypeRegistry
   readonly #privacy: Privacy
@@ -76,6 +81,7 @@ export class Holdfast extends JobOperations {
     this.#privacy = privacy
     this.flow = new Flow(this.#store.operate)
     this.deadLetters = new DeadLetters(this.#store, this.#types, this.#privacy)
+    this.bulkActions = new BulkActions(this.#store, this.#types, this.#privacy)
     this.access = new Access(this.#store.access, this.#store.sessions)
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     this.events = new Events(this.#store.events)
@@ -130,6 +136,16 @@ export class Holdfast extends JobOperations {
    */
   async enqueueMany(requests: readonly JobRequest[], options: EnqueueOptions = {}): Promise<Enqueued[]> {
     return enqueue(this.#counter, requests, options)
+  }
+
+  /**
+   * Does something to all jobs that fit, in the background: a worker works through them in portions, and goes on where another one was killed.
+   * @example
+   * const bulk = await holdfast.bulk({ action: 'cancel', filter: { type: 'send_email', tags: ['spring'] } }, { by: 'ada', why: 'wrong text' })
+   * const { status, done, refused } = (await holdfast.bulkActions.get(bulk.id)) ?? bulk
+   */
+  async bulk(request: BulkRequest, who: Actor): Promise<BulkAction> {
+    return this.bulkActions.create(request, who)
   }
 
   /**

@@ -55,6 +55,8 @@ export type { ChunkDefinition, TypeDefinition } from './job/type-definition.js'
 export type { OnConflict, UniqueOption } from './job/unique.js'
 export type { Webhook, WebhookOption } from './job/webhook.js'
 export type { Decided } from './operate/approval.js'
+export type { BulkAction, BulkActions, BulkEstimate } from './operate/bulk.js'
+export type { BulkActionName, BulkRequest } from './operate/bulk-request.js'
 export type { DeadLetterFilter, DeathReason } from './operate/dead-letter-filter.js'
 export type {
   DeadLetter,

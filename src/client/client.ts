@@ -9,6 +9,7 @@ import { ClientAccess } from './access.js'
 import { ClientAlerts } from './alerts.js'
 import type { ClientBatch } from './batch-body.js'
 import { type ClientBatchCreated, ClientBatches } from './batches.js'
+import { ClientBulkActions } from './bulk.js'
 import { ClientDeadLetters } from './dead-letters.js'
 import { ClientEvents } from './events.js'
 import { ClientExecutions } from './executions.js'
@@ -51,6 +52,8 @@ export interface ClientOptions {
 export class HoldfastClient {
   /** Jobs that are watched as one: add, close, look, cancel, retry. */
   readonly batches: ClientBatches
+  /** What is done to many jobs in the background: create, estimate, look, abort. */
+  readonly bulkActions: ClientBulkActions
   /** Executions of workflows: start, look, wait, cancel, resume, run again. */
   readonly executions: ClientExecutions
   /** What makes jobs by the clock: create, change, pause, run now, preview, backfill, remove. */
@@ -80,6 +83,7 @@ export class HoldfastClient {
     this.#timeoutMs = timeoutMs
     this.#send = sender({ url: url.replace(/\/+$/, ''), key, tries, timeoutMs })
     this.batches = new ClientBatches(this.#send)
+    this.bulkActions = new ClientBulkActions(this.#send)
     this.executions = new ClientExecutions(this.#send)
     this.schedules = new ClientSchedules(this.#send)
     this.deadLetters = new ClientDeadLetters(this.#send)

@@ -19,6 +19,7 @@ export type {
 } from '../api/admin.js'
 export type { AlertsAnswer, RuleAnswer, RuleBody } from '../api/alerts.js'
 export type { BatchAnswer, BatchListQuery, RetriedBatchAnswer, RetryBatchBody } from '../api/batches.js'
+export type { BulkAnswer, BulkBody, BulkEstimateAnswer, BulkListQuery } from '../api/bulk.js'
 export type { MovedAnswer } from '../api/common.js'
 export type {
   DlqQuery,
@@ -44,6 +45,7 @@ export type {
   JobAnswer,
   JobBody,
   JobSummaryAnswer,
+  ListAnswer,
   ListQuery,
   RescheduleBody,
 } from '../api/jobs.js'
@@ -67,6 +69,7 @@ export type { ClientAccess } from './access.js'
 export type { ClientAlerts } from './alerts.js'
 export type { ClientBatch } from './batch-body.js'
 export type { ClientBatchCreated, ClientBatches } from './batches.js'
+export type { ClientBulkActions } from './bulk.js'
 export { type ClientOptions, HoldfastClient } from './client.js'
 export type { ClientDeadLetters } from './dead-letters.js'
 export type { ClientEventPage, ClientEvents, ClientFollowOptions } from './events.js'

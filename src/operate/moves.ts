@@ -191,7 +191,7 @@ export function count(answer: MovedMany, row: MovedRow): void {
   }
 }
 
-function readTime({ runAt, delay }: NewTime): { runAt: string | null; delayMs: number | null } {
+export function readTime({ runAt, delay }: NewTime): { runAt: string | null; delayMs: number | null } {
   if ((runAt === undefined) === (delay === undefined)) {
     throw new HoldfastError('invalid_option', 'give either runAt or delay', { field: 'runAt' })
   }

@@ -25,6 +25,7 @@ import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
 import { batchRoutes } from './routes/batches.js'
+import { bulkRoutes } from './routes/bulk.js'
 import { eventRoutes } from './routes/events.js'
 import { executionWaitRoute } from './routes/execution-wait.js'
 import { executionRoutes } from './routes/executions.js'
@@ -103,6 +104,7 @@ export function makeApp(
   sessionRoutes(app, callers)
   healthRoutes(app, holdfast, options)
   jobRoutes(app, holdfast, reading)
+  bulkRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
   jobMoveRoutes(app, holdfast)
   eventRoutes(app, holdfast, reading)

@@ -39,6 +39,12 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /jobs/:id/approve': 'jobs:cancel',
   'POST /jobs/:id/reject': 'jobs:cancel',
 
+  // What the action itself needs is checked there.
+  'POST /bulk': 'jobs:cancel',
+  'GET /bulk': 'jobs:read',
+  'GET /bulk/:id': 'jobs:read',
+  'POST /bulk/:id/abort': 'jobs:cancel',
+
   'POST /batches': 'jobs:enqueue',
   'POST /batches/:id/jobs': 'jobs:enqueue',
   'POST /batches/:id/close': 'jobs:enqueue',

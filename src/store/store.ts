@@ -1,6 +1,7 @@
 import { AccessStore } from './access-store.js'
 import { AlertStore } from './alert-store.js'
 import { BatchStore } from './batch-store.js'
+import { BulkStore } from './bulk-store.js'
 import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { CompletionStore } from './completion-store.js'
 import { Database, type DatabaseOptions } from './database.js'
@@ -72,6 +73,7 @@ export class Store {
   readonly leases: LeaseStore
   readonly events: EventStore
   readonly webhooks: WebhookStore
+  readonly bulk: BulkStore
 
   constructor(options: DatabaseOptions, database = new Database(options)) {
     this.#options = options
@@ -98,6 +100,7 @@ export class Store {
     this.leases = new LeaseStore(this.database)
     this.events = new EventStore(this.database)
     this.webhooks = new WebhookStore(this.database)
+    this.bulk = new BulkStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

@@ -7,6 +7,7 @@ import { insideOf } from '../inside.js'
 import { formatDuration } from '../job/duration.js'
 import { misconfigured } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
+import { bulkWork } from '../operate/bulk-job.js'
 import type { Schedule } from '../schedule/spec.js'
 import { readDurability } from '../store/durability.js'
 import { explained } from '../store/sqlstate.js'
@@ -42,7 +43,7 @@ export async function startWorker(
   const own = [
     ...(read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []),
     // Any job may have been enqueued with a webhook, so every worker sends them: otherwise one would wait for a worker that nobody starts.
-    ...(read.upkeepOnly && !read.alerts ? [] : [webhookDelivery(store.webhooks, alertHosts, privacy)]),
+    ...(read.upkeepOnly && !read.alerts ? [] : [webhookDelivery(store.webhooks, alertHosts, privacy), bulkWork(store.bulk)]),
   ]
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }

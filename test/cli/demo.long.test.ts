@@ -29,7 +29,12 @@ test('every demo type comes to the end it is there to show', { timeout: 270_000 
     )
   }, patient)
   const { types, counts, worker } = await holdfast.json('/status')
-  expect(types.map((one: { type: string }) => one.type)).toEqual([...Object.keys(ends), 'holdfast:alert', 'holdfast:webhook'])
+  expect(types.map((one: { type: string }) => one.type)).toEqual([
+    ...Object.keys(ends),
+    'holdfast:alert',
+    'holdfast:bulk',
+    'holdfast:webhook',
+  ])
   expect(counts.dead.count).toBeGreaterThan(0)
   expect(counts.completed.count).toBeGreaterThan(10)
   expect(worker).toMatchObject({ status: 'ok', reason: null })

@@ -57,7 +57,7 @@ describe('HOLDFAST_DEMO', () => {
     const holdfast = await RunningHoldfast.start(directory, { env: { ...off, ...(await onTheTestServer()) } })
     const status = await holdfast.json('/status')
     expect(status).toMatchObject({
-      types: [{ type: 'holdfast:alert' }, { type: 'holdfast:webhook' }],
+      types: [{ type: 'holdfast:alert' }, { type: 'holdfast:bulk' }, { type: 'holdfast:webhook' }],
       jobs: [],
       worker: { status: 'ok', running: 0 },
     })

@@ -57,7 +57,7 @@ test('GET /admin/workers/status shows workers that live, lanes and how much wait
   await eventually(async () => {
     await insideOf(serving.holdfast).store.operate.measureDepths()
     const { body } = await call('GET', '/admin/workers/status', undefined, operator)
-    expect(body.workers).toMatchObject([{ name: 'w-1', types: ['greet', 'holdfast:webhook'], jobs: 0 }])
+    expect(body.workers).toMatchObject([{ name: 'w-1', types: ['greet', 'holdfast:bulk', 'holdfast:webhook'], jobs: 0 }])
     expect(body.depths).toMatchObject([{ type: 'greet', lane: 'default', scheduled: 1 }])
     return body.lanes.length >= 4
   })
@@ -100,6 +100,7 @@ describe('/admin/job-types', () => {
     const { types } = (await call('GET', '/admin/job-types')).body
     expect(types).toMatchObject([
       { type: 'greet', lane: 'default', gate: { paused: {} } },
+      { type: 'holdfast:bulk' },
       { type: 'holdfast:webhook' },
       { type: 'mail/send:now', gate: null },
     ])

@@ -56,6 +56,7 @@ test('every status is counted, by type and in all, and the newest jobs come firs
   const { types, jobs, worker: seen } = await status()
   const nothing = { pending: 0, processing: 0, failed: 0, dead: 0, completed: 0, scheduled: 0, blocked: 0 }
   expect(types.map(({ type, ...counts }: { type: string }) => ({ type, ...of(counts as never) }))).toEqual([
+    { ...nothing, type: 'holdfast:bulk' },
     { ...nothing, type: 'holdfast:webhook' },
     { ...nothing, type: 'idle', pending: 1 },
     { ...nothing, type: 'long', processing: 1 },

@@ -39,6 +39,8 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
   ],
   'jobs:read': [
     'GET /events',
+    'GET /bulk',
+    'GET /bulk/:id',
     'GET /batches',
     'GET /batches/:id',
     'GET /executions',
@@ -57,6 +59,8 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'DELETE /jobs/:id',
     'POST /jobs/:id/resume',
     'POST /jobs/:id/run-now',
+    'POST /bulk',
+    'POST /bulk/:id/abort',
     'POST /jobs/:id/reschedule',
     'POST /jobs/:id/approve',
     'POST /jobs/:id/reject',

@@ -83,6 +83,15 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
     { path: `/batches/${its.batch}/jobs`, body: { jobs: [{ type: its.shared, payload: {}, id: its.job }] } },
   ],
   'POST /batches/:id/close': ({ batch }) => [{ path: `/batches/${batch}/close` }],
+  // What it really does to the jobs of another is in bulk.test.ts: an answer has the time.
+  'POST /bulk': (its) =>
+    [{ filter: { all: true } }, { ids: [its.job] }, { filter: { owner: its.service } }].map((which) => ({
+      path: '/bulk',
+      body: { action: 'cancel', dry_run: true, ...which },
+    })),
+  'GET /bulk': (its) => [{ path: '/bulk' }, { path: `/bulk?cursor=${its.job}` }],
+  'GET /bulk/:id': (its) => get(`/bulk/${its.job}`),
+  'POST /bulk/:id/abort': (its) => [{ path: `/bulk/${its.job}/abort`, body: { why: 'because' } }],
   'GET /batches': (its) => [{ path: `/batches?job=${its.job}` }, { path: `/batches?cursor=${its.batch}` }],
   'GET /batches/:id': ({ batch }) => get(`/batches/${batch}`),
   'POST /batches/:id/cancel': ({ batch }) => [{ path: `/batches/${batch}/cancel`, body: { why: 'because' } }],

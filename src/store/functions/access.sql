@@ -13,7 +13,7 @@ create or replace trigger audit_log_is_append_only before update or delete or tr
 -- user of the session.
 create or replace function holdfast.actor(p_name text, p_why text default null, p_origin text default null) returns holdfast.actor
 language sql stable
-as $$ select (coalesce(p_name, session_user), p_why, p_origin)::holdfast.actor $$;
+as $$ select (coalesce(p_name, session_user), p_why, p_origin, null)::holdfast.actor $$;
 
 -- Writes one line of the log about what p_actor did, in the transaction of what it tells of. Of before and after only what differs
 -- is kept; where both are given and nothing differs, nothing was done and nothing is written.
@@ -29,6 +29,9 @@ begin
     end if;
     p_before := (select jsonb_object_agg(k, p_before -> k) from unnest(v_changed) as k);
     p_after := (select jsonb_object_agg(k, p_after -> k) from unnest(v_changed) as k);
+  end if;
+  if p_actor.bulk is not null then
+    p_after := coalesce(p_after, '{}') || jsonb_build_object('bulk', p_actor.bulk);
   end if;
   insert into holdfast.audit_log (at, actor, origin, action, target, before, after, why)
   values (holdfast.now(), coalesce(p_actor.name, session_user), p_actor.origin, p_action, p_target, p_before, p_after, p_actor.why);

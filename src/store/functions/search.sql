@@ -2,7 +2,7 @@
 -- A status is walked where jobs of that status stand. Where the jobs that are looked at do not fit, the search jumps to the next one that an
 -- index of bodies has for its type, key, tag or owner: so a rare one costs a jump and not a walk over all others.
 
--- The next p_limit jobs of a status, or of any, that were made before p_before. Those that have just moved on are among them: the caller looks
+-- The next p_limit jobs of a status (of any; 'live': that have not ended; 'failed or dead') that were made before p_before. Those that have just moved on are among them: the caller looks
 -- at each, and at its owner, which is only looked up here where most jobs have the status. Planned for the status that is asked for, because each has an index of its own.
 create or replace function holdfast.next_of_status(p_status text, p_owner text, p_before uuid, p_limit integer) returns uuid[]
 language plpgsql stable
@@ -34,12 +34,28 @@ begin
     when p_status = 'blocked' then
       return array(select l.job_id from holdfast.live as l where l.place <> 'queue' and l.status = 'blocked' and l.job_id < p_before
                    order by l.job_id desc limit p_limit);
+    when p_status = 'live' then
+      return array(select l.job_id from holdfast.live as l where l.job_id < p_before order by l.job_id desc limit p_limit);
+    when p_status = 'failed or dead' then
+      return array(
+        select r.job_id from (
+          select l.job_id from holdfast.live as l where l.place = 'waiting' and l.status = 'failed' union all select d.job_id from holdfast.dead_letters as d
+        ) as r where r.job_id < p_before order by r.job_id desc limit p_limit);
     when p_status = 'dead' then
       return array(select d.job_id from holdfast.dead_letters as d where d.job_id < p_before order by d.job_id desc limit p_limit);
     else
       return array(select h.job_id from holdfast.history as h where h.outcome = v_outcome and h.job_id < p_before
                    order by h.job_id desc limit p_limit);
   end case;
+end $$;
+
+-- Whether a job has a status, or one of those that bulk actions ask for at once.
+create or replace function holdfast.has_status(p_job uuid, p_status text) returns boolean language plpgsql stable as $$
+declare
+  v_is constant text := holdfast.status_of(p_job);
+begin
+  return coalesce(case p_status when 'live' then v_is not in ('completed', 'cancelled', 'discarded', 'dead')
+                                when 'failed or dead' then v_is in ('failed', 'dead') else v_is = p_status end, false);
 end $$;
 
 -- The newest job before p_before that one index of bodies has for what is asked: of one of these types, with all these tags, this key or owner.
@@ -152,7 +168,7 @@ begin
         and (v_lane is null
              or v_lane = coalesce((select l.lane_id from holdfast.live as l where l.job_id = v_job.id limit 1),
                                   (select t.lane_id from holdfast.types as t where t.id = v_job.type_id)))
-        and (p_payload is not null or p_text is not null or p_status is null or holdfast.status_of(v_job.id) = p_status)
+        and (p_payload is not null or p_text is not null or p_status is null or holdfast.has_status(v_id, p_status))
         and v_id is distinct from ids[v_found];
       if v_fits then
         v_any := true;
@@ -160,7 +176,7 @@ begin
         v_fits := (p_payload is null or v_job.payload::jsonb @> p_payload)
           and (p_text is null or holdfast.has_text(v_id, p_text, concat_ws(' ', v_id, v_job.idempotency_key, v_job.concurrency_key,
                  array_to_string(v_job.tags, ' '), v_job.owner), v_job.payload::text, v_job.type_id = any (v_readable)))
-          and ((p_payload is null and p_text is null) or p_status is null or holdfast.status_of(v_id) = p_status);
+          and ((p_payload is null and p_text is null) or p_status is null or holdfast.has_status(v_id, p_status));
       end if;
       if v_fits then
         ids := ids || v_id;

@@ -292,9 +292,9 @@ create type holdfast.uniqueness as (
 -- A job that is ready, as put_ready takes it. seq: the position in the queue it keeps; null: a new one.
 create type holdfast.ready as (job_id uuid, type_id integer, priority smallint, attempt smallint, ready_at timestamptz, seq bigint);
 
--- Who does something, why, and from where: an argument of everything that operators do, and what the audit log says of them. The
+-- Who does something, why, from where, and as part of which bulk action: an argument of everything that operators do, and what the audit log says of them. The
 -- name is not called "by", as it is in programs, because that is a reserved word of PL/pgSQL.
-create type holdfast.actor as (name text, why text, origin text);
+create type holdfast.actor as (name text, why text, origin text, bulk uuid);
 
 -- How a move went for one job. done is false where nothing was changed, and because says why. No status: no such job.
 create type holdfast.moved as (job_id uuid, done boolean, was text, status text, because text);

@@ -50,3 +50,39 @@ create index waiting_by_status on holdfast.waiting (status, job_id) where status
 
 -- To find the few among all that completed, which do not pay for it.
 create index history_by_outcome on holdfast.history (outcome, job_id) where outcome in ('cancelled', 'discarded');
+
+-- What somebody does to many jobs, and how far it has come. Its id is that of the job that carries it out, a portion at a time: the transaction
+-- that changes a portion of jobs also counts them here and moves the cursor, so that nothing is done twice, whoever is killed.
+create table holdfast.bulk_actions (
+  id          uuid primary key,
+  action      text not null constraint action_is_known
+              check (action in ('cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority')),
+  -- Which jobs: those that fit, or, where it is null, these.
+  filter      jsonb,
+  jobs        uuid[],
+  -- What the action needs: {"priority"}, {"run_at"}, {"confirmed"}.
+  settings    jsonb not null,
+  -- The service whose jobs alone are touched; null: those of all.
+  owner       text,
+  actor       text not null,
+  why         text,
+  origin      text,
+  -- How many jobs a second at most; null: as fast as it goes.
+  pace        real constraint pace_is_positive check (pace > 0),
+  status      text not null default 'waiting' constraint status_is_known check (status in ('waiting', 'running', 'completed', 'aborted')),
+  estimate    integer not null,
+  -- There may be more than the estimate says.
+  at_least    boolean not null,
+  matched     integer not null default 0,
+  done        integer not null default 0,
+  refused     jsonb not null default '{}',
+  cursor      uuid,
+  -- Jobs that somebody worked on when their turn came: they are asked for one by one.
+  held        uuid[] not null default '{}',
+  created_at  timestamptz not null,
+  started_at  timestamptz,
+  ended_at    timestamptz,
+  aborted_by  text,
+  aborted_why text,
+  constraint filter_or_jobs check ((filter is null) <> (jobs is null))
+);
