@@ -8,18 +8,19 @@ const sources = fileURLToPath(new URL('.', import.meta.url))
 const leftOut = 'loaded-program.mjs'
 
 /**
- * Bundles the programs of this folder into a folder of the run, as docs/install.md says. A run starts hundreds of them, and each needs
+ * Bundles the programs of this folder and the command line into a folder of the run, as docs/install.md says. A run starts hundreds of them, and each needs
  * 0.3 s of the processor until it works instead of 0.7, because Node loads a dozen files instead of four hundred.
  */
 export async function bundlePrograms(folder: string): Promise<void> {
   // Only the process that starts the run needs it.
   const { build } = await import('esbuild')
   const names = readdirSync(sources).filter((name) => /-(program|worker|process|handlers)\.mjs$/.test(name) && name !== leftOut)
-  const threads = fileURLToPath(new URL('../../dist/holdfast-threads.js', import.meta.url))
+  const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
   await build({
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name), out: name.slice(0, -'.mjs'.length) })),
-      { in: threads, out: 'holdfast-threads' },
+      { in: join(dist, 'holdfast-threads.js'), out: 'holdfast-threads' },
+      { in: join(dist, 'cli', 'main.js'), out: 'cli/main' },
     ],
     outdir: folder,
     outExtension: { '.js': '.mjs' },
@@ -34,7 +35,7 @@ export async function bundlePrograms(folder: string): Promise<void> {
   process.env.HOLDFAST_TEST_PROGRAMS = folder
 }
 
-/** Where test/support/<name>.mjs stands, bundled. */
+/** Where test/support/<name>.mjs stands, bundled, or the command line: cli/main. */
 export function bundledProgram(name: string): string {
   return join(process.env.HOLDFAST_TEST_PROGRAMS as string, `${name}.mjs`)
 }

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundledProgram } from './bundled-programs.js'
 import { processesNaming } from './machine.js'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
@@ -15,6 +16,9 @@ export interface How {
   gid?: number
 }
 
+/** Commands that look for files of the package, or load those of a user that import it. */
+const ofThePackage = ['up', 'serve', 'work']
+
 /** `holdfast <args>` in a process of its own, as a person in that directory would run it. */
 export class Program {
   readonly process: ChildProcess
@@ -25,7 +29,9 @@ export class Program {
   constructor(directory: string, args: readonly string[], how: How = {}) {
     const { uid, gid } = how
     const { DATABASE_URL: _notTheTestServer, ...env } = process.env
-    this.process = spawn(process.execPath, [join(how.installedIn ?? repository, 'dist', 'cli', 'main.js'), ...args], {
+    const whole = how.installedIn || ofThePackage.includes(args[0] ?? '')
+    const main = whole ? join(how.installedIn ?? repository, 'dist', 'cli', 'main.js') : bundledProgram('cli/main')
+    this.process = spawn(process.execPath, [main, ...args], {
       cwd: directory,
       env: { ...env, NO_COLOR: '1', ...how.env },
       stdio: ['ignore', 'pipe', 'pipe'],
