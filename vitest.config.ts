@@ -44,6 +44,7 @@ const options = {
   hookTimeout: 60_000,
   // Where others share the machine, a test of real processes may run into its deadline once. Vitest names what it ran again.
   retry: process.env.CI ? 1 : 0,
+  runner: fileURLToPath(new URL('./test/support/clean-retries.ts', import.meta.url)),
   // Node itself must load the built files: they start threads from import.meta.url, which a transformed module does not have.
   server: { deps: { external: [/\/dist\/.*\.js$/] } },
 }
