@@ -124,6 +124,30 @@ describe('an alert', () => {
     ])
   })
 
+  test('is about the open breaker of a dependency, of any, or of one that the type of the rule uses', async () => {
+    const receiver = await startReceiver()
+    const { alerts, holdfast } = await setUp([receiver.host])
+    await alerts.addTarget({ url: receiver.url }, who)
+    const types = [defineType({ type: 'charge', uses: ['stripe'] }), defineType({ type: 'other', uses: ['ledger'] })]
+    await holdfast.registerTypes(types, { update: true })
+    for (const { type } of types) await alerts.setRule(`of-${type}`, { kind: 'breaker', type, hold: 0 }, who)
+    await holdfast.flow.dependencyBreaker('stripe', 'open', who)
+    const found = (await alerts.look()).map(({ state, rule, subject }) => `${state} ${rule} ${subject}`)
+    expect(found.sort()).toEqual(['firing breaker-open the dependency stripe', 'firing of-charge the dependency stripe'])
+    await holdfast.flow.dependencyBreaker('stripe', 'close', who)
+    expect((await alerts.look()).map(({ state, rule }) => `${state} ${rule}`).sort()).toEqual([
+      'resolved breaker-open',
+      'resolved of-charge',
+    ])
+    await eventually(() => receiver.received.length === 4)
+    const summaries = receiver.received.map(({ message }) => message.data.summary)
+    expect([...new Set(summaries)].sort()).toEqual([
+      'It is over: breaker-open of the dependency stripe.',
+      'It is over: of-charge of the dependency stripe.',
+      'The breaker of the dependency stripe is open: most of its attempts failed.',
+    ])
+  })
+
   test('is about a table that has no partition for today or tomorrow, until it has, and so is a metric', async () => {
     const { alerts, holdfast, stopUpkeep } = await setUp()
     await stopUpkeep()

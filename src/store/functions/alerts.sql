@@ -20,7 +20,8 @@ as $$
     union all
     select 'the dependency ' || d.name, 1
     from holdfast.gates as g join holdfast.dependencies as d on d.id = g.type_id
-    where r.kind = 'breaker' and (g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto')) and r.type is null
+    where r.kind = 'breaker' and (g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'))
+      and (r.type is null or exists (select from holdfast.types as t where t.name = r.type and t.id = any (holdfast.users_of(d.id))))
     union all
     select coalesce(r.type, ''), sum(d.waiting)
     from holdfast.depths as d join holdfast.types as t on t.id = d.type_id
