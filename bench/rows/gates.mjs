@@ -1,6 +1,6 @@
 // What limits cost a type that has them: the same jobs are drained without a gate and through each kind of gate. No limit is ever
 // reached but those of one job a key, so that what is measured is the gate and not the waiting.
-import { Holdfast } from '../../dist/index.js'
+import { defineType, Holdfast } from '../../dist/index.js'
 import { drain, fill as fillPlain } from '../draining.mjs'
 import { onStage } from '../stage.mjs'
 import { makePayload } from '../systems/payload.mjs'
@@ -11,9 +11,11 @@ const hot = (n) => (n % 10 === 0 ? `key ${(n / 10) % 1_000}` : 'hot')
 const maxRunning = 100_000
 const rate = { count: 1_000_000, per: '1s' }
 
-async function fill({ url, client }, jobs, limits, keyOf) {
+async function fill({ url, client }, jobs, limits, keyOf, uses = []) {
   const holdfast = new Holdfast({ connectionString: url })
   try {
+    await holdfast.registerTypes([defineType({ type: 'bench', uses })], { update: true })
+    for (const name of uses) await holdfast.flow.limitDependency(name, { maxRunning, rate }, { by: 'ada' })
     if (limits) await holdfast.flow.limit('bench', limits, { by: 'ada' })
     const payload = makePayload()
     for (let first = 0; first < jobs; first += 1_000) {
@@ -28,12 +30,12 @@ async function fill({ url, client }, jobs, limits, keyOf) {
 }
 
 const emptying =
-  (limits, { keyOf = evenly(1_000), workers = 1 } = {}) =>
+  (limits, { keyOf = evenly(1_000), workers = 1, uses } = {}) =>
   (bench, { jobs }) =>
     onStage(bench, 'holdfast', async (stage) => {
-      await fill(stage, jobs, limits, keyOf)
+      await fill(stage, jobs, limits, keyOf, uses)
       await stage.client.query('checkpoint')
-      const { seen, ...figures } = await drain(stage, { jobs, workers })
+      const { seen, ...figures } = await drain(stage, { jobs, workers, options: { uses } })
       return figures
     })
 
@@ -61,6 +63,8 @@ export default {
     'no gate': emptying(undefined),
     maxRunning: emptying({ maxRunning }),
     rate: emptying({ rate }),
+    uses: emptying(undefined, { uses: ['stripe'] }),
+    'uses two': emptying(undefined, { uses: ['ledger', 'stripe'] }),
     'per key': emptying(perKey),
     'per key, 10 keys': emptying(perKey, { keyOf: evenly(10) }),
     'per key, 100,000 keys': emptying(perKey, { keyOf: evenly(100_000) }),
@@ -80,6 +84,15 @@ export default {
       holdfast: 'maxRunning',
       others: ['no gate', 'rate'],
       bars: [share('maxRunning', 0.6, '≥ 60 % of the rate without a gate'), share('rate', 0.6, 'with a rate too')],
+    },
+    {
+      name: 'gates-uses',
+      title: () => 'the same of a type that uses a dependency with a limit and a rate that are not reached',
+      unit: 'jobs/s',
+      figure: 'rate',
+      holdfast: 'uses',
+      others: ['no gate', 'uses two'],
+      bars: [share('uses', 0.6, '≥ 60 % of the rate without a gate'), share('uses two', 0.6, 'with two dependencies too')],
     },
     {
       name: 'gates-keys',
@@ -128,7 +141,7 @@ export default {
       figure: 'wal',
       better: 'lower',
       holdfast: 'maxRunning',
-      others: ['no gate', 'rate'],
+      others: ['no gate', 'rate', 'uses', 'uses two'],
       bars: [{ value: true, atMost: 480 }],
     },
     {

@@ -5,6 +5,7 @@ import blocked from './blocked.mjs'
 import bulk from './bulk.mjs'
 import bursts from './bursts.mjs'
 import cold from './cold.mjs'
+import coldKey from './cold-key.mjs'
 import disk from './disk.mjs'
 import drain from './drain.mjs'
 import explain from './explain.mjs'
@@ -40,6 +41,7 @@ export const groups = [
   blocked,
   limits,
   gates,
+  coldKey,
   explain,
   steps,
   batch,

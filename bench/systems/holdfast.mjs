@@ -35,13 +35,18 @@ export function openProducer(url, { connections, keys = 'plain', type = 'bench' 
 
 /**
  * `beside`: another type that this worker handles too, whose handler waits so many milliseconds; `isWatched`: its starts are noted.
- * `handlerMs`: how long the own handler waits. `isFailing`: it throws, and what failed is not due again for hours.
+ * `handlerMs`: how long the own handler waits. `uses`: the dependencies of the own type. `isFailing`: it throws, and what failed is not due again for hours.
  */
-export async function startWorker(url, { concurrency = 24, listen = true, beside, handlerMs, isFailing = false }, handle) {
+export async function startWorker(
+  url,
+  { concurrency = 24, listen = true, beside, handlerMs, uses = [], isFailing = false },
+  handle,
+) {
   const holdfast = new Holdfast({ connectionString: url })
   let handled = 0
   const bench = defineType({
     type: 'bench',
+    uses,
     ...(isFailing ? { backoff: { base: '5h', cap: '5h', jitter: 0 } } : {}),
     async run(payload) {
       handle(payload)
