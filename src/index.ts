@@ -24,7 +24,16 @@ export type { Explanation } from './flow/explain.js'
 export type { Gate } from './flow/explain-gates.js'
 export type { BreakerAction, Flow } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
-export type { BreakerState, DependencyState, DepthLimitState, GateState, KeySettings, LaneState } from './flow/states.js'
+export type {
+  BreakerState,
+  DependencyState,
+  DepthLimitState,
+  GateState,
+  KeySettings,
+  LaneState,
+  SlotState,
+} from './flow/states.js'
+export type { TypeSettings, TypeState } from './flow/type-settings.js'
 export type { EventFilter, EventPage, Events, FollowedEvents, FollowOptions } from './history/events.js'
 export type { JobListFilter, JobPage } from './history/list.js'
 export type { Series, SeriesQuestion } from './history/series.js'

@@ -7,7 +7,7 @@ const name = { type: 'string', minLength: 1, maxLength: 200 } as const
 
 // ── lanes, workers ──
 
-const slots = { type: ['integer', 'null'], minimum: 1, maximum: 10_000 } as const
+export const slots = { type: ['integer', 'null'], minimum: 1, maximum: 10_000 } as const
 export const laneBody = object({
   slots,
   worker_slots: slots,
@@ -17,6 +17,8 @@ export const laneBody = object({
   ageing: duration,
   why,
   unsafe: { type: 'boolean', description: 'true to take a lease outside of 60s to 1h' },
+  create: { type: 'boolean', description: 'true to make the lane where there is none of that name' },
+  types: { type: 'array', items: name, maxItems: 1_000, description: 'job types to move into the lane, with what waits of them' },
 })
 /** The fields of a lane to change. */
 export type LaneBody = Of<typeof laneBody>
@@ -111,7 +113,7 @@ const breaker = answer({
 })
 export type BreakerAnswer = Of<typeof breaker>
 const rateAnswer = orNull(answer({ count: number, per_ms: number }))
-const gate = answer({
+export const gate = answer({
   type: text,
   max_running: numberOrNull,
   max_running_per_key: numberOrNull,

@@ -19,7 +19,7 @@ import { answer, list, type Of, object } from './schema.js'
 
 const key = { type: 'string', minLength: 1, maxLength: 500, description: 'a text of 1 to 500 characters without NUL' } as const
 
-const approval = {
+export const approval = {
   anyOf: [
     { enum: [true] },
     object({
@@ -31,7 +31,7 @@ const approval = {
   description: 'true or an object with quorum, deadline and on_deadline',
 } as const
 
-const unique = {
+export const unique = {
   anyOf: [
     { enum: [false] },
     object({

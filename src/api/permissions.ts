@@ -6,7 +6,7 @@ export const permissions = {
   'jobs:work': 'Claim and settle jobs as a worker',
   'workers:view': 'See lanes, workers, depths, gates, schedules and the jobs of all services',
   'workers:manage': 'Change lanes, limits, pauses, breakers, schedules and the priority of jobs',
-  'types:manage': 'Change priority, attempts, timeout and backoff of a known job type, by a worker’s registration',
+  'types:manage': 'Define job types, and change what does not guard a known one',
   'dlq:manage': 'Replay and discard dead letters, and bury jobs it sees',
   admin: 'Everything, also keys, roles and the audit log',
 } as const satisfies Record<string, string>

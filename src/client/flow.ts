@@ -10,7 +10,9 @@ import type {
   WorkersAnswer,
 } from '../api/admin.js'
 import type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
-import type { Send } from './sender.js'
+import type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
+import { queryOf } from './query.js'
+import { orUndefined, type Send } from './sender.js'
 
 /** Lanes, workers, limits, pauses and breakers, of types and of dependencies, over HTTP, in the fields of the API, for a key that may see or manage them. */
 export class ClientFlow {
@@ -36,9 +38,30 @@ export class ClientFlow {
     return (await this.#send<{ lanes: LaneAnswer[] }>('GET', '/admin/workers/lanes')).answer.lanes
   }
 
-  /** Changes the named fields of a lane, such as `enabled`. */
+  /** Changes the named fields of a lane, such as `enabled`; `create` makes it, and `types` are moved into it. */
   async setLane(name: string, change: LaneBody): Promise<LaneAnswer> {
     return (await this.#send<LaneAnswer>('PATCH', `/admin/workers/lanes/${encodeURIComponent(name)}`, change)).answer
+  }
+
+  /** The jobs that take slots of a lane, the one that has run for longest first: `limit` of them (1,000). */
+  async slots(name: string, options: { limit?: number } = {}): Promise<SlotsAnswer> {
+    const path = `/admin/workers/lanes/${encodeURIComponent(name)}/slots${queryOf(options)}`
+    return (await this.#send<SlotsAnswer>('GET', path)).answer
+  }
+
+  /** Everything that is stored about a job type; undefined where there is none of that name. */
+  async type(type: string): Promise<TypeAnswer | undefined> {
+    return orUndefined(this.#send<TypeAnswer>('GET', pathOf(type)))
+  }
+
+  /** Defines a job type without a worker of it, or changes what is stored about one, for a key that may manage types. */
+  async defineType(type: string, settings: TypeBody = {}): Promise<TypeAnswer> {
+    return (await this.#send<TypeAnswer>('PUT', pathOf(type), settings)).answer
+  }
+
+  /** Moves a job type into another lane, with what waits of it. */
+  async moveType(type: string, lane: string, options: { why?: string } = {}): Promise<MovedTypeAnswer> {
+    return (await this.#send<MovedTypeAnswer>('PATCH', pathOf(type), { ...options, lane })).answer
   }
 
   /** Every job type, its lane and its gate. */

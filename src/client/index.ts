@@ -62,6 +62,7 @@ export type {
   SchedulesQuery,
 } from '../api/schedules.js'
 export type { SeriesAnswer, SeriesQuery } from '../api/series.js'
+export type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
 export { type ErrorCode, HoldfastError } from '../errors.js'
 export type { JobOptions } from '../job/job-options.js'
 export { defineType, type JobRequest, type JobType } from '../job/type.js'

@@ -2,7 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkDependency } from '../job/dependency.js'
 import { type DependencyLimits, encodeDependencyLimits, encodeLimits, type Limits } from '../job/limits.js'
-import { refused, wholeNumber } from '../job/refused.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
@@ -18,8 +18,10 @@ import {
   keySettings,
   type LaneState,
   laneState,
+  type SlotState,
   type Told,
 } from './states.js'
+import { encodeSettings, type TypeSettings, type TypeState, typeState } from './type-settings.js'
 
 /** What an operator does to a breaker: open or close it once, hold it open or closed, or release it to itself. */
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
@@ -39,6 +41,33 @@ export class Flow {
   /** Every lane as it is now, with how many slots are taken. */
   async lanes(): Promise<LaneState[]> {
     return (await told(this.#store.laneStates<Told<LaneState>>())).map(laneState)
+  }
+
+  /** The jobs that take slots of a lane, the one that has run for longest first: `limit` of them (1,000). */
+  async slots(lane: string, options: { limit?: number } = {}): Promise<SlotState[]> {
+    refuseUnknown(options, ['limit'])
+    const limit = wholeNumber(options.limit ?? 1_000, 'limit', 1, 10_000)
+    const rows = await told(this.#store.laneSlots(storableText(lane, 'lane'), limit))
+    return rows.map((row) => ({ ...row, since: new Date(row.since), leaseUntil: new Date(row.leaseUntil) }))
+  }
+
+  /** Everything that is stored about a type; undefined where there is none of that name. */
+  async type(type: string): Promise<TypeState | undefined> {
+    const found = await told(this.#store.typeSettings(storableText(type, 'type')))
+    return found && typeState(type, found)
+  }
+
+  /**
+   * Defines a type without a worker of it, or changes the named settings of one, with its lane. A worker that starts with another definition
+   * replaces them. `guards: false` refuses to change what guards a known type: approval, uniqueness, encryption, redaction, `sensitive`, `sharedKeys`.
+   */
+  async defineType(type: string, settings: TypeSettings, who: Actor, options: { guards?: boolean } = {}): Promise<TypeState> {
+    refuseUnknown(options, ['guards'])
+    const by = checkedActor(who)
+    const fields = encodeSettings(type, settings)
+    await told(this.#store.defineType(type, JSON.stringify(fields), options.guards ?? true, by))
+    if (fields.lane !== undefined && (await this.type(type))?.lane !== fields.lane) await this.moveType(type, fields.lane, who)
+    return (await this.type(type)) as TypeState
   }
 
   /** The gate of a type; undefined where it never had one. */

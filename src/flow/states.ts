@@ -10,11 +10,26 @@ export interface LaneState {
   leaseMs: number | null
   enabled: boolean
   ageingMs: number
-  /** How many slots are taken. Counted only where there is a limit. */
+  /** How many slots are taken; where there is no limit, how many jobs run. */
   inUse: number
   types: string[]
   /** Who changed it last; null where nobody has. */
   changed: Done | null
+}
+
+/** A job that takes a slot of a lane. */
+export interface SlotState {
+  job: string
+  type: string
+  /** Null where nothing of it is kept any more. */
+  attempt: number | null
+  /** The name of its worker; null where that is no longer kept. */
+  worker: string | null
+  workerId: number
+  /** It was cancelled, and its handler may still be at work. */
+  stopping: boolean
+  since: Date
+  leaseUntil: Date
 }
 
 /** Who did something, when and why. */

@@ -1,7 +1,7 @@
 import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { Depth, DepthRow } from './rows.js'
+import type { Depth, DepthRow, SlotRow, StoredType } from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** How much may wait; null: as much as comes. */
@@ -57,6 +57,25 @@ export class OperatorStore {
   /** Every lane as it is now, in the form the statement gives it. */
   async laneStates<State>(): Promise<State[]> {
     return (await this.#database.query<{ state: State }>(statement('laneStates'), [])).map((row) => row.state)
+  }
+
+  /** The jobs that take slots of a lane, the oldest first. */
+  async laneSlots(lane: string, limit: number): Promise<SlotRow[]> {
+    return this.#database.query(statement('laneSlots'), [lane, limit])
+  }
+
+  /** Defines a type, or changes the settings that are named, as they are stored. */
+  async defineType(type: string, fields: string, guards: boolean, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('defineType'), [type, fields, guards, who.by, who.why, who.from])
+  }
+
+  /** Every stored setting of a type, and since when it is registered; undefined: there is none. */
+  async typeSettings(type: string): Promise<{ settings: StoredType; registered: number } | undefined> {
+    const rows = await this.#database.query<{ settings: StoredType | null; registered: number }>(statement('typeSettings'), [
+      type,
+    ])
+    const { settings, registered } = rows[0] ?? {}
+    return settings ? { settings, registered: Number(registered) } : undefined
   }
 
   /** The gates there are, or the one of a type. */

@@ -224,3 +224,35 @@ export interface LiveWorkerRow {
   types: string[]
   leased: number
 }
+
+/** A job that takes a slot of a lane. Moments are milliseconds since 1970. */
+export interface SlotRow {
+  job: string
+  type: string
+  attempt: number | null
+  worker: string | null
+  workerId: number
+  /** Cancelled, and its handler may still be at work. */
+  stopping: boolean
+  since: number
+  leaseUntil: number
+}
+
+/** What is stored about a type. */
+export interface StoredType {
+  lane: string
+  priority: number
+  max_attempts: number
+  timeout_ms: number
+  backoff: object | null
+  approval: object | null
+  uniqueness: object | null
+  sensitive: boolean
+  encrypted: boolean
+  redact: string[] | null
+  shared_keys: boolean
+  max_result_bytes: number
+  alert_expired: boolean
+  on_dead: string | null
+  version: number
+}

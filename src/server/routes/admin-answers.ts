@@ -1,6 +1,8 @@
 import type { KeyState } from '../../access/access.js'
 import type { BreakerAnswer, DependencyAnswer, GateAnswer, KeyAnswer, LaneAnswer } from '../../api/admin.js'
+import type { TypeAnswer } from '../../api/types.js'
 import type { BreakerState, DependencyState, Done, GateState, LaneState } from '../../flow/states.js'
+import type { TypeState } from '../../flow/type-settings.js'
 import { moment } from './job-answers.js'
 
 /** What the library says about lanes, gates, dependencies and keys, in the words of the API. */
@@ -29,6 +31,21 @@ export function gateAnswer(gate: GateState): GateAnswer {
     paused: doneAnswer(gate.paused),
     stopped_until: moment(gate.stoppedUntil),
     breaker: breakerAnswer(gate.breaker),
+  }
+}
+
+export function typeAnswer(state: TypeState, gate: GateState | undefined): TypeAnswer {
+  const { type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, version } = state
+  return {
+    ...{ type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, version },
+    max_attempts: state.maxAttempts,
+    timeout_ms: state.timeoutMs,
+    shared_keys: state.sharedKeys,
+    max_result_bytes: state.maxResultBytes,
+    alert_expired: state.alertExpired,
+    on_dead: state.onDead,
+    registered_at: state.registeredAt.toISOString(),
+    gate: gate ? gateAnswer(gate) : null,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { allows } from '../../access/caller.js'
 import {
   type BreakerBody,
   breakerBody,
@@ -8,11 +9,21 @@ import {
   limitsBody,
 } from '../../api/admin.js'
 import { typeParams, whyBody } from '../../api/common.js'
+import {
+  type MoveTypeBody,
+  movedTypeAnswer,
+  moveTypeBody,
+  type TypeBody,
+  typeBody,
+  typeAnswer as typeSchema,
+} from '../../api/types.js'
+import { HoldfastError } from '../../errors.js'
+import type { TypeSettings } from '../../flow/type-settings.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { Limits } from '../../job/limits.js'
-import { actor } from '../auth.js'
+import { actor, callerOf, refuseOtherTypes } from '../auth.js'
 import { overHttp } from '../spelling.js'
-import { gateAnswer } from './admin-answers.js'
+import { gateAnswer, typeAnswer } from './admin-answers.js'
 import { typesAnswer } from './fleet-answers.js'
 import { theirs } from './job-request.js'
 
@@ -21,12 +32,17 @@ interface OneType<Body> {
   Body: Body
 }
 
-/** Pauses, breakers and limits of job types. Each route answers with the gate after the change. */
+/** Settings, lanes, pauses, breakers and limits of job types. Those that change a gate answer with it. */
 export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const { flow } = holdfast
   const afterwards = async (type: string) => {
     const gate = await flow.gate(type)
     return { type, gate: gate ? gateAnswer(gate) : null }
+  }
+  const whole = async (type: string) => {
+    const settings = await flow.type(type)
+    if (!settings) throw new HoldfastError('not_found', `no job type named "${type}" is registered`, { field: 'type' })
+    return typeAnswer(settings, await flow.gate(type))
   }
   const response = { 200: gateSchema }
 
@@ -35,6 +51,56 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     { schema: { summary: 'Every job type, its lane and its gate', response: { 200: gatesAnswer } } },
     async (_request, reply) => {
       return reply.header('cache-control', 'no-store').send({ types: await typesAnswer(holdfast) })
+    },
+  )
+
+  app.get<{ Params: { type: string } }>(
+    '/admin/job-types/:type',
+    { schema: { summary: 'Everything that is stored about a job type', params: typeParams, response: { 200: typeSchema } } },
+    async (request, reply) => reply.header('cache-control', 'no-store').send(await whole(request.params.type)),
+  )
+
+  app.put<OneType<TypeBody>>(
+    '/admin/job-types/:type',
+    {
+      schema: {
+        summary: 'Define a job type without a worker, or change what is stored about one; what is left out stays',
+        params: typeParams,
+        body: typeBody,
+        response: { 200: typeSchema },
+      },
+    },
+    async (request) => {
+      const { type } = request.params
+      const { why, approval, unique, ...fields } = request.body
+      refuseOtherTypes(request, [type])
+      const settings = {
+        ...(theirs(fields) as TypeSettings),
+        ...(approval === undefined ? {} : { approval: approval && (theirs(approval) as never) }),
+        ...(unique === undefined ? {} : { unique: unique ? (theirs(unique) as never) : null }),
+      }
+      const guards = allows(callerOf(request), 'admin')
+      await flow.defineType(type, settings, actor(request, why), { guards }).catch((error) => {
+        throw overHttp(error)
+      })
+      return whole(type)
+    },
+  )
+
+  app.patch<OneType<MoveTypeBody>>(
+    '/admin/job-types/:type',
+    {
+      schema: {
+        summary: 'Move a job type into another lane, with what waits of it',
+        params: typeParams,
+        body: moveTypeBody,
+        response: { 200: movedTypeAnswer },
+      },
+    },
+    async (request) => {
+      const { type } = request.params
+      const { lane, why } = request.body
+      return { type, lane, moved: await flow.moveType(type, lane, actor(request, why)) }
     },
   )
 

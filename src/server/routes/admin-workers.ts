@@ -10,8 +10,12 @@ import {
   workersAnswer,
 } from '../../api/admin.js'
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
+import { slotsAnswer, slotsQuery } from '../../api/types.js'
+import { HoldfastError } from '../../errors.js'
 import type { LaneState } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
+import { insideOf } from '../../inside.js'
+import { didYouMean } from '../../job/nearest.js'
 import { explained } from '../../store/sqlstate.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
@@ -19,6 +23,16 @@ import { laneAnswer } from './admin-answers.js'
 import { workersAnswer as fleetAnswer } from './fleet-answers.js'
 import { theirs } from './job-request.js'
 import { orConflict } from './one-job.js'
+
+async function refuseUnknownTypes(holdfast: Holdfast, types: readonly string[]): Promise<void> {
+  if (types.length === 0) return
+  const known = (await insideOf(holdfast).store.types(null)).map(({ name }) => name)
+  const at = types.findIndex((type) => !known.includes(type))
+  const unknown = types[at]
+  if (unknown === undefined) return
+  const problem = `no job type named "${unknown}" is registered${didYouMean(unknown, known)}`
+  throw new HoldfastError('unknown_type', problem, { field: `types[${at}]` })
+}
 
 /** What operators see of lanes and workers, and do to lanes and single jobs. */
 export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): void {
@@ -34,19 +48,48 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
     '/admin/workers/lanes/:name',
     {
       schema: {
-        summary: 'Change a lane; workers follow within one look',
+        summary: 'Change a lane, or make it, and move job types into it; workers follow within one look',
         params: laneParams,
         body: laneBody,
         response: { 200: laneSchema },
       },
     },
     async (request) => {
-      const { why, unsafe = false, ...fields } = request.body
+      const { why, unsafe = false, create = false, types = [], ...fields } = request.body
       const { name } = request.params
-      await holdfast.flow.setLane(name, theirs(fields) as object, actor(request, why), { unsafe }).catch((error) => {
+      const { flow } = holdfast
+      await refuseUnknownTypes(holdfast, types)
+      await flow.setLane(name, theirs(fields) as object, actor(request, why), { unsafe, create }).catch((error) => {
         throw overHttp(error)
       })
-      return laneAnswer((await holdfast.flow.lanes()).find((lane) => lane.name === name) as LaneState)
+      const stateOf = async () => (await flow.lanes()).find((lane) => lane.name === name) as LaneState
+      const there = types.length === 0 ? [] : (await stateOf()).types
+      for (const type of types.filter((one) => !there.includes(one))) await flow.moveType(type, name, actor(request, why))
+      return laneAnswer(await stateOf())
+    },
+  )
+
+  app.get<{ Params: { name: string }; Querystring: { limit?: number } }>(
+    '/admin/workers/lanes/:name/slots',
+    {
+      schema: {
+        summary: 'The jobs that take slots of a lane, the one that has run for longest first',
+        params: laneParams,
+        querystring: slotsQuery,
+        response: { 200: slotsAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params
+      const slots = await holdfast.flow.slots(name, request.query)
+      const lane = (await holdfast.flow.lanes()).find((one) => one.name === name)
+      return reply.headers(noStore).send({
+        lane: name,
+        limit: lane?.slots ?? null,
+        slots: slots.map(({ workerId, since, leaseUntil, ...slot }) => ({
+          ...{ ...slot, worker_id: workerId, since: since.toISOString(), lease_until: leaseUntil.toISOString() },
+        })),
+      })
     },
   )
 

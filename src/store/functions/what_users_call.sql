@@ -27,6 +27,7 @@ comment on function holdfast.set_weight is 'Sets the share of a concurrency key 
 comment on function holdfast.operate_breaker is 'Opens, closes, holds or releases the breaker of a type.';
 comment on function holdfast.set_lane is 'Changes the named fields of a lane, or makes it.';
 comment on function holdfast.set_type_lane is 'Puts a type into another lane.';
+comment on function holdfast.define_type is 'Defines a type without a worker of it, or changes the named settings of one.';
 comment on function holdfast.set_depth_limit is 'Sets how much may wait in the queue, a lane or a type before enqueue is refused.';
 comment on function holdfast.cancel_jobs is 'Cancels jobs, running ones too.';
 comment on function holdfast.resume_job is 'Takes up a cancelled job where it was.';

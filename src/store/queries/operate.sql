@@ -80,15 +80,25 @@ select holdfast.take_fleet_turn($1::text::integer, $2::text::float8 * interval '
 
 -- name: laneStates
 -- Every lane with its settings and how full it is. Moments are milliseconds since 1970.
+with taken as materialized (select t.lane_id, count(*) as slots from holdfast.taken_slots() as t group by t.lane_id)
 select jsonb_build_object(
   'name', l.name, 'slots', l.slots, 'workerSlots', l.worker_slots, 'pollMs', l.poll_ms, 'leaseMs', l.lease_ms,
   'enabled', l.enabled, 'ageingMs', extract(epoch from l.ageing) * 1000,
-  'inUse', (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id),
+  -- Where there is a limit, what counts against it; elsewhere what runs.
+  'inUse', case when l.slots is not null then (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)
+                else coalesce((select k.slots from taken as k where k.lane_id = l.id), 0) end,
   'types', coalesce((select jsonb_agg(t.name order by t.name) from holdfast.types as t where t.lane_id = l.id), '[]'),
   'changed', case when l.changed_by is not null then
     jsonb_build_object('by', l.changed_by, 'why', l.changed_why, 'at', extract(epoch from l.changed_at) * 1000) end
 ) as state
 from holdfast.lanes as l order by l.id
+
+-- name: laneSlots
+-- The jobs that take slots of a lane, the oldest first, at most $2 of them. An unknown lane is refused. Moments are milliseconds since 1970.
+select s.job_id::text as job, t.name as type, s.attempt, w.name as worker, s.worker_id as "workerId", s.stopping,
+       date_part('epoch', s.claimed_at) * 1000 as since, date_part('epoch', s.expires_at) * 1000 as "leaseUntil"
+from holdfast.slots_of_lane($1::text, $2::text::integer) as s join holdfast.types as t on t.id = s.type_id
+left join holdfast.workers as w on w.id = s.worker_id order by s.claimed_at, s.job_id
 
 -- name: gateStates
 -- The gates of all types, or of one: settings and state. A type that never had one has no row; an unknown one is refused.

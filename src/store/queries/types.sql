@@ -41,3 +41,11 @@ where $1::text[] is null or t.name = any ($1::text[])
 -- name: readLanes
 -- Every lane.
 select id, name from holdfast.lanes order by id
+
+-- name: defineType
+-- Defines a type, or changes the named settings of one.
+select holdfast.define_type($1::text, $2::text::jsonb, $3::text::boolean, holdfast.actor($4::text, $5::text, $6::text))::text as done
+
+-- name: typeSettings
+-- Every stored setting of a type; null where there is no such type.
+select holdfast.type_settings($1::text) as settings, date_part('epoch', (select t.registered_at from holdfast.types as t where t.name = $1::text)) * 1000 as registered

@@ -39,42 +39,86 @@ export function LaneActs({ lane }: { lane: Lane }) {
         send={(values) => change({ ...fieldsOf(values), ...reason(values.why) })}
         done={`${lane.name} is changed`}
       >
-        <div className="pair">
-          <Field
-            name="slots"
-            label="Slots"
-            hint="how many jobs run at once; empty: no limit"
-            type="number"
-            min={1}
-            max={10_000}
-            defaultValue={lane.slots ?? ''}
-          />
-          <Field
-            name="worker_slots"
-            label="Slots of one worker"
-            hint="empty: no limit"
-            type="number"
-            min={1}
-            max={10_000}
-            defaultValue={lane.worker_slots ?? ''}
-          />
-          <Field name="poll" label="Polls every" hint="such as 200ms or 5s" defaultValue={asDuration(lane.poll_ms)} required />
-          <Field
-            name="lease"
-            label="Lease"
-            hint="60s to 1h; empty: of the worker"
-            defaultValue={lane.lease_ms === null ? '' : asDuration(lane.lease_ms)}
-          />
-          <Field
-            name="ageing"
-            label="Ageing"
-            hint="after so long a job counts one priority more"
-            defaultValue={asDuration(lane.ageing_ms)}
-            required
-          />
-        </div>
+        <Settings lane={lane} />
       </Act>
     </>
+  )
+}
+
+/** A lane that is not there yet. */
+export function NewLane() {
+  return (
+    <Act
+      name="New lane"
+      title="A new lane"
+      says="Jobs of its types take their slots here, and no others."
+      needs="workers:manage"
+      send={({ name = '', types = '', why, ...values }) =>
+        ask(`admin/workers/lanes/${pathOf(name)}`, {
+          method: 'PATCH',
+          body: { ...fieldsOf(values), create: true, types: types.split(/[\s,]+/).filter(Boolean), why: given(why) },
+        })
+      }
+      done="The lane is there"
+    >
+      <div className="pair">
+        <Field
+          name="name"
+          label="Name"
+          hint="small letters, digits, _ and -"
+          pattern="[a-z][a-z0-9_\-]*"
+          maxLength={63}
+          required
+        />
+        <Field name="types" label="Job types to move into it" hint="separated by commas; may be empty" />
+      </div>
+      <Settings lane={undefined} />
+    </Act>
+  )
+}
+
+function Settings({ lane }: { lane: Lane | undefined }) {
+  return (
+    <div className="pair">
+      <Field
+        name="slots"
+        label="Slots"
+        hint="how many jobs run at once; empty: no limit"
+        type="number"
+        min={1}
+        max={10_000}
+        defaultValue={lane?.slots ?? ''}
+      />
+      <Field
+        name="worker_slots"
+        label="Slots of one worker"
+        hint="empty: no limit"
+        type="number"
+        min={1}
+        max={10_000}
+        defaultValue={lane?.worker_slots ?? ''}
+      />
+      <Field
+        name="poll"
+        label="Polls every"
+        hint="such as 200ms or 5s"
+        defaultValue={asDuration(lane?.poll_ms ?? 2_000)}
+        required
+      />
+      <Field
+        name="lease"
+        label="Lease"
+        hint="60s to 1h; empty: of the worker"
+        defaultValue={lane?.lease_ms == null ? '' : asDuration(lane.lease_ms)}
+      />
+      <Field
+        name="ageing"
+        label="Ageing"
+        hint="after so long a job counts one priority more"
+        defaultValue={asDuration(lane?.ageing_ms ?? 60_000)}
+        required
+      />
+    </div>
   )
 }
 

@@ -1,4 +1,3 @@
-import type { JobSummaryAnswer } from '../../../../src/api/jobs.js'
 import type { Fleet, Lane, Load } from '../../api/answers.js'
 import { Count } from '../../parts/count.js'
 import { Fact, Facts } from '../../parts/facts.js'
@@ -13,11 +12,10 @@ interface LaneCardProps {
   readonly lane: Lane
   readonly load: Load | undefined
   readonly depths: Fleet['depths']
-  readonly running: readonly JobSummaryAnswer[]
 }
 
 /** One lane: its slots, how it gets on, and what it is set to. */
-export function LaneCard({ lane, load, depths, running }: LaneCardProps) {
+export function LaneCard({ lane, load, depths }: LaneCardProps) {
   const oldest = Math.max(0, ...depths.map(({ oldest_ms }) => oldest_ms ?? 0))
   const waiting = depths.reduce((sum, depth) => sum + depth.waiting, 0)
   return (
@@ -34,7 +32,7 @@ export function LaneCard({ lane, load, depths, running }: LaneCardProps) {
       }
       aside={<LaneActs lane={lane} />}
     >
-      <SlotPicture lane={lane} running={running} />
+      <SlotPicture lane={lane} />
       <Facts>
         <Fact name="Waiting">
           <Count count={waiting} />

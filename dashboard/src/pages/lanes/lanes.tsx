@@ -1,9 +1,7 @@
-import type { JobSummaryAnswer } from '../../../../src/api/jobs.js'
 import { useFleet, useLoads } from '../../api/answers.js'
-import { usePages } from '../../api/use.js'
 import { Loaded, Page } from '../../parts/page.js'
-import { useMay } from '../../session/session.js'
 import { DepthLimits } from './depth-limits.js'
+import { NewLane } from './lane-acts.js'
 import { LaneCard } from './lane-card.js'
 import { Workers } from './workers.js'
 
@@ -11,9 +9,8 @@ import { Workers } from './workers.js'
 export function Lanes() {
   const fleet = useFleet()
   const loads = useLoads()
-  const seesJobs = useMay('jobs:read')
   return (
-    <Page title="Lanes and workers">
+    <Page title="Lanes and workers" aside={<NewLane />}>
       <div className="stack">
         <Loaded query={fleet}>
           {({ lanes, workers, depths }) => (
@@ -22,19 +19,14 @@ export function Lanes() {
                 <p className="empty">No lane exists yet. The first worker that starts makes the lane default.</p>
               )}
               <div className="grid">
-                <RunningOrNot ask={seesJobs}>
-                  {(running) =>
-                    lanes.map((lane) => (
-                      <LaneCard
-                        key={lane.name}
-                        lane={lane}
-                        load={loads.data?.lanes[lane.name]}
-                        depths={depths.filter((depth) => depth.lane === lane.name)}
-                        running={running.filter((job) => job.lane === lane.name)}
-                      />
-                    ))
-                  }
-                </RunningOrNot>
+                {lanes.map((lane) => (
+                  <LaneCard
+                    key={lane.name}
+                    lane={lane}
+                    load={loads.data?.lanes[lane.name]}
+                    depths={depths.filter((depth) => depth.lane === lane.name)}
+                  />
+                ))}
               </div>
               <Workers workers={workers} />
             </>
@@ -44,15 +36,4 @@ export function Lanes() {
       </div>
     </Page>
   )
-}
-
-type Running = (running: readonly JobSummaryAnswer[]) => React.ReactNode
-
-/** The jobs that run now, as far as the list of jobs finds them, for those who may see jobs. */
-function RunningOrNot({ ask, children }: { ask: boolean; children: Running }) {
-  return ask ? <WithRunning>{children}</WithRunning> : children([])
-}
-
-function WithRunning({ children }: { children: Running }) {
-  return children(usePages<JobSummaryAnswer, 'jobs'>('jobs', 'jobs', { status: 'processing', limit: 100 }, { looks: 1 }).rows)
 }

@@ -9,6 +9,7 @@ import { ChangeLimits } from './change-limits.js'
 import { KeysOfType } from './keys-of-type.js'
 import { rateInWords } from './limits-in-words.js'
 import { PauseOrResume } from './pause.js'
+import { MoveType, TypeSettings } from './settings.js'
 import { TypeState } from './type-state.js'
 
 /** One job type: what limits it, its breaker, and its concurrency keys. */
@@ -26,6 +27,7 @@ export function OneType({ type }: { type: string }) {
               <div className="row">
                 <PauseOrResume type={type} paused={gate?.paused != null} />
                 <ChangeLimits type={type} gate={gate} />
+                <MoveType type={type} lane={lane} />
                 <BreakerActs type={type} gate={gate} />
               </div>
               <Card>
@@ -75,6 +77,7 @@ export function OneType({ type }: { type: string }) {
                 </Card>
               )}
               <Charts type={type} />
+              <TypeSettings type={type} />
               <KeysOfType type={type} />
             </div>
           )

@@ -5,6 +5,7 @@ import { Card, Loaded, Page } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { limitsInWords } from './limits-in-words.js'
 import { PauseOrResume } from './pause.js'
+import { NewType } from './settings.js'
 import { TypeState } from './type-state.js'
 
 type Row = Gates['types'][number]
@@ -22,7 +23,7 @@ export function Types() {
     cell: ({ type }: Row) => <FaintIfZero {...(counts.get(type)?.[name] ?? { count: 0 })} />,
   })
   return (
-    <Page title="Job types">
+    <Page title="Job types" aside={<NewType />}>
       <Loaded query={gates}>
         {({ types }) => (
           <Card>
