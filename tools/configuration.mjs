@@ -29,6 +29,8 @@ const sections = [
   ['ReadingOptions', '`reading` of a server'],
   ['TlsOptions', '`tls` of a server'],
   ['ClientOptions', '`new HoldfastClient(options)`'],
+  ['RemoteServerOptions', '`startRemoteWorker(server, types, options)`: the server'],
+  ['RemoteWorkerOptions', '`startRemoteWorker(server, types, options)`'],
 ]
 const isOptions = /(?:Options?|Definition|Fields)$/
 
@@ -88,8 +90,8 @@ export async function configurationPage() {
       .flatMap((path) => declarationsIn(readFileSync(join(root, 'src', path), 'utf8')))
       .map((one) => [one.name, one.members]),
   )
-  const entries = ['index.ts', 'worker/index.ts', 'server/index.ts', 'client/index.ts', 'testing/index.ts', 'dev/index.ts']
-  const exported = entries.flatMap((path) => readFileSync(join(root, 'src', path), 'utf8').match(/\w+/g))
+  const entries = ['.', 'worker', 'server', 'client', 'remote-worker', 'testing', 'dev']
+  const exported = entries.flatMap((path) => readFileSync(join(root, 'src', path, 'index.ts'), 'utf8').match(/\w+/g))
   const first = new Map(sections)
   const others = [...new Set(exported)].filter((name) => isOptions.test(name) && !first.has(name) && declared.get(name)?.length)
   const { variables } = await import('../dist/cli/environment.js')

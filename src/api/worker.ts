@@ -105,6 +105,7 @@ const claimed = {
   max_attempts: number,
   created_at: time,
   payload: anything,
+  version: number,
 } as const
 export const claimAnswer = answer({
   jobs: list(
@@ -131,10 +132,18 @@ const stepAnswerFields = {
   left_ms: { type: 'number', description: 'how long it still waits' },
 } as const
 const oneStep = object(stepAnswerFields, Object.keys(step) as (keyof typeof step)[])
+const numberOrNull = { type: ['number', 'null'] } as const
+/** With its place among the others, for workers that check the order themselves. */
+const storedStep = object({ ...stepAnswerFields, position: number, after: numberOrNull, done: numberOrNull }, [
+  ...(Object.keys(step) as (keyof typeof step)[]),
+  'position',
+  'after',
+  'done',
+])
 
 export const stepsBody = object({ worker: token, ...attempt }, ['worker', 'job', 'lease'])
 export type StepsBody = Of<typeof stepsBody>
-export const stepsAnswer = answer({ steps: list(oneStep) })
+export const stepsAnswer = answer({ steps: list(storedStep) })
 
 export const stepBody = object(
   {
@@ -147,6 +156,12 @@ export const stepBody = object(
       minimum: 0,
       maximum: 1_000_000,
       description: 'how many steps this attempt has completed before it',
+    },
+    done: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'how many it has completed with it, from a worker that checks the order itself, also of branches side by side',
     },
     result: { description: 'any JSON that a step returned, at most 64 KB' },
     duration: { ...duration, description: 'how long a sleep lasts, or the wait for a signal at most' },

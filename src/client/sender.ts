@@ -7,6 +7,8 @@ export interface SendOptions {
   waitMs?: number
   /** True: it is not sent again, because a second one would do its work a second time. */
   once?: boolean
+  /** Hangs up when it fires. */
+  signal?: AbortSignal
 }
 
 /** How the parts of the client send a request until it has an answer. `sent`: how often it was sent. */
@@ -26,11 +28,11 @@ const longestPauseMs = 30_000
 
 /** Sends each request until it has an answer that another try would not change. */
 export function sender(server: { url: string; key: string; tries: number; timeoutMs: number }): Send {
-  return async <Answer>(method: string, path: string, body?: object, { waitMs = 0, once = false }: SendOptions = {}) => {
+  return async <Answer>(method: string, path: string, body?: object, options: SendOptions = {}) => {
     for (let sent = 1; ; sent++) {
-      const { answer, error } = await tried<Answer>(server, method, path, body, waitMs)
+      const { answer, error } = await tried<Answer>(server, method, path, body, options)
       if (!error) return { answer: answer as Answer, sent }
-      if (!error.retryable || once || sent >= server.tries) throw error
+      if (!error.retryable || options.once || sent >= server.tries) throw error
       // Not all at the same moment: those who were refused together would come back together.
       const pause = error.retryAfterMs ?? 100 * 2 ** sent
       await sleep(Math.min(longestPauseMs, pause * (1 + Math.random() / 4)))
@@ -43,7 +45,7 @@ async function tried<Answer>(
   method: string,
   path: string,
   body: object | undefined,
-  waitMs: number,
+  { waitMs = 0, signal }: SendOptions,
 ): Promise<Tried<Answer>> {
   try {
     const response = await fetch(url + path, {
@@ -53,7 +55,9 @@ async function tried<Answer>(
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(waitMs + timeoutMs),
+      signal: signal
+        ? AbortSignal.any([signal, AbortSignal.timeout(waitMs + timeoutMs)])
+        : AbortSignal.timeout(waitMs + timeoutMs),
     })
     const text = await response.text()
     if (response.ok) return { answer: (response.status === 204 ? undefined : JSON.parse(text)) as Answer }

@@ -11,7 +11,12 @@ export interface CalledStep {
   name: string
   kind: StepKind
   after?: number
+  /** How many it has completed with it, where the worker has checked the order itself. */
+  done?: number
 }
+
+/** A step that is stored, and its place among the others. */
+export type RemoteStoredStep = RemoteStep & Pick<StoredStep, 'position' | 'after' | 'done'>
 
 /** A step with its result as JSON; null: it returned nothing. `leftMs`: how long it still waits; null: for ever. */
 export interface RemoteStep {
@@ -36,10 +41,10 @@ export class RemoteSteps {
   }
 
   /** What earlier attempts, and this one, have stored. */
-  async read(worker: RemoteWorker, attempt: RemoteAttempt): Promise<RemoteStep[]> {
+  async read(worker: RemoteWorker, attempt: RemoteAttempt): Promise<RemoteStoredStep[]> {
     const held = await this.#held(worker, attempt)
     const rows = await this.#store.log.steps.of(attempt.job)
-    return rows.map(({ name, kind, state, result }) => ({ name, kind, state, result: this.#open(held, kind, result) }))
+    return rows.map((row) => ({ ...row, result: this.#open(held, row.kind, row.result) }))
   }
 
   /** Stores what a step came to. One that is stored already stays as it is, and is the answer. */
@@ -77,12 +82,12 @@ export class RemoteSteps {
   async #place(job: string, called: CalledStep): Promise<{ stored: StoredStep | undefined; place: StepPlace }> {
     const rows = await this.#store.log.steps.of(job)
     const stored = rows.find(({ name }) => name === called.name)
-    refuseChanged(called, stored, rows)
+    refuseChanged(called.done === undefined ? called : { name: called.name, kind: called.kind }, stored, rows)
     const completed = rows.filter(({ state }) => state === 'completed').length
     const position = stored?.position ?? Math.max(0, ...rows.map((row) => row.position)) + 1
     const after = stored ? stored.after : (called.after ?? null)
     const { name, kind } = called
-    return { stored, place: { name, kind, position, after, done: (called.after ?? completed) + 1 } }
+    return { stored, place: { name, kind, position, after, done: called.done ?? (called.after ?? completed) + 1 } }
   }
 
   #open({ id, type, encrypted }: HeldAttemptRow, kind: StepKind, stored: string | null): string | null {

@@ -23,7 +23,7 @@ interface WaitingRow extends LogRow {
  */
 export class LogWriter implements Background {
   readonly name = 'log writer'
-  readonly #store: LogStore
+  readonly #store: Pick<LogStore, 'write'>
   readonly #monitor: Monitor
   readonly #lines = new WeakMap<ClaimedJob, number>()
   #waiting: WaitingRow[] = []
@@ -34,7 +34,7 @@ export class LogWriter implements Background {
   #sending: Promise<void> | undefined
   #stopped = false
 
-  constructor(store: LogStore, monitor: Monitor) {
+  constructor(store: Pick<LogStore, 'write'>, monitor: Monitor) {
     this.#store = store
     this.#monitor = monitor
   }

@@ -1,9 +1,9 @@
 import type { Background, Monitor } from '../background/background.js'
 import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedJob } from '../job/claimed.js'
+import type { LostRow } from '../store/rows.js'
 import type { EndedAttempt } from '../store/settle-values.js'
 import { isLimit, isRefusal } from '../store/sqlstate.js'
-import type { Store } from '../store/store.js'
 
 /** A decided attempt on its way to the database. */
 export interface Settling extends EndedAttempt {
@@ -12,6 +12,17 @@ export interface Settling extends EndedAttempt {
   closesLease: boolean | undefined
   /** Whether it was sent to the database before, whatever came of it. */
   tried: boolean
+}
+
+/** Where results are written: the store, or a server over HTTP. */
+export interface ResultStore {
+  /** Answers with the attempts for which nothing was changed. `nowMs`: the clock of their times; `closed`: the leases that end with them. */
+  settle(
+    worker: number,
+    ended: readonly EndedAttempt[],
+    nowMs: number,
+    closed: readonly string[],
+  ): Promise<Pick<LostRow, 'id' | 'why'>[]>
 }
 
 export interface SettlerEvents {
@@ -35,10 +46,12 @@ const pauseMs = { first: 50, most: 2_000 }
  */
 export class Settler implements Background {
   readonly name = 'settler'
-  readonly #store: Store
+  readonly #store: ResultStore
   readonly #worker: number
   readonly #monitor: Monitor
   readonly #events: SettlerEvents
+  /** Whether an error says that a result will never be taken. */
+  readonly #isRefusal: (error: unknown) => boolean
   /** Counts an ended attempt; true when it was the last open one of its lease. */
   readonly #lastOfLease: (lease: string) => boolean
   /** Leases with a result that can never be written. They stay open until they run out, so that the rescue finds the job. */
@@ -50,12 +63,20 @@ export class Settler implements Background {
   #atOnce = mostAtOnce
   #abandoned = false
 
-  constructor(store: Store, worker: number, lastOfLease: (lease: string) => boolean, monitor: Monitor, events: SettlerEvents) {
+  constructor(
+    store: ResultStore,
+    worker: number,
+    lastOfLease: (lease: string) => boolean,
+    monitor: Monitor,
+    events: SettlerEvents,
+    refusal: (error: unknown) => boolean = isRefusal,
+  ) {
     this.#store = store
     this.#worker = worker
     this.#monitor = monitor
     this.#lastOfLease = lastOfLease
     this.#events = events
+    this.#isRefusal = refusal
   }
 
   /** How many results are kept here and not yet in the database. */
@@ -109,7 +130,7 @@ export class Settler implements Background {
       await this.#settle(batch)
     } catch (error) {
       if (isLimit(error) && batch.length === 1) return this.#putOff(batch[0] as Settling, error)
-      if (!isRefusal(error)) throw error
+      if (!this.#isRefusal(error)) throw error
       // The database refuses one of the batch. Halving the batch finds it, and the others are written.
       if (batch.length === 1) return this.#refuse(batch[0] as Settling, error)
       const half = Math.ceil(batch.length / 2)

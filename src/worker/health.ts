@@ -26,11 +26,11 @@ export function isNeed(what: string): what is Need {
 }
 
 /** What has not happened while a need goes unanswered. */
-const missing: Record<Need, string> = {
-  claims: 'the database has taken no claims',
-  heartbeats: 'the database has taken no heartbeats',
-  results: 'the database has taken no results',
-  duties: 'nothing that is due has been promoted',
+const missing: Record<Need, (other: string) => string> = {
+  claims: (other) => `${other} has taken no claims`,
+  heartbeats: (other) => `${other} has taken no heartbeats`,
+  results: (other) => `${other} has taken no results`,
+  duties: () => 'nothing that is due has been promoted',
 }
 
 /**
@@ -39,6 +39,7 @@ const missing: Record<Need, string> = {
  */
 export class Pulse {
   readonly #unhealthyAfterMs: number
+  readonly #other: string
   readonly #unansweredSince = new Map<Need, number>()
   readonly #errors = new Map<Need, string>()
   /** What else fails. The jobs run without it, so the worker stays healthy and warns: ending its process would help nobody. */
@@ -48,7 +49,9 @@ export class Pulse {
   #contactAt = monotonicMs()
   #awaySince: number | undefined
 
-  constructor(unhealthyAfterMs: number) {
+  /** `other`: whom the worker asks. */
+  constructor(unhealthyAfterMs: number, other = 'the database') {
+    this.#other = other
     this.#unhealthyAfterMs = unhealthyAfterMs
   }
 
@@ -105,7 +108,7 @@ export class Pulse {
       if (now - since < this.#unhealthyAfterMs) continue
       const seconds = Math.round((now - since) / 1000)
       const why = this.#errors.get(need) ?? 'it says nothing'
-      return { status: 'unhealthy', reason: `${missing[need]} for ${seconds} s: ${why}`, lastContactMs, failing }
+      return { status: 'unhealthy', reason: `${missing[need](this.#other)} for ${seconds} s: ${why}`, lastContactMs, failing }
     }
     return { status: 'ok', lastContactMs, failing }
   }

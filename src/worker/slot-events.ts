@@ -3,7 +3,7 @@ import type { Outcomes } from './outcomes.js'
 import type { Report } from './report.js'
 
 /** What happens in the slots, as the worker tells it. */
-export function slotEvents(outcomes: Outcomes, report: Report, slotFree: () => void): SlotPoolsEvents {
+export function slotEvents(outcomes: Pick<Outcomes, 'ended'>, report: Report, slotFree: () => void): SlotPoolsEvents {
   return {
     ended: (job, outcome, startedAtMs) => outcomes.ended(job, outcome, startedAtMs),
     overran: (job, leaseLost) => report.overran(job, leaseLost),

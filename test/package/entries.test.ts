@@ -55,7 +55,7 @@ describe('what an entry of the package loads', () => {
     expect(own.length).toBeGreaterThan(0)
     expect(packages).toEqual(documented().get(entry))
     expect({ runsJobs: own.some((file) => file.startsWith('run/')), serves: own.includes('server/app.js') }).toEqual({
-      runsJobs: ['holdfast/worker', 'holdfast/testing'].includes(entry),
+      runsJobs: ['holdfast/worker', 'holdfast/remote-worker', 'holdfast/testing'].includes(entry),
       serves: entry === 'holdfast/server',
     })
   })

@@ -152,6 +152,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'messageFirst',
     'runJob',
     'scratchQueue',
+    'startRemoteWorker',
     'startWorker',
   ])
   // Inside of the package, so that `holdfast` means its built entries, as it does for those who installed it.

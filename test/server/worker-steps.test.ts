@@ -49,7 +49,10 @@ test('a step is stored once, and the next attempt reads it', async () => {
   expect(await first.step('mail', 'once', { after: 1 })).toEqual({ name: 'mail', kind: 'once', state: 'completed' })
   await first.settle('hand_back')
   const second = await claimed()
-  expect(await second.steps()).toEqual([stored, { name: 'mail', kind: 'once', state: 'completed' }])
+  expect(await second.steps()).toEqual([
+    { ...stored, position: 1, after: 0, done: 1 },
+    { name: 'mail', kind: 'once', state: 'completed', position: 2, after: 1, done: 2 },
+  ])
   // The first worker's lease is gone: it can neither read nor write.
   expect(await first.step('two', 'step', { after: 2 })).toMatchObject({ status: 409, code: 'lease_lost' })
   expect(await first.steps()).toBeUndefined()

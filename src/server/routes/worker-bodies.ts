@@ -96,7 +96,7 @@ function outcomeOf(given: Result, result: Result['result'], path: string): Outco
 }
 
 /** What a step came to as JSON, or how long it sleeps or waits; a field that is not for its kind is refused. */
-export function readStep({ name, kind, after, result, duration }: StepBody): {
+export function readStep({ name, kind, after, done, result, duration }: StepBody): {
   called: CalledStep
   waits: boolean
   result: string | null
@@ -114,7 +114,7 @@ export function readStep({ name, kind, after, result, duration }: StepBody): {
   const json = result === undefined ? null : encodePayload(result, 'result')
   if (json?.startsWith('{"$enc"')) throw refused('result', 'begins with the field "$enc", which stands for what is encrypted')
   return {
-    called: { name, kind, ...(after === undefined ? {} : { after }) },
+    called: { name, kind, ...(after !== undefined && { after }), ...(done !== undefined && { done }) },
     waits,
     result: json,
     ms: duration === undefined ? null : toMilliseconds(duration, 'duration'),

@@ -35,7 +35,7 @@ import type { Meter } from '../../metrics/meter.js'
 import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
 import { decrypted } from '../../remote/decrypted.js'
 import { RemoteResults, type Settled } from '../../remote/results.js'
-import { type RemoteStep, RemoteSteps } from '../../remote/steps.js'
+import { type RemoteStep, RemoteSteps, type RemoteStoredStep } from '../../remote/steps.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
 import { explained } from '../../store/sqlstate.js'
 import { idleWorkersChore } from '../../upkeep/idle-workers.js'
@@ -205,7 +205,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       const { body } = request
       const attempt = { job: body.job.toLowerCase(), lease: body.lease }
       const worker = await speaker(request, body.worker, null, [attempt.job])
-      return answer(reply, { steps: (await steps.read(worker, attempt)).map(shownStep) })
+      return answer(reply, { steps: (await steps.read(worker, attempt)).map(storedStep) })
     },
   )
 
@@ -246,6 +246,7 @@ function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | unde
     max_attempts: row.max ?? row.attempt,
     created_at: new Date(row.created ?? 0),
     payload: decodePayload(row.payload ?? 'null'),
+    version: row.version ?? 1,
     ...(row.trace === null ? {} : { traceparent: row.trace }),
     ...(row.scheduled === null ? {} : { scheduled_for: new Date(row.scheduled).toISOString() }),
     ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
@@ -258,6 +259,11 @@ function shownStep({ name, kind, state, result, leftMs }: RemoteStep) {
     ...(result === null ? {} : { result: decodePayload(result) }),
     ...(leftMs == null ? {} : { left_ms: Math.min(leftMs, longestDelayMs) }),
   }
+}
+
+function storedStep(stored: RemoteStoredStep) {
+  const { position, after, done } = stored
+  return { ...shownStep(stored), position, after, done }
 }
 
 function answer(reply: FastifyReply, body: object): FastifyReply {
