@@ -87,6 +87,11 @@ What cannot be taken back, or concerns many jobs, asks first: \`--yes\` answers.
 | 1 | failed: refused, not found, not reachable |
 | 2 | the command line is wrong, or was not confirmed; nothing was tried |
 
+## Completion
+
+\`source <(holdfast completion bash)\` in \`~/.bashrc\`, or with \`zsh\` in \`~/.zshrc\`, completes commands, options and fixed arguments;
+\`holdfast completion fish > ~/.config/fish/completions/holdfast.fish\` does so in fish.
+
 ## Commands
 
 ${leaves(program).map(described).join('\n\n')}

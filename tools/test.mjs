@@ -14,6 +14,8 @@ const debianPackage = {
   'redis-server': 'redis-server',
   promtool: 'prometheus',
   openssl: 'openssl',
+  zsh: 'zsh',
+  fish: 'fish',
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))

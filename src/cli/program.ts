@@ -3,11 +3,16 @@ import { Command, Help, Option } from 'commander'
 import { version } from '../version.js'
 import { Cli } from './cli.js'
 import { addBatches } from './commands/batches.js'
+import { addCompletion } from './commands/completion.js'
+import { addDeadLetters } from './commands/dead-letters.js'
 import { addDependencies } from './commands/dependencies.js'
+import { addEnqueue } from './commands/enqueue.js'
+import { addLanes, addPause, addTypes, addWorkers } from './commands/flow.js'
 import { addJobs } from './commands/jobs.js'
 import { addKeys } from './commands/keys.js'
 import { addMigrate } from './commands/migrate.js'
 import { addOneJob } from './commands/one-job.js'
+import { addAlerts, addApprovals, addAudit } from './commands/people.js'
 import { addReencrypt } from './commands/reencrypt.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
@@ -44,15 +49,11 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
   addUp(program)
   addServe(program)
   addWork(program)
-  addMigrate(program, cli)
-  addReencrypt(program, cli)
-  addJobs(program, cli)
-  addOneJob(program, cli)
-  addSchedules(program, cli)
-  addWorkflows(program, cli)
-  addBatches(program, cli)
-  addDependencies(program, cli)
-  addKeys(program, cli)
+  const adders = [
+    ...[addMigrate, addReencrypt, addEnqueue, addJobs, addOneJob, addDeadLetters, addApprovals, addSchedules, addWorkflows],
+    ...[addBatches, addLanes, addTypes, addPause, addDependencies, addWorkers, addAlerts, addAudit, addKeys, addCompletion],
+  ]
+  for (const add of adders) add(program, cli)
   return { program, cli }
 }
 

@@ -9,6 +9,8 @@ const names = {
   'redis-server': ['redis-server'],
   promtool: ['promtool'],
   openssl: ['openssl'],
+  zsh: ['zsh'],
+  fish: ['fish'],
 } as const
 
 export type Program = keyof typeof names

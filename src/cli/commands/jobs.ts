@@ -9,6 +9,7 @@ import { UsageError } from '../exit.js'
 import type { Operator } from '../operator/operator.js'
 import { words } from '../screen.js'
 import { jobLines, jobTable } from '../show/jobs.js'
+import { addTail } from './tail.js'
 
 interface Listed extends Common {
   type?: string
@@ -27,7 +28,7 @@ interface Listed extends Common {
 
 const ofOne = ['<id>', 'the id of the job'] as const
 
-/** `holdfast jobs ls|show|cancel|replay|run-now|reschedule|set-priority`. */
+/** `holdfast jobs ls|show|tail|cancel|replay|retry|resume|run-now|reschedule|set-priority|bury|forget`. */
 export function addJobs(program: Command, cli: Cli): void {
   const jobs = program.command('jobs').summary('find, show, cancel, replay and reschedule jobs')
   jobs.description('Shows and operates single jobs. What is changed stands in the audit log.')
@@ -63,6 +64,7 @@ export function addJobs(program: Command, cli: Cli): void {
         (job) => jobLines(cli.screen, job),
       ),
     )
+  addTail(jobs, cli)
   addMoves(jobs, cli)
 }
 
@@ -91,6 +93,36 @@ function addMoves(jobs: Command, cli: Cli): void {
     .action((id, options) =>
       move(id, options, (operator) => operator.resume(id, defined({ confirm: options.confirm, ...why(options) }))),
     )
+  cli
+    .changing(
+      jobs,
+      'retry',
+      'Runs a job again that failed: a dead one is replayed, one that waits for its next attempt is due at once.',
+    )
+    .argument(...ofOne)
+    .option('--confirm <type>', 'the type of the job, where it is sensitive')
+    .action((id, options) =>
+      move(id, options, async (operator) => {
+        const { status } = (await operator.job(id)) ?? unknown(id)
+        if (status !== 'dead') return operator.runNow(id, why(options))
+        return operator.deadLetters.replay(id, defined({ confirm: options.confirm, ...why(options) }))
+      }),
+    )
+  cli
+    .destroying(jobs, 'bury', 'Makes a dead letter of a job that does not run, to be looked at later.')
+    .argument(...ofOne)
+    .action(async (id, options) => {
+      await cli.confirm(options, `bury job ${id}`)
+      await move(id, options, (operator) => operator.bury(id, why(options)))
+    })
+  cli
+    .destroying(jobs, 'forget', 'Deletes everything that is kept of a job that has ended.')
+    .argument(...ofOne)
+    .action(async (id, options) => {
+      await cli.confirm(options, `delete everything that is kept of job ${id}`)
+      const moved = await cli.using(options, (operator) => operator.forget(id, why(options)))
+      cli.answer(options, moved, () => `Job ${id} is forgotten.`)
+    })
   cli
     .changing(jobs, 'run-now', 'Makes a job due that waits for its time.')
     .argument(...ofOne)

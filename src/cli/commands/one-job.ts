@@ -5,6 +5,7 @@ import { type Cli, type Common, parsed } from '../cli.js'
 import { defined } from '../defined.js'
 import { explanationLines } from '../show/jobs.js'
 import { reasonLines } from '../show/schedules.js'
+import { everyType } from './flow.js'
 import { examples, unknown, why } from './jobs.js'
 
 /** `holdfast explain`, `holdfast signal` and `holdfast resume`. */
@@ -37,15 +38,16 @@ export function addOneJob(program: Command, cli: Cli): void {
       cli.answer(options, { id, signal: name }, () => `sent ${name} to ${id}`)
     })
   cli
-    .changing(
+    .destroying(
       program,
       'resume',
-      'Takes up a cancelled job from its last checkpoint or step. Approval and unique key are asked for again.',
+      'Takes up a cancelled job from its last checkpoint or step; approval and unique key are asked for again. resume all lets every paused type run again.',
     )
     .summary('take up a cancelled job')
-    .argument('<id>', 'the id of the job')
+    .argument('<id>', 'the id of the job, or all')
     .option('--confirm <type>', 'the type of the job, where it is sensitive')
     .action(async (id: string, options: Common & { confirm?: string }) => {
+      if (id === 'all') return everyType(cli, options, 'resume')
       const asked = defined({ confirm: options.confirm, ...why(options) })
       const moved = await cli.using(options, (operator) => operator.resume(id, asked))
       cli.answer(options, moved, () => `resumed ${id}; it is ${moved.status}`)

@@ -12,6 +12,7 @@ import { DatabaseAccess } from './database-access.js'
 import { DatabaseAlerts } from './database-alerts.js'
 import { DatabaseBatches } from './database-batches.js'
 import { DatabaseDeadLetters } from './database-dead-letters.js'
+import { DatabaseEvents } from './database-events.js'
 import { DatabaseExecutions } from './database-executions.js'
 import { DatabaseFlow } from './database-flow.js'
 import { DatabaseSchedules } from './database-schedules.js'
@@ -26,6 +27,7 @@ export class DatabaseOperator implements Operator {
   readonly flow: DatabaseFlow
   readonly alerts: DatabaseAlerts
   readonly access: DatabaseAccess
+  readonly events: DatabaseEvents
   readonly #holdfast: Holdfast
   readonly #who: Acting
 
@@ -40,6 +42,7 @@ export class DatabaseOperator implements Operator {
     this.flow = new DatabaseFlow(holdfast, who)
     this.alerts = new DatabaseAlerts(holdfast, who)
     this.access = new DatabaseAccess(holdfast, who)
+    this.events = new DatabaseEvents(holdfast)
   }
 
   async enqueue<Input>(

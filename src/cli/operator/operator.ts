@@ -3,6 +3,7 @@ import type { ClientAlerts } from '../../client/alerts.js'
 import type { ClientBatches } from '../../client/batches.js'
 import type { HoldfastClient } from '../../client/client.js'
 import type { ClientDeadLetters } from '../../client/dead-letters.js'
+import type { ClientEvents } from '../../client/events.js'
 import type { ClientExecutions } from '../../client/executions.js'
 import type { ClientFlow } from '../../client/flow.js'
 import type { ClientSchedules } from '../../client/schedules.js'
@@ -53,6 +54,7 @@ export interface Operator
     | 'resumeDependency'
     | 'dependencyBreaker'
   >
+  readonly events: Pick<ClientEvents, 'page'>
   readonly access: Pick<ClientAccess, keyof ClientAccess>
   readonly alerts: Pick<ClientAlerts, 'get' | 'setRule' | 'dropRule'>
 }

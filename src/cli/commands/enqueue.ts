@@ -1,0 +1,45 @@
+import { type Command, Option } from 'commander'
+import type { JobOptions } from '../../job/job-options.js'
+import { type Cli, type Common, moment, parsed } from '../cli.js'
+import { defined } from '../defined.js'
+import { examples } from './jobs.js'
+
+interface EnqueueOptions extends Common {
+  id?: string
+  delay?: string
+  at?: string
+  priority?: number
+  key?: string
+  idempotencyKey?: string
+  tag?: string[]
+}
+
+/** `holdfast enqueue`. */
+export function addEnqueue(program: Command, cli: Cli): void {
+  cli
+    .looking(program, 'enqueue', 'Stores one job. When the command has ended with 0, the job is durable.')
+    .summary('store one job')
+    .argument('<type>', 'the name of its type')
+    .argument('[payload]', 'its payload as JSON; {} where it is left out')
+    .option('--id <id>', 'a UUID of version 7 of your own: the same command run again stores no second job')
+    .addOption(new Option('--delay <time>', 'due that much later than now, such as 1h').conflicts('at'))
+    .option('--at <time>', 'due at this time, such as 2026-03-01T00:00:00Z')
+    .addOption(new Option('--priority <n>', '0 (low) to 9 (high) (default: that of its type)').argParser(Number))
+    .option('--key <key>', 'its concurrency key')
+    .option('--idempotency-key <key>', 'a second job of its type with this key is not stored')
+    .option('--tag <tag...>', 'words to find it by')
+    .addHelpText('after', examples('enqueue send_email \'{"to": "ada@example.com"}\' --delay 10m'))
+    .action((type: string, payload: string | undefined, options: EnqueueOptions) => enqueue(cli, type, payload ?? '{}', options))
+}
+
+async function enqueue(cli: Cli, type: string, payload: string, options: EnqueueOptions): Promise<void> {
+  const { id, delay, at, priority, key, idempotencyKey, tag } = options
+  const value = parsed(payload, 'payload')
+  const asked: JobOptions = defined({
+    ...{ id, delay, priority, idempotencyKey },
+    ...{ concurrencyKey: key, tags: tag, runAt: at === undefined ? undefined : new Date(moment(at, '--at')) },
+  })
+  const stored = await cli.using(options, (operator) => operator.enqueue(type, value, asked))
+  const said = stored.status === 'created' ? 'was stored' : `stands in its place (${stored.status.replaceAll('_', ' ')})`
+  cli.answer(options, stored, () => `Job ${stored.id} ${said}.`)
+}

@@ -1,0 +1,109 @@
+import { defineType, FatalError } from 'holdfast'
+import { expect, test } from 'vitest'
+import { reach } from '../support/cli.js'
+import { eventually } from '../support/facts.js'
+import { startHere } from '../support/worker-here.js'
+
+const mail = defineType({ type: 'mail' })
+const broken = defineType({
+  type: 'broken',
+  run: (payload: { at?: number; fixed?: boolean }) => {
+    if (!payload.fixed) throw new FatalError(`no printer at ${payload.at}`)
+  },
+})
+
+test('holdfast enqueue stores a job, and jobs retry, bury, forget and tail follow it, over the database and over HTTP', async () => {
+  const { queue, both, eachWay, http, database } = await reach()
+  await queue.holdfast.registerTypes([mail])
+  const { next } = await queue.holdfast.events.page({ after: 'now' })
+  const stored = await eachWay.http('enqueue', 'mail', '{"to": "ada"}', '--delay', '1h', '--tag', 'vip', '--priority', '7')
+  const id = /^Job ([0-9a-f-]{36}) was stored\.$/.exec(stored)?.[1] as string
+  expect(await queue.holdfast.job(id)).toMatchObject({ payload: { to: 'ada' }, priority: 7, tags: ['vip'], status: 'scheduled' })
+  expect(await both('enqueue', 'mail', '{}', '--id', id)).toMatch(/^1 holdfast: .*/)
+  expect(await both('enqueue', 'mail', 'seven')).toMatch(/^2 holdfast: payload is not JSON/)
+  expect(await eachWay.database('jobs', 'retry', id)).toBe(`Job ${id} is pending; it was scheduled.`)
+  expect(await both('jobs', 'bury', id)).toMatch(/^2 holdfast: nothing was done: pass --yes to bury/)
+  expect(await eachWay.http('jobs', 'bury', id, '--yes', '--why', 'later')).toBe(`Job ${id} is dead; it was pending.`)
+  for (const type of [http, database]) {
+    const stop = new AbortController()
+    const seen = await type(['jobs', 'tail', '--after', next, '--kind', 'dead'], { stop: stop.signal, watch: () => stop.abort() })
+    expect(seen.out).toMatch(new RegExp(`^2\\S+  ${id}  mail  dead  attempt \\d  buried`))
+  }
+  expect(await eachWay.http('jobs', 'retry', id)).toBe(`Job ${id} is pending; it was dead.`)
+  expect(await eachWay.database('jobs', 'cancel', id, '--yes')).toBe(`Job ${id} is cancelled; it was pending.`)
+  expect(await eachWay.http('jobs', 'forget', id, '--yes')).toBe(`Job ${id} is forgotten.`)
+  expect(await both('jobs', 'show', id)).toMatch(/^1 holdfast: there is no job/)
+})
+
+test('holdfast dlq lists, groups, shows, edits, replays and discards dead letters, over the database and over HTTP', async () => {
+  const { queue, both, eachWay } = await reach()
+  const { holdfast } = queue
+  await startHere(queue, [broken])
+  const made = await holdfast.enqueueMany([1, 2, 3].map((at) => broken.job({ at })))
+  const [first, second] = made.map(({ id }) => id) as [string, string]
+  await eventually(async () => (await holdfast.deadLetters.list()).letters.length === 3)
+
+  expect(await both('dlq', 'ls', '--type', 'broken', '--reason', 'fatal', '--error', 'printer at 1')).toMatch(
+    new RegExp(`^ID .*\\n${first}  broken  fatal +\\d+s  FatalError: no printer at 1$`),
+  )
+  expect(await both('dlq', 'groups')).toMatch(
+    /^COUNT .*\n {4}3 {2}broken +\d+s {2}FatalError: no printer at \d {2}[0-9a-f-]{36}$/,
+  )
+  expect(await both('dlq', 'show', first)).toMatch(/broken {2}dead\n[\s\S]*payload \{"at":1\}/)
+  expect(await both('dlq', 'replay')).toMatch(/^2 holdfast: say which: the id of one, a filter/)
+  expect(await both('dlq', 'replay', '--all', '--dry-run')).toBe('3 dead letters fit; nothing was done.')
+  expect(await both('dlq', 'discard', second)).toMatch(/^2 holdfast: nothing was done: pass --yes to discard/)
+  expect(await eachWay.http('dlq', 'discard', second, '--yes')).toBe(`Job ${second} is discarded; it was dead.`)
+  const edited = (await eachWay.http('dlq', 'edit', first, '{"fixed":true}', '--yes')).split('\n')
+  expect(edited).toEqual(['- {"at":1}', '+ {"fixed":true}', `Job ${first} is pending; it was dead.`])
+  await eventually(async () => (await holdfast.job(first))?.status === 'completed')
+  expect(await eachWay.database('dlq', 'discard', '--type', 'broken', '--yes')).toBe('1 of 1 dead letters were discarded.')
+  expect(await both('dlq', 'ls')).toBe('There are no such dead letters.')
+})
+
+test('holdfast lanes, types, workers and pause all show and change the flow, over the database and over HTTP', async () => {
+  const { queue, both, eachWay } = await reach()
+  await queue.holdfast.registerTypes([mail, broken])
+  expect(await both('workers', 'ls')).toBe('There are no workers.')
+  expect(await eachWay.http('lanes', 'set', 'default', '--slots', '7', '--poll', '2s')).toMatch(
+    /^default {2}runs {2}0 of 7 slots in use {2}poll 2s/,
+  )
+  expect(await eachWay.database('lanes', 'drain', 'default', '--why', 'a deploy')).toMatch(/^default {2}drains/)
+  expect(await both('lanes', 'ls')).toMatch(/^LANE .*\n(?:.*\n)*default +drains +0 +7 .*2s {2}broken, .*mail/)
+  expect(await eachWay.http('lanes', 'resume', 'default')).toMatch(/^default {2}runs/)
+  expect(await both('lanes', 'set', 'default')).toMatch(/^2 holdfast: nothing to change was given/)
+  expect(await eachWay.http('types', 'limit', 'mail', '--max-running', '3', '--rate-per-key', '5/1m')).toMatch(
+    /^mail {2}0 of 3 running\n/,
+  )
+  expect(await eachWay.database('types', 'breaker', 'mail', 'hold-open')).toMatch(/^mail {2}0 of 3 running {2}breaker open\n/)
+  expect(await eachWay.http('types', 'pause', 'mail', '--why', 'a test')).toMatch(/paused by admin/)
+  await queue.holdfast.enqueue(mail, {})
+  expect(await both('types', 'ls')).toMatch(/^mail +default +\d+ .*0 of 3 running {2}paused by admin, breaker open$/m)
+  expect(await both('pause', 'all')).toMatch(/^2 holdfast: nothing was done: pass --yes to pause every job type/)
+  expect(await eachWay.http('pause', 'all', '--yes')).toMatch(/^paused: broken/)
+  expect(await eachWay.database('resume', 'all', '--yes')).toMatch(/^resumed: broken, .*mail/)
+  expect(await both('workers', 'drain', '99')).toMatch(/^1 holdfast: no remote worker 99 is registered/)
+  expect(JSON.parse(await both('types', 'ls', '--json'))).toMatchObject({ types: expect.any(Array), depths: expect.any(Array) })
+})
+
+test('holdfast approvals, audit, roles and alerts show and decide, over the database and over HTTP', async () => {
+  const { queue, both, eachWay } = await reach()
+  const wire = defineType({ type: 'wire', approval: true })
+  const jobs = await queue.holdfast.enqueueMany([wire.job({}), wire.job({})])
+  const [one, other] = jobs.map(({ id }) => id) as [string, string]
+  expect(await both('approvals', 'ls')).toMatch(/wire {2}awaiting approval/)
+  expect(await eachWay.http('approvals', 'approve', one)).toBe(`Job ${one} is pending; it was awaiting approval.`)
+  expect(await both('approvals', 'reject', other)).toMatch(/^2 holdfast: say why with --why/)
+  expect(await eachWay.database('approvals', 'reject', other, '--why', 'too much', '--by', 'grace')).toBe(
+    `Job ${other} is cancelled; it was awaiting approval.`,
+  )
+  const audited = await both('audit', '--target', other)
+  expect(audited).toMatch(/^ *AGE {2}WHO +DID +TO +WHY\n +\d+s {2}grace {2}reject\S* +[0-9a-f-]{36} {2}too much$/)
+  expect(await both('roles')).toMatch(/^viewer +built in +.*jobs:read/m)
+  expect(await both('alerts', 'ls')).toBe('Nothing is wrong.')
+  expect(await eachWay.http('alerts', 'set', 'deep', '--kind', 'depth', '--threshold', '5', '--hold', '1m')).toBe(
+    'deep fires above 5 (depth).',
+  )
+  expect(await both('alerts', 'rules')).toMatch(/^deep +depth +5 +all +1m +on$/m)
+  expect(await eachWay.database('alerts', 'drop', 'deep', '--yes')).toBe('deep is removed.')
+})
