@@ -124,9 +124,9 @@ test('old samples are thinned to a minute, to an hour, and dropped, and the tota
 let serving: Serving
 let call: Contract
 beforeAll(async () => {
-  serving = await serve()
+  serving = await serve({ reading: { within: '30s' } })
   await serving.holdfast.registerTypes([mail, idle], { update: true })
-  call = await contractOf(serving)
+  call = await contractOf(serving, { comesBack: true })
 })
 afterAll(() => serving.end())
 

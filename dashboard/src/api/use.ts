@@ -3,6 +3,9 @@ import { useEffect } from 'react'
 import type { Of } from '../../../src/api/schema.js'
 import { ask, type Question } from './ask.js'
 
+/** What is asked for less often does not say whether the server answers now. */
+const slowFromMs = 5_000
+
 type Asked = NonNullable<Question['query']>
 
 /** What the server answers to a GET, asked again every two seconds while somebody looks. */
@@ -15,6 +18,7 @@ export function useAnswer<Answer>(
     queryKey: [path, query],
     queryFn: ({ signal }) => ask<Answer>(path, { query, signal }),
     refetchInterval: everyMs,
+    meta: { slow: everyMs > slowFromMs },
     enabled,
   }) as UseQueryResult<Answer>
 }

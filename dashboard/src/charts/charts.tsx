@@ -12,7 +12,16 @@ import { useMay } from '../session/session.js'
 import { type Forecast, forecast } from './forecast.js'
 import type { ChartProps, Line, Mark } from './line.js'
 
-const Chart = lazy(() => import('./chart.js'))
+const tryAgainMs = 2_000
+
+/** Tries until it is there: a page that is open while the server restarts must not break because a chart cannot be loaded. */
+const Chart = lazy(async () => {
+  for (;;) {
+    const loaded = await import('./chart.js').catch(() => undefined)
+    if (loaded) return loaded
+    await new Promise((resolve) => setTimeout(resolve, tryAgainMs))
+  }
+})
 
 const ranges = {
   '15m': { words: 'last 15 minutes', ms: 900_000, everyMs: 5_000 },
@@ -56,6 +65,7 @@ function useSeries(range: Range, type: string | undefined) {
     queryFn: ({ signal }) =>
       ask<SeriesAnswer>('series', { query: { from: new Date(Date.now() - ms).toISOString(), type }, signal }),
     refetchInterval: everyMs,
+    meta: { slow: true },
   })
 }
 
@@ -154,14 +164,7 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean): Omit<ChartProps, 'mar
     },
     {
       title: 'Oldest that waits',
-      lines: [
-        line(
-          'oldest',
-          'pending',
-          answer.oldest_s.map((one) => one ?? 0),
-          { fill: true },
-        ),
-      ],
+      lines: oldestOf(answer).map(({ name, dash, values }, at) => line(name, 'pending', values, { dash, fill: at === 0 })),
       inWords: seconds,
       onAxis: shortSeconds,
     },
@@ -179,4 +182,15 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean): Omit<ChartProps, 'mar
       ? [{ title: 'Workers', lines: [line('alive', 'completed', answer.workers, { fill: true })], inWords: count }]
       : []),
   ].map((chart) => ({ onAxis: count, ...chart, times }))
+}
+
+const dashes = [[], [6, 3], [2, 2], [8, 3, 2, 3]]
+
+/** How long the oldest has waited: of each priority where few have any, or of all. */
+function oldestOf({ oldest_s, priorities }: SeriesAnswer) {
+  const columns =
+    priorities.length > 1 && priorities.length <= dashes.length
+      ? priorities.map(({ priority, oldest_s: its }) => ({ name: `priority ${priority}`, its }))
+      : [{ name: 'oldest', its: oldest_s }]
+  return columns.map(({ name, its }, at) => ({ name, dash: dashes[at] as number[], values: its.map((one) => one ?? 0) }))
 }

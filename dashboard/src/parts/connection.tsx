@@ -12,7 +12,7 @@ export function Connection() {
     .getQueryCache()
     .findAll({ type: 'active' })
     .filter(({ state }) => state.dataUpdatedAt > 0)
-  const live = shown.filter(({ queryKey }) => queryKey[0] !== 'session')
+  const live = shown.filter(({ queryKey, meta }) => queryKey[0] !== 'session' && meta?.slow !== true)
   if (live.length === 0) return <span role="status">…</span>
   const age = now - Math.min(...live.map(({ state }) => state.dataUpdatedAt))
   if (age < freshForMs) return <span role="status">live</span>
