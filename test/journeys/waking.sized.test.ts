@@ -15,7 +15,7 @@ const soon = { within: 20_000 }
  * A worker that has lain down looks again by itself, but each time after twice as long: not even ten times in these seconds.
  * Whatever starts this often, one after the other, was called for.
  */
-const often = 25
+const often = sized({ sample: 15, whole: 25 })
 const oftenWithin = 30_000
 
 async function makeWorker(database: ObservedDatabase, types: AnyJobType[], options: WorkerOptions = {}, url = database.url) {
@@ -45,7 +45,7 @@ test('an idle worker starts a job when it is enqueued, however it is enqueued', 
   for (const { way, size, times } of [
     { way: one, size: 1, times: often },
     { way: inSql, size: 1, times: often },
-    { way: many, size: 5_001, times: 2 },
+    { way: many, size: 5_001, times: sized({ sample: 1, whole: 2 }) },
   ]) {
     const begun = performance.now()
     for (let n = 0; n < times; n++) {
@@ -98,7 +98,7 @@ test('a producer that looked for idle workers before this one subscribed, and co
 test('whenever a producer comes while workers lie down, its job does not wait for the poll', async () => {
   const database = await makeObservedDatabase()
   await slowDownCommits(database, '0.15 * random()')
-  const lanes = Array.from({ length: 4 }, (_, n) => `lane-${n}`)
+  const lanes = Array.from({ length: sized({ sample: 2, whole: 4 }) }, (_, n) => `lane-${n}`)
   await database.sql('insert into holdfast.lanes (name) select unnest($1::text[])', [lanes])
   await Promise.all(
     lanes.map(async (lane) => {

@@ -8,7 +8,7 @@ import { eventually } from '../support/facts.js'
 import { quiet, type Serving, serve } from '../support/serving.js'
 
 const who = { by: 'ada' }
-let broken = true
+let broken: boolean
 const part = defineType({ type: 'part', run: async (payload: unknown) => `part of ${JSON.stringify(payload)}` })
 const order = defineWorkflow({
   name: 'order',
@@ -73,6 +73,7 @@ const ended = (id: string) =>
   })
 
 test('a service starts an execution, sees it fail, resumes it, runs it again from a task, and all of it is in the audit log', async () => {
+  broken = true
   const body = { workflow: 'order', input: { cart: ['hat', 'socks'] }, priority: 7, concurrency_key: 'ada', tags: ['spring'] }
   const started = await ask('POST', '/executions', body)
   expect(started).toMatchObject({ status: 201, answer: { status: 'created' } })
