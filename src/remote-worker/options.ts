@@ -83,7 +83,7 @@ export function readRemoteOptions(
   const check = new Checker()
   check.known(server, ['url', 'key', 'timeoutMs'])
   if (!URL.canParse(url)) check.wrong('url', 'must be the address of a server, such as https://jobs.example.com')
-  if (!key) check.wrong('key', 'is missing: create one with holdfast keys create --role worker')
+  if (!key) check.wrong('key', 'is missing: create one with holdfast keys create <service> --role worker')
   check.read(() => wholeNumber(timeoutMs, 'timeoutMs', 1, 86_400_000), 1)
   check.known(options, [...known, ...hookNames])
   const settings = check.read(() => readWorkerOptions(options), undefined)

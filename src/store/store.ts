@@ -40,9 +40,7 @@ const leastPatienceMs = 1_000
 const many = 250
 
 /** What the database is told of how long its answer is waited for: less than that, so that it gives up first. */
-function inTime(ms: number): number {
-  return Math.floor(ms * 0.8)
-}
+const inTime = (ms: number): number => Math.floor(ms * 0.8)
 
 /**
  * Everything Holdfast does to the database, in the order a job meets it. Each verb is one statement, and either happens

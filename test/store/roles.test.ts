@@ -5,6 +5,7 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { blocks, docsPage } from '../support/docs-page.js'
 import { eventually } from '../support/facts.js'
 import { quiet } from '../support/small-worker.js'
 
@@ -34,6 +35,23 @@ afterAll(async () => {
   await sql.end()
   await owner.close()
   await scratch.drop()
+})
+
+test('the SQL of docs/roles.md runs as it stands', async () => {
+  const [users = '', prepared = ''] = blocks(docsPage('roles.md'), 'sql')
+  await owner.registerTypes([defineType({ type: 'send_email' })])
+  // Roles belong to the whole server, and other tests use it too: these are gone before anybody sees them.
+  await sql.query(`begin; ${users}; rollback`)
+  const statements = prepared.split(';').flatMap((text) => text.trim() || [])
+  expect(statements.at(-1)).toMatch(/^prepare transaction/)
+  for (const text of statements.slice(0, -1)) await sql.query(text)
+  // Most servers allow no prepared transactions, and say so before they look at this one.
+  const { rows } = await sql.query('show max_prepared_transactions')
+  if (rows[0].max_prepared_transactions === '0') await sql.query('rollback')
+  else {
+    await sql.query(statements.at(-1) as string)
+    await sql.query("rollback prepared 'order 17'")
+  }
 })
 
 /** A user of that role alone, who finds nothing without its schema. */
