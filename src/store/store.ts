@@ -104,13 +104,8 @@ export class Store {
   /** The same database over connections of its own, which only read and for no longer than that. */
   forReading(connections: number, readWithinMs: number): Store {
     const { preparedStatements } = this.#options
-    return new Store({
-      like: this.database.clientConfig,
-      schema: this.database.schema,
-      connections,
-      preparedStatements,
-      readWithinMs,
-    })
+    const { clientConfig: like, schema } = this.database
+    return new Store({ like, schema, connections, preparedStatements, readWithinMs })
   }
 
   /** The same store for a worker, whose statements use this line before they take a connection of the pool. */
