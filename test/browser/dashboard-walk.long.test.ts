@@ -55,6 +55,31 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
   const shows = (selector: string, what: string | RegExp) =>
     vi.waitFor(async () => expect(await page.locator(selector).first().innerText()).toMatch(what), patient)
 
+  test('selects jobs with the keyboard, sees how many are meant, cancels all that fit, and finds it in the history', async () => {
+    const { holdfast } = serving
+    await holdfast.enqueueMany(Array.from({ length: 60 }, () => works.job({}, { delay: '1d', tags: ['spring'] })))
+    await at('/jobs?tags=spring')
+    await shows('table', 'scheduled')
+    for (const key of ['j', 'x', 'j', 'j', 'X']) await page.keyboard.press(key)
+    await shows('.bulk', '3 selected')
+    await press('select all that fit the filter')
+    await press('Cancel')
+    await shows('dialog', /60\s+jobs are meant/)
+    await page.getByLabel('Why').fill('the wrong text')
+    await page.getByLabel(/^This cannot be taken back/).fill('cancel')
+    await inDialog('Cancel')
+    await shows('h1', 'Bulk actions')
+    await shows('table', /cancel[\s\S]*completed[\s\S]*60 done of 60[\s\S]*the wrong text/)
+    expect((await holdfast.jobs({ tags: ['spring'], status: 'scheduled' })).jobs).toEqual([])
+    await page.evaluate(axe)
+    const found = await page.evaluate(
+      async () =>
+        (await (window as never as { axe: { run(): Promise<{ violations: { id: string; impact: string }[] }> } }).axe.run())
+          .violations,
+    )
+    expect(found.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id)).toEqual([])
+  }, 60_000)
+
   test('pauses a type, finds out why its job waits, cancels it, and finds both in the audit log', async () => {
     await at('/types/works')
     await press('Pause')

@@ -40,7 +40,7 @@ export function usePages<Row, Name extends string>(
   query: Asked = {},
   { cursor = 'cursor', looks = looksByThemselves } = {},
 ) {
-  type Page = Readonly<Record<Name, readonly Row[]>> & { readonly next: string | null }
+  type Page = Readonly<Record<Name, readonly Row[]>> & { readonly next: string | null; readonly looked_back_to?: string | null }
   const list = useInfiniteQuery({
     queryKey: [path, 'pages', query],
     queryFn: ({ pageParam, signal }) => ask<Page>(path, { query: { ...query, [cursor]: pageParam }, signal }),

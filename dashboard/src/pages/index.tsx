@@ -22,6 +22,7 @@ const Alerts = later('Alerts')
 const Approvals = later('Approvals')
 const Audit = later('Audit')
 const Batches = later('Batches')
+const BulkActions = later('BulkActions')
 const DeadLetters = later('DeadLetters')
 const Execution = later('Execution')
 const Executions = later('Executions')
@@ -48,6 +49,7 @@ export const pages: readonly PageEntry[] = [
   { path: '/jobs/:id', needs: 'jobs:read', show: ({ id = '' }) => <Job id={id} key={id} /> },
   { path: '/new', menu: menu('Work', 'New job', 'n'), needs: 'jobs:enqueue', show: () => <NewJob /> },
   { path: '/dead', menu: menu('Work', 'Dead letters', 'd'), needs: 'workers:view', show: () => <DeadLetters /> },
+  { path: '/bulk', menu: menu('Work', 'Bulk actions', 'x'), needs: 'jobs:read', show: () => <BulkActions /> },
   { path: '/approvals', menu: menu('Work', 'Approvals', 'p'), needs: 'jobs:read', show: () => <Approvals /> },
   { path: '/schedules', menu: menu('Plans', 'Schedules', 's'), needs: 'workers:view', show: () => <Schedules /> },
   { path: '/schedules/:name', needs: 'workers:view', show: ({ name = '' }) => <OneSchedule name={name} key={name} /> },

@@ -2,6 +2,8 @@ import type { ReactNode } from 'react'
 
 export interface Column<Row> {
   readonly name: string
+  /** In place of its name, at the head. */
+  readonly head?: ReactNode
   /** Right-aligned, so that digits stand under each other. */
   readonly number?: boolean
   readonly cell: (row: Row) => ReactNode
@@ -27,9 +29,9 @@ export function Table<Row>({ label, rows, columns, keyOf, empty, acts }: TablePr
       <table aria-label={label} role="table">
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ name, number }) => (
+            {columns.map(({ name, number, head }) => (
               <th key={name} scope="col" role="columnheader" className={number ? 'number' : undefined}>
-                {name}
+                {head ?? name}
               </th>
             ))}
             {acts && (

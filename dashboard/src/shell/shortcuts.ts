@@ -15,6 +15,7 @@ export const keysOfPage: Readonly<Record<string, string>> = {
   '/': 'to the first filter',
   j: 'next row',
   k: 'row before',
+  x: 'select the row; with Shift, all rows up to it',
   c: 'cancel the job that is shown',
   r: 'replay or resume the job that is shown',
   '?': 'this list',
@@ -44,6 +45,7 @@ export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
+  if (target instanceof HTMLInputElement && target.type === 'checkbox') return false
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName))
 }
 
@@ -52,8 +54,15 @@ function press(key: string, open: (what: 'palette' | 'help') => void): boolean {
   else if (key === '/') document.querySelector<HTMLElement>('.filters input, .filters select')?.focus()
   else if (key === 'j' || key === 'k') stepRow(key === 'j' ? 1 : -1)
   else if (key === 'r' || key === 'c') document.querySelector<HTMLElement>(`.page [aria-keyshortcuts="${key}"]`)?.click()
+  else if (key === 'x' || key === 'X') pickRow(key === 'X')
   else return false
   return true
+}
+
+/** Selects the row that has the focus, or lets go of it. */
+function pickRow(shiftKey: boolean): void {
+  const box = document.activeElement?.closest('tr')?.querySelector<HTMLElement>('.pick')
+  box?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey }))
 }
 
 /** Moves the focus to the link of the next row, so that Enter opens it. */
