@@ -8,10 +8,10 @@ import type { WorkerCalls } from './calls.js'
 
 /** What the server takes of a definition, by the names of the protocol. */
 function definitionOf(type: AnyJobType): object {
-  const { timeoutMs: timeout, maxAttempts, backoff, maxResultBytes } = type
+  const { timeoutMs: timeout, maxAttempts, backoff, maxResultBytes, uses } = type
   return {
     ...{ type: type.type, lane: type.lane, priority: type.priority, sensitive: type.sensitive },
-    ...{ timeout, max_attempts: maxAttempts, max_result_bytes: maxResultBytes },
+    ...{ timeout, max_attempts: maxAttempts, max_result_bytes: maxResultBytes, uses },
     // A function stays here: this worker says after each failure how long to wait.
     backoff: typeof backoff === 'function' ? defaultBackoff : backoff,
   }
@@ -20,7 +20,7 @@ function definitionOf(type: AnyJobType): object {
 /** What of a definition only a program with the database can register. */
 const notOverHttp = {
   limits: ({ limits }: AnyJobType) => limits !== undefined,
-  uses: ({ uses }: AnyJobType) => uses.length > 0,
+  'limits of what it uses': ({ dependencies }: AnyJobType) => dependencies.length > 0,
   approval: ({ approval }: AnyJobType) => approval !== undefined,
   unique: ({ unique }: AnyJobType) => unique !== undefined,
   encrypt: ({ encrypt }: AnyJobType) => encrypt,

@@ -52,6 +52,7 @@ describe('a worker over HTTP', () => {
   test('runs typed handlers with a checked payload, log lines, progress and a result', patient, async () => {
     const draw = defineType({
       type: 'draw',
+      uses: ['printer'],
       run: async ({ pages }: { pages: number }, { log, progress, job }) => {
         log.warn(`drawing ${pages} pages`)
         progress(0.5, 'half of them')
@@ -65,6 +66,7 @@ describe('a worker over HTTP', () => {
     expect(await serving.holdfast.job(id)).toMatchObject({ progress: { fraction: 0.5, note: 'half of them' } })
     expect(await serving.holdfast.log(id)).toMatchObject([{ level: 'warn', line: 'drawing 10 pages' }])
     await eventually(() => done.includes(id))
+    expect((await serving.holdfast.flow.dependency('printer')).types).toEqual(['draw'])
   })
 
   test('is started as docs/remote-worker.md says', patient, async () => {
@@ -367,11 +369,17 @@ describe('stopping', () => {
 describe('a start that cannot go well is refused at once', () => {
   const plain = defineType({ type: 'plain', run: () => {} }) as AnyJobType
   const limited = defineType({ type: 'limited', limits: { maxRunning: 1 }, run: () => {} }) as AnyJobType
+  const sharing = defineType({
+    type: 'sharing',
+    uses: [{ name: 'stripe', limits: { maxRunning: 1 } }],
+    run: () => {},
+  }) as AnyJobType
   test.each([
     ['a wrong key', [plain], {}, 'hf_no-such-key-that-is-long-enough', 'unauthorized', /key/],
     ['no types', [], {}, adminKey, 'missing_handler', /no job types/],
     ['a type without a handler', [defineType({ type: 'bare' })], {}, adminKey, 'missing_handler', /bare has no run/],
     ['an unknown option', [plain], { concurency: 1 }, adminKey, 'invalid_configuration', /concurrency/],
+    ['a dependency with limits', [sharing], {}, adminKey, 'invalid_configuration', /limits of what it uses cannot be registered/],
     ['a new type with limits', [limited], {}, adminKey, 'invalid_configuration', /limits cannot be registered over HTTP/],
   ])('%s', async (_what, types, options, key, code, message) => {
     const starting = working(types as AnyJobType[], options as RemoteWorkerOptions, key)
