@@ -46,9 +46,7 @@ test('holdfast dlq lists, groups, shows, edits, replays and discards dead letter
   expect(await both('dlq', 'ls', '--type', 'broken', '--reason', 'fatal', '--error', 'printer at 1')).toMatch(
     new RegExp(`^ID .*\\n${first}  broken  fatal +\\d+s  FatalError: no printer at 1$`),
   )
-  expect(await both('dlq', 'groups')).toMatch(
-    /^COUNT .*\n {4}3 {2}broken +\d+s {2}FatalError: no printer at \d {2}[0-9a-f-]{36}$/,
-  )
+  expect(await both('dlq', 'groups')).toMatch(/^COUNT .*\n {4}3 {2}broken +\d+s {2}FatalError: no printer at \d$/)
   expect(await both('dlq', 'show', first)).toMatch(/broken {2}dead\n[\s\S]*payload \{"at":1\}/)
   expect(await both('dlq', 'replay')).toMatch(/^2 holdfast: say which: the id of one, a filter/)
   expect(await both('dlq', 'replay', '--all', '--dry-run')).toBe('3 dead letters fit; nothing was done.')
@@ -80,8 +78,11 @@ test('holdfast lanes, types, workers and pause all show and change the flow, ove
   await queue.holdfast.enqueue(mail, {})
   expect(await both('types', 'ls')).toMatch(/^mail +default +\d+ .*0 of 3 running {2}paused by admin, breaker open$/m)
   expect(await both('pause', 'all')).toMatch(/^2 holdfast: nothing was done: pass --yes to pause every job type/)
-  expect(await eachWay.http('pause', 'all', '--yes')).toMatch(/^paused: broken/)
-  expect(await eachWay.database('resume', 'all', '--yes')).toMatch(/^resumed: broken, .*mail/)
+  // A worker has types of Holdfast's own, for webhooks and bulk actions, which go on.
+  await startHere(queue, [broken])
+  expect(await both('workers', 'ls')).toMatch(/^ID .*\n +1 .*broken, holdfast:/m)
+  expect(await eachWay.http('pause', 'all', '--yes')).toBe('paused: broken')
+  expect(await eachWay.database('resume', 'all', '--yes')).toBe('resumed: broken, mail')
   expect(await both('workers', 'drain', '99')).toMatch(/^1 holdfast: no remote worker 99 is registered/)
   expect(JSON.parse(await both('types', 'ls', '--json'))).toMatchObject({ types: expect.any(Array), depths: expect.any(Array) })
 })

@@ -134,7 +134,8 @@ export function addWorkers(program: Command, cli: Cli): void {
 
 /** `holdfast pause all`. Its counterpart is `holdfast resume all`. */
 export function addPause(program: Command, cli: Cli): void {
-  const text = 'Pauses every job type that there is: their jobs wait, enqueue goes on. holdfast resume all takes it back.'
+  const text =
+    'Pauses every job type but those of Holdfast itself: their jobs wait, enqueue goes on. holdfast resume all takes it back.'
   cli
     .destroying(program, 'pause', text)
     .summary('pause every job type')
@@ -151,6 +152,8 @@ export async function everyType(cli: Cli, options: Common & { except?: string[] 
     for (const { type, gate } of await flow.types()) {
       const paused = (gate?.paused ?? null) !== null
       if (paused === (act === 'pause') || options.except?.includes(type)) continue
+      // Webhooks of alerts and bulk actions are what people need while everything else stands still.
+      if (type.startsWith('holdfast:')) continue
       await (act === 'pause' ? flow.pauseType(type, why(options)) : flow.resumeType(type, why(options)))
       names.push(type)
     }

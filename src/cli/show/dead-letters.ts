@@ -32,14 +32,13 @@ export function letterGroups(screen: Screen, letters: readonly LetterAnswer[]): 
   const sorted = [...groups.values()].sort((one, other) => other.length - one.length)
   const rows = sorted.map((group) => {
     const [latest] = group as [LetterAnswer]
-    return [String(group.length), latest.type, ago(latest.died_at), errorText(latest.error), latest.id]
+    return [String(group.length), latest.type, ago(latest.died_at), errorText(latest.error)]
   })
   const heads = [
     { head: 'COUNT', right: true },
     { head: 'TYPE', cut: true },
     { head: 'LATEST', right: true },
     { head: 'ERROR', cut: true },
-    { head: 'FOR EXAMPLE' },
   ]
   return screen.table(heads, rows, 'There are no such dead letters.')
 }
