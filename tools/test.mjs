@@ -16,6 +16,8 @@ const debianPackage = {
   openssl: 'openssl',
   zsh: 'zsh',
   fish: 'fish',
+  spin: 'spin',
+  cc: 'gcc',
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))

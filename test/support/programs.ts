@@ -11,6 +11,8 @@ const names = {
   openssl: ['openssl'],
   zsh: ['zsh'],
   fish: ['fish'],
+  spin: ['spin'],
+  cc: ['cc'],
 } as const
 
 export type Program = keyof typeof names
