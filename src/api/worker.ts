@@ -1,4 +1,16 @@
-import { anything, duration, jobId, jobType, number, text, textOrNull, time, yesOrNo } from './common.js'
+import {
+  anything,
+  duration,
+  jobId,
+  jobType,
+  number,
+  numberOrNull,
+  statusNames,
+  text,
+  textOrNull,
+  time,
+  yesOrNo,
+} from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 /** What the worker endpoints take and answer. docs/worker-protocol.md says how they are used. */
@@ -179,7 +191,16 @@ export type SettleBody = Of<typeof settleBody>
 /** The result that stands where another one came too late. */
 const stands = answer({ outcome: text, attempt: number, ended_at: time })
 export const settleAnswer = answer({
-  results: list(object({ job: jobId, settled: yesOrNo, already: yesOrNo, code: text, stands }, ['job', 'settled'])),
+  results: list(
+    object(
+      {
+        ...{ job: jobId, settled: yesOrNo, already: yesOrNo, code: text, stands },
+        status: { enum: statusNames, description: 'what the job is after this attempt' },
+        due_in_ms: { ...numberOrNull, description: 'in how long it is due again, if by the clock' },
+      },
+      ['job', 'settled'],
+    ),
+  ),
   ...orders,
 })
 

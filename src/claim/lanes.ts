@@ -39,6 +39,7 @@ export class Lanes {
   readonly #readers = new Map<TypeGroup, Map<number, LaneReader>>()
   #enabled: readonly Lane[] = []
   #ids: readonly number[] = []
+  #someDrained = false
 
   constructor(store: Store, groups: readonly TypeGroup[], leaseMs: number, onLanes: (lanes: readonly number[]) => void) {
     this.#store = store
@@ -55,6 +56,11 @@ export class Lanes {
   /** Every lane whose notifications concern this worker, drained ones too. */
   get ids(): readonly number[] {
     return this.#ids
+  }
+
+  /** Whether an operator has drained one of them. */
+  get someDrained(): boolean {
+    return this.#someDrained
   }
 
   /** The longest time between two polls: the shortest poll interval of all lanes. */
@@ -75,6 +81,7 @@ export class Lanes {
   /** Takes over what the database said. True where the lanes are not the same as before. */
   update(rows: readonly WorkerLaneRow[]): boolean {
     this.#enabled = rows.filter((row) => row.enabled).flatMap((row) => this.#lanesOf(row))
+    this.#someDrained = rows.some((row) => !row.enabled)
     const ids = rows.map((row) => row.id)
     if (ids.join() === this.#ids.join()) return false
     this.#ids = ids

@@ -71,6 +71,8 @@ export class RemoteClaims implements Background {
         if ((await this.#store.subscribeIdle(worker.id, lanes.ids)).news) subscribedAt = monotonicMs()
         else await waiter.wake.wait(this.#restMs(lanes, deadline, subscribedAt))
         if (ask.gone.aborted || this.closing) return []
+        // It may have been woken because a lane was resumed: what is known of the lanes says that nothing is to be had there.
+        if (lanes.someDrained) reading.staleAt = 0
         const rows = await this.#look(worker.id, reading, ask.limit)
         if (rows.length > 0) return rows
         if (monotonicMs() >= deadline) return []

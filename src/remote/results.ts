@@ -5,6 +5,7 @@ import { completedWith } from '../job/result.js'
 import { defaultBackoff } from '../job/retry.js'
 import type { Secrets } from '../job/secrets.js'
 import type { Settlement } from '../job/settlement.js'
+import type { JobStatus } from '../job/state.js'
 import type { Meter } from '../metrics/meter.js'
 import { logEntryWithoutSecrets, type Privacy, withoutSecrets, withResultEncrypted } from '../privacy/privacy.js'
 import { decide } from '../settle/decide.js'
@@ -42,12 +43,23 @@ export interface Standing {
   endedAt: Date
 }
 
+/** What the job is after its attempt, and in how many milliseconds it is due again, if by the clock. */
+export interface Became {
+  status: JobStatus
+  dueInMs: number | null
+}
+
+const after: Readonly<Record<Settlement['move'], JobStatus>> = {
+  ...{ complete: 'completed', retry: 'failed', exhaust: 'dead', die: 'dead', poison: 'dead' },
+  ...{ snooze: 'scheduled', block: 'blocked', hand_back: 'pending' },
+}
+
 /**
  * `written`: an earlier request settled this attempt with the same outcome. `refused`: the job is dead because its result could not be
  * kept, with the code of the error. If it is not settled, nothing was changed.
  */
 export type Settled = { job: string } & (
-  | { settled: true; written: boolean; refused?: string }
+  | { settled: true; written: boolean; refused?: string; became?: Became }
   | { settled: false; why: 'cancelled' | 'lost'; stands?: Standing }
 )
 
@@ -105,10 +117,13 @@ export class RemoteResults {
     const late = await this.#countLate(lost)
     // A worker does not learn how jobs of types ended that it did not register for.
     const known = (job: string) => worker.types.some(({ name }) => name === late.get(job))
-    const codes = new Map(ended.map(({ job, settlement }) => [job.id, settlement.failure?.code]))
+    const settlements = new Map(ended.map(({ job, settlement }) => [job.id, settlement]))
     return results.map(({ job, outcome }) => {
-      const code = outcome.kind === 'completed' && !why.has(job) ? codes.get(job) : undefined
-      return code === undefined ? settledAs(job, why.get(job), known(job)) : { job, settled: true, written: false, refused: code }
+      const settlement = why.has(job) ? undefined : settlements.get(job)
+      if (!settlement) return settledAs(job, why.get(job), known(job))
+      const refused = outcome.kind === 'completed' ? settlement.failure?.code : undefined
+      const became = { status: after[settlement.move], dueInMs: settlement.delayMs }
+      return { job, settled: true, written: false, became, ...(refused === undefined ? {} : { refused }) }
     })
   }
 

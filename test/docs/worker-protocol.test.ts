@@ -84,7 +84,7 @@ test('docs/worker-protocol.md has examples that are answered as they stand, one 
         })
       }
       const { text } = await ask('POST', '/worker/settle', { worker: '{worker}', results: [settled] })
-      expect(JSON.parse(text).results).toEqual([{ job: id, settled: true }])
+      expect(JSON.parse(text).results).toMatchObject([{ job: id, settled: true }])
       statuses.push((await holdfast.job(id))?.status)
     }
     expect(statuses).toEqual(['failed', 'scheduled', 'blocked', 'pending'])

@@ -89,7 +89,7 @@ describe('a key that was made for some types', () => {
       narrow,
     )
     expect(settled).toMatchObject({ status: 200, results: [{ settled: true }] })
-    expect((await call('/worker/settle', { worker, results: [{ job, lease, result: 'complete' }] })).results).toEqual([
+    expect((await call('/worker/settle', { worker, results: [{ job, lease, result: 'complete' }] })).results).toMatchObject([
       { job, settled: true },
     ])
   })

@@ -1,6 +1,7 @@
 import { defineType } from 'holdfast'
 import { createServer } from 'holdfast/server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../support/facts.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes back is what is tested
@@ -68,4 +69,19 @@ test('polls of one worker at the same moment, at two servers, keep to the slots 
     await serving.holdfast.cancelMany({ all: true }, { by: 'the test' })
   }
   await other.close()
+})
+
+test('a poll that waits for a drained lane answers with its jobs when the lane is resumed', async () => {
+  const who = { by: 'ada' }
+  await serving.holdfast.flow.drainLane('maintenance', who)
+  const worker = await registered(['second'])
+  const { id } = await serving.holdfast.enqueue(second, {})
+  const poll = call('claim', { worker, wait: '25s' })
+  await eventually(async () => (await serving.sql.query('select from holdfast.idle_workers')).rowCount === 1)
+  await serving.holdfast.flow.resumeLane('maintenance', who)
+  const [job] = (await poll).jobs
+  expect(job).toMatchObject({ id })
+  expect((await call('settle', { worker, results: [{ job: id, lease: job.lease, result: 'complete' }] })).results).toMatchObject([
+    { status: 'completed', due_in_ms: null },
+  ])
 })

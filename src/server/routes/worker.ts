@@ -283,8 +283,9 @@ function whenGone(reply: FastifyReply, gone: AbortController): void {
 
 function settledAnswer(one: Settled) {
   if (one.settled) {
-    const { job, settled, written, refused } = one
-    return { job, settled, ...(written ? { already: true } : {}), ...(refused === undefined ? {} : { code: refused }) }
+    const { job, settled, written, refused, became } = one
+    const told = became && { status: became.status, due_in_ms: became.dueInMs }
+    return { job, settled, ...told, ...(written ? { already: true } : {}), ...(refused === undefined ? {} : { code: refused }) }
   }
   const code = one.why === 'cancelled' ? 'job_cancelled' : 'lease_lost'
   const { outcome, attempt, endedAt } = one.stands ?? {}
