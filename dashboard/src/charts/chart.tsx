@@ -39,7 +39,7 @@ export default function Chart({ title, times, lines, marks, inWords, onAxis }: C
   const last = at ?? times.length - 1
   const near = at === undefined ? undefined : markNear(marks, times, at)
   return (
-    <figure className="chart" role="img" aria-label={`${title}: ${summary(lines, inWords)}`}>
+    <figure className="chart">
       <figcaption>
         <b>{title}</b>
         <small>{near?.text ?? (at === undefined || times[at] === undefined ? '' : timeOf(times[at]))}</small>
@@ -54,7 +54,7 @@ export default function Chart({ title, times, lines, marks, inWords, onAxis }: C
           ))}
         </span>
       </figcaption>
-      <div ref={place} className="plot" />
+      <div ref={place} className="plot" role="img" aria-label={`${title}: ${summary(lines, inWords)}`} />
     </figure>
   )
 }
