@@ -132,6 +132,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'Executions.wait',
     'Holdfast',
     'Holdfast.batch',
+    'Holdfast.bulk',
     'Holdfast.bury',
     'Holdfast.cancel',
     'Holdfast.enqueue',
