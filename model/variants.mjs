@@ -7,7 +7,11 @@ export const sizes = {
     { name: 'a type without one', set: { WORKERS: 2, JOBS: 3, FAULTS: 1, ACTS: 1, LIMIT: 0 } },
     { name: 'claims of two jobs', set: { WORKERS: 2, JOBS: 3, FAULTS: 1, ACTS: 1, LIMIT: 2, BATCH: 2 } },
   ],
-  full: [{ name: 'a type with a limit', set: { WORKERS: 3, JOBS: 4, FAULTS: 2, ACTS: 1, LIMIT: 2 } }],
+  full: [
+    { name: 'a type with a limit', set: { WORKERS: 3, JOBS: 4, FAULTS: 2, ACTS: 1, LIMIT: 2 } },
+    { name: 'a type without one', set: { WORKERS: 3, JOBS: 4, FAULTS: 1, ACTS: 1, LIMIT: 0 } },
+    { name: 'claims of two jobs', set: { WORKERS: 3, JOBS: 4, FAULTS: 1, ACTS: 1, LIMIT: 2, BATCH: 2 } },
+  ],
 }
 
 const usual = { WORKERS: 2, JOBS: 3, FAULTS: 2, ACTS: 1, LIMIT: 2 }
