@@ -75,5 +75,6 @@ comment on table holdfast.types is 'The job types, with the defaults of their jo
 comment on table holdfast.workers is 'The worker processes, with when each was heard of last.';
 comment on table holdfast.gates is 'The limits, rates, pause and breaker of each type that has any.';
 comment on table holdfast.depths is 'How many jobs of each type and priority wait, as counted last.';
+comment on table holdfast.samples is 'How the counters of each type stood, up to 35 days ago.';
 comment on table holdfast.alert_rules is 'The rules that say what trouble is.';
 comment on table holdfast.alerts is 'The trouble there is now.';
