@@ -3,6 +3,7 @@ import { Checker } from '../job/checker.js'
 import { describeFailure, type Failure } from '../job/failure.js'
 import { type LogEntry, logLine, progress } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
+import { isOwnType } from '../job/own-types.js'
 import { decodePayload } from '../job/payload.js'
 import { type RedactPath, readRedactPaths, redacted, redactedMark, touches } from '../job/redaction.js'
 import { refused } from '../job/refused.js'
@@ -37,9 +38,6 @@ interface TypeFacts {
   type: string
   encrypted: boolean | undefined
 }
-
-/** The database itself enqueues jobs of these types, and it has no keys. */
-const ownTypes = 'holdfast:'
 
 /** Keeps payloads from the database, by encrypting them, and parts of them from people, by redacting paths. */
 export class Privacy {
@@ -85,7 +83,8 @@ export class Privacy {
 
   /** Whether plain payloads of this type are refused. */
   #trustsOnlyEncrypted({ type, encrypted }: TypeFacts): boolean {
-    return this.#strict && this.encrypts(encrypted) && !type.startsWith(ownTypes)
+    // The database itself enqueues jobs of its own types, and it has no keys.
+    return this.#strict && this.encrypts(encrypted) && !isOwnType(type)
   }
 
   /** Decrypts a stored text. Throws an UnreadableError, with `type` also for a plain text that has to be encrypted. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { allows, allowsType, type Caller } from '../access/caller.js'
 import { HoldfastError } from '../errors.js'
 import type { Actor } from '../job/actor.js'
+import { isOwnType } from '../job/own-types.js'
 import type { Callers, KnownCaller } from './callers.js'
 import { credentialOf, refuseForeign } from './credential.js'
 import { type Rule, ruleFor } from './rules.js'
@@ -79,7 +80,7 @@ export function actor(request: FastifyRequest, why: string | undefined): Actor {
 
 /** Refuses to enqueue, edit or claim jobs of Holdfast's own types, such as alerts, over HTTP, whatever the key. */
 export function refuseOwnTypes(types: readonly string[], field = 'type'): void {
-  const own = types.find((type) => type.startsWith('holdfast:'))
+  const own = types.find(isOwnType)
   if (own === undefined) return
   const problem = `"${own.slice(0, 200)}" is one of Holdfast's own types, which cannot be enqueued, edited or run over HTTP`
   throw new HoldfastError('forbidden', problem, { field })

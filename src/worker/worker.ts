@@ -4,6 +4,7 @@ import { Lanes } from '../claim/lanes.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
 import type { WorkerEvents } from '../events.js'
+import { isOwnType } from '../job/own-types.js'
 import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
 import type { Privacy } from '../privacy/privacy.js'
@@ -97,7 +98,9 @@ export class Worker {
       : undefined
     const store = listener ? setup.store.over(listener.line) : setup.store
     const types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
-    const longestTimeoutMs = Math.max(0, ...[...handlers.values()].map(({ timeoutMs }) => timeoutMs))
+    // Holdfast's own handlers, some of which may take minutes, never block the event loop.
+    const users = [...handlers.values()].filter(({ type }) => !isOwnType(type))
+    const longestTimeoutMs = Math.max(0, ...users.map(({ timeoutMs }) => timeoutMs))
     const news = new LeaseNews()
     const meter = new Meter()
     const pulse = new Pulse(settings.unhealthyAfterMs)

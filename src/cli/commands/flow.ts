@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { GateAnswer, LaneAnswer, LaneBody, LimitsBody } from '../../api/admin.js'
 import { formatDuration } from '../../job/duration.js'
+import { isOwnType } from '../../job/own-types.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
 import { UsageError } from '../exit.js'
@@ -153,7 +154,7 @@ export async function everyType(cli: Cli, options: Common & { except?: string[] 
       const paused = (gate?.paused ?? null) !== null
       if (paused === (act === 'pause') || options.except?.includes(type)) continue
       // Webhooks of alerts and bulk actions are what people need while everything else stands still.
-      if (type.startsWith('holdfast:')) continue
+      if (isOwnType(type)) continue
       await (act === 'pause' ? flow.pauseType(type, why(options)) : flow.resumeType(type, why(options)))
       names.push(type)
     }
