@@ -181,6 +181,17 @@ describe('what faults make happen and the promise allows is no violation:', () =
     expect(check(story({ entries, attempts: [expired, { ...attempt, attempt: 2 }] })).I15.violations).toEqual([])
   })
 
+  test('a step that is called by an attempt whose lease had run out, after its successor had finished it', () => {
+    const [done, late] = [
+      { ...stepped, attempt: 2, fence: '9' },
+      { ...step, at: 13 },
+    ]
+    const entries = [start, { ...second, at: 10.5 }, { ...step, attempt: 2, fence: '9' }, done, late]
+    expect(check(story({ entries })).I20.violations).toEqual([])
+    // Nobody may tell it that its result was kept.
+    expect(check(story({ entries: [...entries, { ...stepped, at: 14 }] })).I20.violations).not.toEqual([])
+  })
+
   test('a job that was replayed and began with its first attempt again, under a greater fence', () => {
     const again = { ...start, fence: '900', at: 900 }
     const reviving = { kind: 'reviving', job: 'j', at: 800 }
