@@ -91,7 +91,8 @@ async function withHoldfast<Result>(url: string, io: Io, use: (holdfast: Holdfas
   // Loaded here and not above, so that `holdfast --help` does not load the driver.
   const { Holdfast } = await import('../holdfast.js')
   const schema = io.env.HOLDFAST_SCHEMA
-  const holdfast = new Holdfast({ connectionString: url, connections: 2, ...(schema && { schema }) })
+  // A person at a terminal is told at once that the database is away.
+  const holdfast = new Holdfast({ connectionString: url, connections: 2, retryEnqueueFor: 0, ...(schema && { schema }) })
   try {
     return await use(holdfast)
   } finally {
