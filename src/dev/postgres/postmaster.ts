@@ -67,9 +67,15 @@ export async function stopPostmaster(clusterDir: string, pid: number, mode: 'fas
 function commandLine(pid: number): string | undefined {
   if (process.platform === 'win32') return undefined
   try {
-    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    if (process.platform === 'linux')
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8') || (isEndingPostgres(pid) ? undefined : '')
     return execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
   } catch {
     return isAlive(pid) ? undefined : ''
   }
+}
+
+/** Linux takes the command line from a process that ends before it closes its files: until it is a zombie, it may hold its port. */
+function isEndingPostgres(pid: number): boolean {
+  return /\((postgres|postmaster)\) [^ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 }
