@@ -1,7 +1,7 @@
 import { defineType, Holdfast } from 'holdfast'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
+import { type BareQueue, claim, fromTheHead, makeBareQueue, settleRunning } from '../support/bare-queue.js'
 import { blockedOrDone } from '../support/blocked.js'
 import { by } from '../support/flow.js'
 import { moveClock } from '../support/moving-clock.js'
@@ -36,16 +36,7 @@ const takeAll = async (limit: number): Promise<string[]> => {
   for (let more = await take(limit); more.length > 0; more = await take(limit)) taken.push(...more)
   return taken
 }
-/** Ends what runs: as completed, or as failed with another attempt in an hour. */
-const settle = (failed = false, type = '%', client: pg.Client = queue.client) =>
-  client.query(
-    `select holdfast.settle_jobs(array_agg(q.job_id), array_agg(q.lease_id),
-       case when $1 then array_agg('retry'::text) else '{}' end, case when $1 then array_agg('failed'::holdfast.outcome) else '{}' end,
-       case when $1 then array_agg('{}'::text) else '{}' end, array_agg(1::float8), array_agg(0::float8),
-       case when $1 then array_agg(3600000::float8) else '{}' end, 1, '{}')
-     from holdfast.queue as q join holdfast.types as t on t.id = q.type_id where q.lease_id is not null and t.name like $2 having count(*) > 0`,
-    [failed, type],
-  )
+const settle = (failed = false, type = '%', client: pg.Client = queue.client) => settleRunning(client, failed, type)
 const running = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
     (

@@ -53,6 +53,18 @@ export const fromTheHead = Array(10).fill(0)
 export const claim = (limit: number) =>
   `select unnest(ids) as job_id from holdfast.claim_jobs(1, $1::smallint, null, ${limit}, 60000, $2::bigint[])`
 
+/** Ends what runs of the types whose names are like this: as completed, or as failed with another attempt in an hour. */
+export async function settleRunning(client: pg.Client, failed: boolean, type: string): Promise<void> {
+  await client.query(
+    `select holdfast.settle_jobs(array_agg(q.job_id), array_agg(q.lease_id),
+       case when $1 then array_agg('retry'::text) else '{}' end, case when $1 then array_agg('failed'::holdfast.outcome) else '{}' end,
+       case when $1 then array_agg('{}'::text) else '{}' end, array_agg(1::float8), array_agg(0::float8),
+       case when $1 then array_agg(3600000::float8) else '{}' end, 1, '{}')
+     from holdfast.queue as q join holdfast.types as t on t.id = q.type_id where q.lease_id is not null and t.name like $2 having count(*) > 0`,
+    [failed, type],
+  )
+}
+
 export async function makeBareQueue(serverUrl = process.env.HOLDFAST_TEST_URL as string): Promise<BareQueue> {
   const scratch = await makeScratchDatabase(serverUrl)
   const clients: pg.Client[] = []
