@@ -1,9 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeScratchDatabase } from 'holdfast/testing'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { readStartSettings } from '../../src/cli/up/settings.js'
+import { onDatabase } from '../support/empty-database.js'
 import { clearUp, emptyDirectory, Program, RunningHoldfast } from '../support/holdfast-program.js'
 import { processesNaming } from '../support/machine.js'
 import { sized } from '../support/sized.js'
@@ -11,21 +13,13 @@ import { sized } from '../support/sized.js'
 const off = { HOLDFAST_DEMO: 'off' }
 const usualPort = 7070
 
-let directory: string
-afterEach(async () => clearUp(directory))
+let directory: string | undefined
+afterEach(async () => {
+  if (directory) await clearUp(directory)
+  directory = undefined
+})
 
 describe('the port', () => {
-  test('is the next free one where the usual one is taken', { timeout: 120_000 }, async () => {
-    directory = await emptyDirectory()
-    await occupy(usualPort)
-    const holdfast = await RunningHoldfast.start(directory, { env: { ...off, ...(await onTheTestServer()), PORT: '' } })
-    const port = Number(new URL(holdfast.address).port)
-    expect(port).toBeGreaterThan(usualPort)
-    expect(port).toBeLessThan(usualPort + 100)
-    expect((await holdfast.get('/status')).status).toBe(200)
-    expect(await holdfast.end('SIGTERM')).toBe(0)
-  })
-
   test('that was asked for and is taken is an error that says so, and leaves nothing running', { timeout: 120_000 }, async () => {
     directory = await emptyDirectory()
     const port = await occupy(0)
@@ -50,11 +44,15 @@ describe('the port', () => {
 })
 
 describe('HOLDFAST_DEMO', () => {
-  test('off leaves out the demo: no types but those that send requests, no jobs, the worker does upkeep, and the port is open to this machine only', {
+  test('off leaves out the demo: no types but those that send requests, no jobs, the worker does upkeep; the port is the next free one where the usual one is taken, and open to this machine only', {
     timeout: 120_000,
   }, async () => {
     directory = await emptyDirectory()
-    const holdfast = await RunningHoldfast.start(directory, { env: { ...off, ...(await onTheTestServer()) } })
+    await occupy(usualPort)
+    const holdfast = await RunningHoldfast.start(directory, { env: { ...off, ...(await onTheTestServer()), PORT: '' } })
+    const port = Number(new URL(holdfast.address).port)
+    expect(port).toBeGreaterThan(usualPort)
+    expect(port).toBeLessThan(usualPort + 100)
     const status = await holdfast.json('/status')
     expect(status).toMatchObject({
       types: [{ type: 'holdfast:alert' }, { type: 'holdfast:bulk' }, { type: 'holdfast:webhook' }],
@@ -70,19 +68,15 @@ describe('HOLDFAST_DEMO', () => {
     expect(await holdfast.end('SIGTERM')).toBe(0)
   })
 
-  test('anything but on and off is refused', async () => {
-    directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['up'], { env: { HOLDFAST_DEMO: 'perhaps' } })
-    expect(await holdfast.ended).toBe(1)
-    expect(holdfast.complaints).toBe('holdfast: HOLDFAST_DEMO is "perhaps"; it must be on or off\n')
+  test('anything but on and off is refused', () => {
+    expect(refusal({ HOLDFAST_DEMO: 'perhaps' })).toBe('HOLDFAST_DEMO is "perhaps"; it must be on or off')
   })
 })
 
-test('a log level that does not exist is refused with those that do', async () => {
-  directory = await emptyDirectory()
-  const holdfast = new Program(directory, ['up'], { env: { HOLDFAST_LOG_LEVEL: 'loud' } })
-  expect(await holdfast.ended).toBe(1)
-  expect(holdfast.complaints).toMatch(/^holdfast: HOLDFAST_LOG_LEVEL is "loud"; it must be one of trace, debug, info[^\n]*\n$/)
+test('a log level that does not exist is refused with those that do', () => {
+  expect(refusal({ HOLDFAST_LOG_LEVEL: 'loud' })).toMatch(
+    /^HOLDFAST_LOG_LEVEL is "loud"; it must be one of trace, debug, info[^\n]*$/,
+  )
 })
 
 describe('DATABASE_URL', () => {
@@ -99,9 +93,10 @@ describe('DATABASE_URL', () => {
     const { password } = new URL(database.DATABASE_URL)
     if (password) expect(holdfast.output).not.toContain(password)
     expect(await holdfast.end('SIGTERM')).toBe(0)
-    const again = await RunningHoldfast.start(directory, { env: { ...off, ...database } })
-    expect(await again.json(`/jobs/${id}`)).toMatchObject({ status: 'completed' })
-    expect(await again.end('SIGTERM')).toBe(0)
+    await onDatabase(database.DATABASE_URL, async (client) => {
+      const { rows } = await client.query('select status from holdfast.jobs where id = $1', [id])
+      expect(rows).toEqual([{ status: 'completed' }])
+    })
   })
 
   test('that nobody answers at is one clear line', { timeout: 60_000 }, async () => {
@@ -111,29 +106,34 @@ describe('DATABASE_URL', () => {
     expect(holdfast.complaints).toMatch(/^holdfast: the database did not answer: .*ECONNREFUSED 127\.0\.0\.1:1\n$/)
   })
 
-  test('that is no address of a database is refused, and not repeated', async () => {
-    directory = await emptyDirectory()
-    const holdfast = new Program(directory, ['up'], { env: { DATABASE_URL: 'mysql://root:secret@db' } })
-    expect(await holdfast.ended).toBe(1)
-    expect(holdfast.complaints).toMatch(/^holdfast: DATABASE_URL is not the address of a PostgreSQL database[^\n]*\n$/)
-    expect(holdfast.complaints).not.toContain('secret')
+  test('that is no address of a database is refused, and not repeated', () => {
+    const complaint = refusal({ DATABASE_URL: 'mysql://root:secret@db' })
+    expect(complaint).toMatch(/^DATABASE_URL is not the address of a PostgreSQL database[^\n]*$/)
+    expect(complaint).not.toContain('secret')
   })
 })
 
 test('an admin key that somebody cut short is refused and not replaced', async () => {
   directory = await emptyDirectory()
-  const database = await onTheTestServer()
-  const first = await RunningHoldfast.start(directory, { env: { ...off, ...database } })
-  expect(await first.end('SIGTERM')).toBe(0)
   const file = join(directory, '.holdfast', 'admin.key')
-  await chmod(file, 0o644)
-  await writeFile(file, 'short\n')
-  const second = new Program(directory, ['up'], { env: { ...off, ...database, PORT: '0' } })
-  expect(await second.ended).toBe(1)
-  expect(second.complaints).toMatch(/^holdfast: \.holdfast\/admin\.key has no key of at least 20 characters/)
+  await mkdir(dirname(file))
+  await writeFile(file, 'short\n', { mode: 0o644 })
+  const holdfast = new Program(directory, ['up'], { env: { ...off, ...(await onTheTestServer()), PORT: '0' } })
+  expect(await holdfast.ended).toBe(1)
+  expect(holdfast.complaints).toMatch(/^holdfast: \.holdfast\/admin\.key has no key of at least 20 characters/)
   expect(await readFile(file, 'utf8')).toBe('short\n')
   expect(statSync(file).mode & 0o777).toBe(0o600)
 }, 120_000)
+
+/** What `holdfast up` says of this environment before it does anything. How it says so, and that nothing was begun, the refused ports show. */
+function refusal(env: Record<string, string>): string {
+  try {
+    readStartSettings(env)
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'not refused'
+}
 
 /** A database that is there already: for what is tested here an embedded one is a start of PostgreSQL more, and nothing else. */
 async function onTheTestServer(): Promise<{ DATABASE_URL: string }> {

@@ -14,11 +14,14 @@ const handlerMs = 200
 const slots = 4
 const capacityPerSecond = (slots * 1_000) / handlerMs
 
-/** Enqueues 9s at 120 % of what the slots could get done, with half a second of work to begin with. */
+/**
+ * Enqueues 9s at 120 % of what the slots could get done, with two seconds of work to begin with: on a busy machine it may not get its turn
+ * for a while, and a queue that runs out of 9s meanwhile would give the 0 its slot early.
+ */
 function startFlood(queue: Queue): { stop(): Promise<void> } {
   const nines = (count: number) => Array.from({ length: count }, () => work.job({ ms: handlerMs }, { priority: 9 }))
   const began = performance.now()
-  let enqueued = -capacityPerSecond / 2
+  let enqueued = -capacityPerSecond * 2
   let stopped = false
   const flooding = (async () => {
     while (!stopped) {

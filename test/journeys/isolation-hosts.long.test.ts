@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { directory, eachTestStartsAnew, holdfast, isAlive, linesOf, patient, reaches, work } from '../support/isolated-work.js'
+import { directory, eachTestStartsAnew, holdfast, linesOf, patient, reaches, work } from '../support/isolated-work.js'
+import { isRunning } from '../support/machine.js'
 
 eachTestStartsAnew()
 
@@ -50,7 +51,7 @@ describe('hosts', { timeout: 90_000 }, () => {
       for (const { file } of files) expect(linesOf(file)).toHaveLength(1)
     }, patient)
     await worker.stop()
-    for (const { file } of files) expect(isAlive(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)
+    for (const { file } of files) expect(isRunning(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)
     for (const id of ids) {
       expect(await holdfast.job(id)).toMatchObject({ status: 'pending', attempt: 1, attempts: [{ outcome: 'handed_back' }] })
     }

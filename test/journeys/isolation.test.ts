@@ -2,7 +2,8 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { insideOf } from 'holdfast/inside'
 import { describe, expect, it, vi } from 'vitest'
-import { directory, eachTestStartsAnew, holdfast, isAlive, linesOf, patient, reaches, work } from '../support/isolated-work.js'
+import { directory, eachTestStartsAnew, holdfast, linesOf, patient, reaches, work } from '../support/isolated-work.js'
+import { isRunning } from '../support/machine.js'
 
 eachTestStartsAnew()
 
@@ -54,7 +55,7 @@ describe('across the border', { timeout: 90_000 }, () => {
     await insideOf(holdfast).store.database.query({ name: 'steal', text: 'delete from holdfast.leases' }, [])
     await vi.waitFor(() => expect(worker.health().running).toBe(0), patient)
     await worker.stop()
-    expect(isAlive(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)
+    expect(isRunning(JSON.parse(linesOf(file)[0] as string).pid)).toBe(false)
   })
 })
 

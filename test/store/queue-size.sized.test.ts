@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { type RunningPostgres, startPostgres } from 'holdfast/dev'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BareQueue, makeBareQueue } from '../support/bare-queue.js'
+import { newDataDir } from '../support/prepared-cluster.js'
 import { sized } from '../support/sized.js'
 
 const rounds = sized({ sample: 9, whole: 40 })
@@ -15,7 +14,7 @@ let postgres: RunningPostgres
 let queue: BareQueue
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'holdfast-size-'))
+  directory = await newDataDir()
   postgres = await startPostgres({ dataDir: directory, settings: { fsync: 'off' } })
   queue = await makeBareQueue(postgres.connectionString)
 }, 120_000)

@@ -1,9 +1,10 @@
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../../src/dev/postgres/index.js'
 import { bundlePrograms } from './bundled-programs.js'
+import { copyCluster, offerCluster } from './prepared-cluster.js'
 import { makeTemporaryDirectory } from './temporary-directory.js'
 
 declare module 'vitest' {
@@ -26,12 +27,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
     process.once('exit', directory.remove)
     return async () => {}
   }
-  const dataDir = join(tmpdir(), 'postgres')
   // Unsafe after nothing but a crash of the machine, after which no test is of interest. Each scratch database that is made or dropped
   // forces a checkpoint, and after each of those every page would be written to the WAL whole. Tests of what a job costs never counted these.
-  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '300', shared_buffers: '256MB' }
-  const postgres = await startPostgres({ dataDir, settings, onNotice: (line) => console.warn(line) })
-  await makeItsPasswordCheap(postgres.connectionString)
+  // And no vacuum or analyze that comes by whenever it likes: it takes the processor, and a plan or a count may change under a test.
+  const unsafe = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' }
+  const settings = { ...unsafe, max_connections: '300', shared_buffers: '256MB' }
+  const start = (name: string) =>
+    startPostgres({ dataDir: join(tmpdir(), name), settings, onNotice: (line) => console.warn(line) })
+  // The first server only makes the cluster, of which this run's server and those of single tests are copies.
+  const first = await start('prepared')
+  await makeItsPasswordCheap(first.connectionString).finally(() => first.stop())
+  const prepared = dirname(first.dataDir)
+  await copyCluster(prepared, join(tmpdir(), 'postgres')).catch(() => {})
+  offerCluster(prepared)
+  const postgres = await start('postgres')
   give(postgres.connectionString)
   // A run that is cut short (Ctrl-C, an error in vitest) exits without teardown, and the server would outlive it.
   const cutShort = () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 
 export const isRoot = process.getuid?.() === 0
@@ -24,7 +24,12 @@ export function isAlive(pid: number): boolean {
 /** An orphan that has ended stays listed until somebody waits for it, which in a container may be nobody. */
 export function isRunning(pid: number): boolean {
   if (!isAlive(pid)) return false
-  return !existsSync('/proc') || !/^State:\s+Z/m.test(spawnSync('cat', [`/proc/${pid}/status`], { encoding: 'utf8' }).stdout)
+  if (!existsSync('/proc')) return true
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
 }
 
 /** Every process that names the directory in its command line, or works in it. */

@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { type RunningPostgres, startPostgres } from 'holdfast/dev'
 import { afterAll, beforeAll } from 'vitest'
+import { newDataDir } from './prepared-cluster.js'
 
 /** A server that a test may stop and start again. It keeps its port and its data. */
 export interface OwnPostgres {
@@ -24,7 +23,7 @@ export function useOwnPostgres(settings: Record<string, string> = {}): OwnPostgr
     server = await startPostgres({ dataDir, settings: { fsync: 'off', ...settings } })
   }
   beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'holdfast-own-'))
+    dataDir = await newDataDir()
     await start()
   }, 120_000)
   // Not from inside beforeAll: a hook that is made there never runs.

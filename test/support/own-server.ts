@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { type RunningPostgres, startPostgres } from 'holdfast/dev'
 import { onTestFinished } from 'vitest'
+import { newDataDir } from './prepared-cluster.js'
 
 /** A Postgres that belongs to one test, which may crash it. Gone when the test ends. */
 export interface OwnServer {
@@ -14,7 +13,7 @@ export interface OwnServer {
 }
 
 export async function startOwnServer(settings: Record<string, string> = {}): Promise<OwnServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-own-'))
+  const dataDir = await newDataDir()
   // Without fsync it is quick, and safe against everything but a crash of the machine itself.
   const start = () => startPostgres({ dataDir, settings: { fsync: 'off', max_connections: '100', ...settings } })
   let postgres: RunningPostgres | undefined

@@ -10,6 +10,19 @@ import { eventually } from './facts.js'
 
 /** A PgBouncer in transaction mode before that database: what is sent between two transactions may reach any session. */
 export async function startPgBouncer(program: string, databaseUrl: string, poolSize: number): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(program, databaseUrl, poolSize)
+    } catch (error) {
+      // Any connection of this machine may have taken the port since it was free.
+      if (!(error instanceof Ended) || tries === 3) throw error
+    }
+  }
+}
+
+class Ended extends Error {}
+
+async function startOnce(program: string, databaseUrl: string, poolSize: number): Promise<string> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl)
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-pgbouncer-'))
   const port = await freePort()
@@ -50,13 +63,14 @@ max_client_conn = 200
   const url = new URL(databaseUrl)
   url.port = String(port)
   await eventually(async () => {
-    if (child.exitCode !== null) throw new Error(`pgbouncer ended: ${complained}`)
+    if (child.exitCode !== null) return true
     const client = new pg.Client({ connectionString: url.href })
     client.on('error', () => {})
     await client.connect()
     await client.end()
     return true
   })
+  if (child.exitCode !== null) throw new Ended(`pgbouncer ended: ${complained}`)
   return url.href
 }
 
