@@ -39,7 +39,7 @@ const ways = {
     await fillQueue(stage.client, 'blocked', jobs)
     await holdfast.flow.pauseType('blocked', who)
     const begun = performance.now()
-    const inTheWay = async () => (await stage.client.query('select from holdfast.queue limit 1')).rowCount > 0
+    const inTheWay = async () => (await stage.client.query('select from holdfast.queue where pass = 0 limit 1')).rowCount > 0
     while (await inTheWay()) await reader.claim(worker, { limit: eachClaim, inARow: 1 }, 60_000)
     place.movingUs = ((performance.now() - begun) * 1000) / jobs
   },
