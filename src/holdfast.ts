@@ -7,6 +7,7 @@ import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enq
 import { TypeRegistry } from './enqueue/registry.js'
 import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
+import { ErrorGroups } from './history/error-groups.js'
 import { Events } from './history/events.js'
 import { encodeListFilter, encodePageOptions, type JobListFilter, type JobPage, listJobs } from './history/list.js'
 import { readSeries, type Series, type SeriesQuestion } from './history/series.js'
@@ -66,6 +67,8 @@ export class Holdfast extends JobOperations {
   readonly events: Events
   /** What is done to many jobs in the background: estimate, look, abort. */
   readonly bulkActions: BulkActions
+  /** Failures that are the same as one: how many, since when, an example. */
+  readonly errorGroups: ErrorGroups
   readonly #store: Store
   readonly #types: TypeRegistry
   readonly #privacy: Privacy
@@ -82,6 +85,7 @@ export class Holdfast extends JobOperations {
     this.flow = new Flow(this.#store.operate)
     this.deadLetters = new DeadLetters(this.#store, this.#types, this.#privacy)
     this.bulkActions = new BulkActions(this.#store, this.#types, this.#privacy)
+    this.errorGroups = new ErrorGroups(this.#store)
     this.access = new Access(this.#store.access, this.#store.sessions)
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     this.events = new Events(this.#store.events)

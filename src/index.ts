@@ -34,6 +34,7 @@ export type {
   SlotState,
 } from './flow/states.js'
 export type { TypeSettings, TypeState } from './flow/type-settings.js'
+export type { ErrorGroup, ErrorGroupQuestion, ErrorGroups } from './history/error-groups.js'
 export type { EventFilter, EventPage, Events, FollowedEvents, FollowOptions } from './history/events.js'
 export type { JobListFilter, JobPage } from './history/list.js'
 export type { Series, SeriesQuestion } from './history/series.js'

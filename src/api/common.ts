@@ -27,6 +27,12 @@ export const jobType = {
 } as const
 
 export const jobId = { type: 'string', format: 'uuid', description: 'the id of a job, a UUID of version 7' } as const
+/** Which failures are the same. */
+export const fingerprint = {
+  type: 'string',
+  pattern: '^[0-9a-f]{16}$',
+  description: 'the fingerprint of an error group, 16 hexadecimal digits',
+} as const
 export const jobParams = object({ id: jobId }, ['id'])
 export const typeParams = object({ type: jobType }, ['type'])
 export const whyBody = object({ why })

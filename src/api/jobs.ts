@@ -2,6 +2,7 @@ import { eventKinds } from '../job/event.js'
 import {
   anything,
   duration,
+  fingerprint,
   jobId,
   jobType,
   movedAnswer,
@@ -198,6 +199,7 @@ export const listQuery = object({
     maxLength: 200,
     description: 'a text in the keys, tags, last error or payload of the job; capitals do not matter',
   },
+  error_group: fingerprint,
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })

@@ -11,6 +11,7 @@ import type { ClientBatch } from './batch-body.js'
 import { type ClientBatchCreated, ClientBatches } from './batches.js'
 import { ClientBulkActions } from './bulk.js'
 import { ClientDeadLetters } from './dead-letters.js'
+import { ClientErrorGroups } from './error-groups.js'
 import { ClientEvents } from './events.js'
 import { ClientExecutions } from './executions.js'
 import { ClientFlow } from './flow.js'
@@ -60,6 +61,8 @@ export class HoldfastClient {
   readonly schedules: ClientSchedules
   /** Jobs that ended dead: find, replay, discard. */
   readonly deadLetters: ClientDeadLetters
+  /** Failures that are the same as one: how many, since when, an example. */
+  readonly errorGroups: ClientErrorGroups
   /** Lanes, workers, limits, pauses and breakers. */
   readonly flow: ClientFlow
   /** Trouble, and the rules that say what that is. */
@@ -87,6 +90,7 @@ export class HoldfastClient {
     this.executions = new ClientExecutions(this.#send)
     this.schedules = new ClientSchedules(this.#send)
     this.deadLetters = new ClientDeadLetters(this.#send)
+    this.errorGroups = new ClientErrorGroups(this.#send)
     this.flow = new ClientFlow(this.#send)
     this.alerts = new ClientAlerts(this.#send)
     this.access = new ClientAccess(this.#send)

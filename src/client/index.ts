@@ -30,6 +30,7 @@ export type {
   ReplayBody,
   ReplayManyBody,
 } from '../api/dlq.js'
+export type { ErrorAnswer, ErrorGroupAnswer, ErrorsQuery } from '../api/errors.js'
 export type { EventAnswer, EventQuery } from '../api/events.js'
 export type {
   ExecutionAnswer,
@@ -73,6 +74,7 @@ export type { ClientBatchCreated, ClientBatches } from './batches.js'
 export type { ClientBulkActions } from './bulk.js'
 export { type ClientOptions, HoldfastClient } from './client.js'
 export type { ClientDeadLetters } from './dead-letters.js'
+export type { ClientErrorGroups } from './error-groups.js'
 export type { ClientEventPage, ClientEvents, ClientFollowOptions } from './events.js'
 export type { ClientExecutions, ClientStartOptions } from './executions.js'
 export type { ClientFlow } from './flow.js'

@@ -1,3 +1,4 @@
+import { checkedFingerprint } from '../job/fingerprint.js'
 import { timeOfJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
@@ -28,6 +29,8 @@ export interface JobListFilter {
   payload?: unknown
   /** Stands somewhere in its id, keys, tags, owner, last error, or payload if nothing of that is redacted or encrypted; capitals do not matter. */
   text?: string
+  /** Its last failure is in this error group, by the fingerprint. */
+  errorGroup?: string
 }
 
 /** One page of a list of jobs. */
@@ -40,7 +43,7 @@ export interface JobPage {
   lookedBackTo: Date | null
 }
 
-const known = ['type', 'status', 'lane', 'concurrencyKey', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags', 'text']
+const known = ['type', 'status', 'lane', 'concurrencyKey', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags', 'text', 'errorGroup']
 /** How many jobs one page looks at to find those that fit. A payload or an error has to be read, and a status or a lane looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
@@ -58,7 +61,7 @@ export async function listJobs(
     privacy.refuseToSearch(decodePayload(filter.payload), types)
   }
   const readable = filter.text === null ? [] : privacy.shownWhole(await store.types(null))
-  const closely = filter.payload !== null || filter.text !== null || filter.status !== null || filter.lane !== null
+  const closely = filter.payload !== null || filter.text !== null || filter.status !== null || filter.lane !== null || filter.errorGroup !== null
   const look = closely ? mostLookedAt.closely : mostLookedAt.otherwise
   const page = await store.inspect.listJobs(filter, cursor, { limit, look, bytes: mostRead, readable })
   const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, shownJob(row, privacy)]))
@@ -85,6 +88,7 @@ export function encodeListFilter(filter: JobListFilter): ListFilter {
     payload: payload === undefined ? null : encodePayload(payload),
     tags: readTagsAsked(filter.tags),
     text: text(filter.text, 'text'),
+    errorGroup: filter.errorGroup === undefined ? null : checkedFingerprint(filter.errorGroup, 'errorGroup'),
   }
 }
 

@@ -44,14 +44,15 @@ export function describeFailure(thrown: unknown): Failure {
   }
 }
 
-/** Cuts and cleans once more, because a failure may also come from a worker in another language. */
-export function encodeFailure(failure: Failure): string {
+/** Cuts and cleans once more, because a failure may also come from a worker in another language. `fingerprint`: the error group it is in. */
+export function encodeFailure(failure: Failure, fingerprint?: string): string {
   return JSON.stringify({
     name: storable(failure.name, limits.name),
     message: storable(failure.message, limits.message),
     ...(failure.stack !== undefined && { stack: storable(failure.stack, limits.stack) }),
     ...(failure.code !== undefined && { code: storable(failure.code, limits.code) }),
     ...(failure.crashes !== undefined && { crashes: failure.crashes.slice(-20).map((line) => storable(line, 500)) }),
+    ...(fingerprint !== undefined && { fingerprint }),
   })
 }
 

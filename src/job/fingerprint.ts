@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Failure } from './failure.js'
+import { refused } from './refused.js'
 
 /** Of a message. What differs between two errors of one kind stands at its beginning. */
 const looksAt = 1_000
@@ -22,6 +23,12 @@ const differences: readonly (readonly [RegExp, string])[] = [
 export function fingerprintOf({ name, message, stack = '' }: Failure): string {
   const parts = [name, shapeOf(message), ownFrame(stack)]
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16)
+}
+
+/** A fingerprint that somebody asks for. */
+export function checkedFingerprint(value: unknown, field: string): string {
+  if (typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)) return value
+  throw refused(field, 'must be the fingerprint of an error group, 16 hexadecimal digits')
 }
 
 /** The message with a word in place of whatever differs. */

@@ -96,7 +96,7 @@ function encodedFilter(
   if (encoded.status !== null && !statuses.includes(encoded.status)) {
     throw refused(['filter', 'status'], `is ${encoded.status}; ${action} is for jobs that are ${statuses.join(', ')}`)
   }
-  const { payload, createdAfter, createdBefore, concurrencyKey, ...rest } = encoded
+  const { payload, createdAfter, createdBefore, concurrencyKey, errorGroup, ...rest } = encoded
   if (payload !== null) {
     privacy.refuseToSearch(
       decodePayload(payload),
@@ -108,6 +108,7 @@ function encodedFilter(
     created_after: createdAfter,
     created_before: createdBefore,
     concurrency_key: concurrencyKey,
+    error_group: errorGroup,
     payload: payload === null ? null : JSON.parse(payload),
     readable: encoded.text === null ? null : privacy.shownWhole(types),
   }

@@ -26,6 +26,7 @@ import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
 import { batchRoutes } from './routes/batches.js'
 import { bulkRoutes } from './routes/bulk.js'
+import { errorRoutes } from './routes/errors.js'
 import { eventRoutes } from './routes/events.js'
 import { executionWaitRoute } from './routes/execution-wait.js'
 import { executionRoutes } from './routes/executions.js'
@@ -118,6 +119,7 @@ export function makeApp(
   autoscaleRoutes(app, holdfast)
   metricsRoutes(app, reading.reader)
   seriesRoutes(app, reading)
+  errorRoutes(app, reading)
   workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)

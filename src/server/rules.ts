@@ -21,6 +21,8 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /autoscale': 'workers:view',
   'GET /metrics': 'workers:view',
   'GET /series': 'workers:view',
+  'GET /errors': 'workers:view',
+  'GET /errors/:fingerprint': 'workers:view',
 
   'POST /jobs': 'jobs:enqueue',
   'POST /jobs/bulk': 'jobs:enqueue',

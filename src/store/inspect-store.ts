@@ -34,6 +34,8 @@ export interface ListFilter {
   lane: string | null
   concurrencyKey: string | null
   text: string | null
+  /** The fingerprint of an error group. */
+  errorGroup: string | null
 }
 
 /** Everything that is only looked at. Nothing here writes. */
@@ -123,9 +125,9 @@ export class InspectStore {
     before: string | null,
     { limit, look, bytes, readable }: { limit: number; look: number; bytes: number; readable: readonly string[] },
   ): Promise<{ jobs: string[]; next: string | null }> {
-    const { owner, type, status, createdAfter, createdBefore, payload, tags, lane, concurrencyKey, text } = filter
+    const { owner, type, status, createdAfter, createdBefore, payload, tags, lane, concurrencyKey, text, errorGroup } = filter
     const fields = [owner, type, status, createdAfter, createdBefore, payload]
-    const values = [...fields, before, limit, look, bytes, tags, lane, concurrencyKey, text, readable]
+    const values = [...fields, before, limit, look, bytes, tags, lane, concurrencyKey, text, readable, errorGroup]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

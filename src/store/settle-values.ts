@@ -1,4 +1,5 @@
 import { encodeFailure } from '../job/failure.js'
+import { fingerprintOf } from '../job/fingerprint.js'
 import type { Settlement } from '../job/settlement.js'
 import { unlessAllNull, wordsLiteral } from './array-literal.js'
 
@@ -23,7 +24,7 @@ export function settleValues(
     wordsLiteral(ended.map((e) => e.job.lease)),
     unlessAllNull(ended.map(({ settlement: { move } }) => (move === 'complete' ? null : move))),
     unlessAllNull(ended.map(({ settlement: { move, outcome } }) => (move === 'complete' ? null : outcome))),
-    unlessAllNull(ended.map(({ settlement: { failure } }) => (failure ? encodeFailure(failure) : null))),
+    unlessAllNull(ended.map(({ settlement: { failure } }) => (failure ? encodeFailure(failure, fingerprintOf(failure)) : null))),
     wordsLiteral(ended.map((e) => (e.startedAtMs === null ? 'NULL' : toMicroseconds(nowMs - e.startedAtMs)))),
     wordsLiteral(ended.map((e) => toMicroseconds(nowMs - e.endedAtMs))),
     unlessAllNull(ended.map((e) => e.settlement.delayMs)),

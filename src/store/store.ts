@@ -8,6 +8,7 @@ import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
+import { ErrorStore } from './error-store.js'
 import { EventStore } from './event-store.js'
 import { ExecutionStore } from './execution-store.js'
 import { GroupStore } from './group-store.js'
@@ -72,6 +73,7 @@ export class Store {
   readonly events: EventStore
   readonly webhooks: WebhookStore
   readonly bulk: BulkStore
+  readonly errors: ErrorStore
 
   constructor(options: DatabaseOptions, database = new Database(options)) {
     this.#options = options
@@ -99,6 +101,7 @@ export class Store {
     this.events = new EventStore(this.database)
     this.webhooks = new WebhookStore(this.database)
     this.bulk = new BulkStore(this.database)
+    this.errors = new ErrorStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */

@@ -84,7 +84,11 @@ describe('a dead letter', () => {
     expect(letters).toMatchObject([
       { id, type: 'mail', reason: 'exhausted', attempt: 2, maxAttempts: 2, priority: 5, diedAt: expect.any(Date) },
     ])
-    expect(letters[0]?.error).toEqual({ name: 'Error', message: 'Connection refused by mail.example' })
+    expect(letters[0]?.error).toEqual({
+      name: 'Error',
+      message: 'Connection refused by mail.example',
+      fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+    })
     expect(await holdfast.deadLetters.get(id)).toMatchObject({
       status: 'dead',
       reason: 'exhausted',

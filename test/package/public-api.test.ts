@@ -52,6 +52,17 @@ test('no public class shows a part of the inside', () => {
 
 test('a Holdfast has the properties its page names', () => {
   const holdfast = new Holdfast({ connectionString: 'postgres://localhost:1/nothing' })
-  const parts = ['access', 'alerts', 'batches', 'bulkActions', 'deadLetters', 'events', 'executions', 'flow', 'schedules']
+  const parts = [
+    'access',
+    'alerts',
+    'batches',
+    'bulkActions',
+    'deadLetters',
+    'errorGroups',
+    'events',
+    'executions',
+    'flow',
+    'schedules',
+  ]
   expect(Object.keys(holdfast).sort()).toEqual(parts)
 })

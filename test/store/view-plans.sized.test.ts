@@ -165,11 +165,16 @@ describe('the first page of a search has the few jobs that fit, although all oth
       waiting_by_status: { status: 'awaiting_approval' },
       leases_pkey: { status: 'processing' },
       dead_letters_by_job: { status: 'dead' },
+      // An index of an expression has no column in its name.
+      history_by_expr: { fingerprint: '0123456789abcdef' },
     }
     for (const [index, given] of Object.entries(reads)) {
       const values = { ...search, ...given } as Record<string, unknown>
       const nodes = await plansOf(fresh, () =>
-        fresh.query(statement('listJobs').text, [...fields.map((field) => values[field] ?? null), null, []]),
+        fresh.query(statement('listJobs').text, [
+          ...fields.map((field) => values[field] ?? null),
+          ...[null, [], values.fingerprint ?? null],
+        ]),
       )
       const whole = nodes.filter((node) => node.type === 'Seq Scan' && large.has(node.table ?? '')).map((node) => node.table)
       expect(whole, index).toEqual([])

@@ -14,6 +14,8 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /autoscale',
     'GET /metrics',
     'GET /series',
+    'GET /errors',
+    'GET /errors/:fingerprint',
     'GET /admin/workers/lanes',
     'GET /admin/workers/lanes/:name/slots',
     'GET /admin/workers/status',

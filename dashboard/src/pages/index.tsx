@@ -24,6 +24,7 @@ const Audit = later('Audit')
 const Batches = later('Batches')
 const BulkActions = later('BulkActions')
 const DeadLetters = later('DeadLetters')
+const Errors = later('Errors')
 const Execution = later('Execution')
 const Executions = later('Executions')
 const Job = later('Job')
@@ -32,6 +33,7 @@ const Keys = later('Keys')
 const Lanes = later('Lanes')
 const NewJob = later('NewJob')
 const OneBatch = later('OneBatch')
+const OneError = later('OneError')
 const OneSchedule = later('OneSchedule')
 const OneType = later('OneType')
 const Schedules = later('Schedules')
@@ -49,6 +51,12 @@ export const pages: readonly PageEntry[] = [
   { path: '/jobs/:id', needs: 'jobs:read', show: ({ id = '' }) => <Job id={id} key={id} /> },
   { path: '/new', menu: menu('Work', 'New job', 'n'), needs: 'jobs:enqueue', show: () => <NewJob /> },
   { path: '/dead', menu: menu('Work', 'Dead letters', 'd'), needs: 'workers:view', show: () => <DeadLetters /> },
+  { path: '/errors', menu: menu('Work', 'Errors', 'e'), needs: 'workers:view', show: () => <Errors /> },
+  {
+    path: '/errors/:fingerprint',
+    needs: 'workers:view',
+    show: ({ fingerprint = '' }) => <OneError fingerprint={fingerprint} key={fingerprint} />,
+  },
   { path: '/bulk', menu: menu('Work', 'Bulk actions', 'x'), needs: 'jobs:read', show: () => <BulkActions /> },
   { path: '/approvals', menu: menu('Work', 'Approvals', 'p'), needs: 'jobs:read', show: () => <Approvals /> },
   { path: '/schedules', menu: menu('Plans', 'Schedules', 's'), needs: 'workers:view', show: () => <Schedules /> },

@@ -56,10 +56,11 @@ export class DatabaseOperator implements Operator {
   }
 
   async jobs(query: ListQuery = {}): Promise<ListAnswer> {
-    const { limit, cursor, concurrency_key, created_after, created_before, payload, ...same } = query
+    const { limit, cursor, concurrency_key, created_after, created_before, payload, error_group, ...same } = query
     const filter = defined({
       ...same,
       concurrencyKey: concurrency_key,
+      errorGroup: error_group,
       createdAfter: created_after === undefined ? undefined : new Date(created_after),
       createdBefore: created_before === undefined ? undefined : new Date(created_before),
       payload: payload === undefined ? undefined : (JSON.parse(payload) as unknown),

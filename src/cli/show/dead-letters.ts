@@ -22,11 +22,12 @@ export function letterTable(
   return screen.table(columns, rows, 'There are no such dead letters.') + more(screen, next)
 }
 
-/** Dead letters by type and error, the most first. What differs in numbers alone is one error. */
+/** Dead letters by type and error group, the most first. One without a fingerprint is a group with those that say the same. */
 export function letterGroups(screen: Screen, letters: readonly LetterAnswer[]): string {
   const groups = new Map<string, LetterAnswer[]>()
   for (const letter of letters) {
-    const key = `${letter.type}\n${errorText(letter.error).replace(/[0-9a-f-]{36}|\d+/gi, '#')}`
+    const { fingerprint = errorText(letter.error) } = (letter.error ?? {}) as { fingerprint?: string }
+    const key = `${letter.type}\n${fingerprint}`
     groups.set(key, [...(groups.get(key) ?? []), letter])
   }
   const sorted = [...groups.values()].sort((one, other) => other.length - one.length)

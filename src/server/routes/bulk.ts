@@ -148,12 +148,13 @@ function requestOf(request: FastifyRequest<{ Body: BulkBody }>, own: string | un
 
 function filterOf(filter: NonNullable<BulkBody['filter']>, own: string | undefined): NonNullable<BulkRequest['filter']> {
   ownerAsked(filter.owner, own)
-  const { created_after, created_before, concurrency_key, ...same } = filter
+  const { created_after, created_before, concurrency_key, error_group, ...same } = filter
   return {
     ...same,
     ...(created_after !== undefined && { createdAfter: new Date(created_after) }),
     ...(created_before !== undefined && { createdBefore: new Date(created_before) }),
     ...(concurrency_key !== undefined && { concurrencyKey: concurrency_key }),
+    ...(error_group !== undefined && { errorGroup: error_group }),
   } as NonNullable<BulkRequest['filter']>
 }
 

@@ -98,6 +98,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
         tags: request.query.tags ?? null,
         concurrencyKey: request.query.concurrency_key ?? null,
         text: request.query.text ?? null,
+        errorGroup: request.query.error_group ?? null,
       }
       try {
         const { jobs, next, lookedBackTo } = await reading.forCaller(request, (reader) => {

@@ -16,7 +16,8 @@ begin
     p_cursor, p_limit, 2000, 2097152,
     case when p_filter ? 'tags' then array(select jsonb_array_elements_text(p_filter -> 'tags')) end,
     p_filter ->> 'lane', p_filter ->> 'concurrency_key', p_filter ->> 'text',
-    case when p_filter ? 'readable' then array(select jsonb_array_elements_text(p_filter -> 'readable')) else '{}' end) as l;
+    case when p_filter ? 'readable' then array(select jsonb_array_elements_text(p_filter -> 'readable')) else '{}' end,
+    p_filter ->> 'error_group') as l;
   ids := array(select j.id from unnest(v_page.ids) with ordinality as j (id, ordinal)
                where not exists (select from holdfast.bulk_actions as a where a.id = j.id) order by j.ordinal);
   next := v_page.next;

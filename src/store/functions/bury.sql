@@ -33,7 +33,9 @@ begin
   ), buried as (
     -- What waits for its next attempt has come to the one before.
     insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
-    select s.job_id, v_now, s.type_id, s.priority, case s.status when 'failed' then greatest(1, s.attempt - 1) else s.attempt end, 'buried', v_error
+    select s.job_id, v_now, s.type_id, s.priority, case s.status when 'failed' then greatest(1, s.attempt - 1) else s.attempt end, 'buried',
+           -- It stays in the error group of its last failure, if it had one.
+           v_error || jsonb_strip_nulls(jsonb_build_object('fingerprint', holdfast.fingerprint_of(s.job_id)))
     from stood as s where s.go
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count) select s.type_id, 'dead', count(*) from stood as s where s.go group by s.type_id

@@ -23,6 +23,7 @@ begin
   delete from holdfast.bodies as b where b.id = p_job;
   delete from holdfast.history as h where h.job_id = p_job;
   delete from holdfast.results as r where r.job_id = p_job;
+  update holdfast.error_groups as g set message = null, job_id = null where g.job_id = p_job;
   update holdfast.tasks as t set result = null, payload = case when t.item >= 0 then 'null'::json end from holdfast.members as m
   where m.job_id = p_job and t.execution_id = m.group_id and t.name = m.task and t.item = coalesce(m.item, -1);
   delete from holdfast.log_lines as l where l.job_id = p_job;

@@ -158,6 +158,7 @@ begin
     dead = k.dead + excluded.dead, cancelled = k.cancelled + excluded.cancelled, replayed = k.replayed + excluded.replayed,
     late = k.late + excluded.late, expired = k.expired + excluded.expired, resumed = k.resumed + excluded.resumed;
   delete from holdfast.notes as n where n.at < v_now - interval '1 hour';
+  perform holdfast.keep_error_groups();
 
   -- Of a minute ago nobody needs to know any more which worker it was, except where one died. Where many workers run many types,
   -- that makes what is read few rows again.

@@ -84,7 +84,8 @@ begin
     ), judged as materialized (
       select l.*, l.attempt >= coalesce(b.max_attempts, l.attempt) as dead, jsonb_build_object(
         'name', 'LeaseExpired',
-        'message', format('worker %s did not renew its lease, which ended at %s', l.worker_id, l.expires_at)
+        'message', format('worker %s did not renew its lease, which ended at %s', l.worker_id, l.expires_at),
+        'fingerprint', holdfast.fingerprint_named('LeaseExpired')
       ) as error
       from lost as l left join holdfast.bodies as b on b.id = l.job_id
     ), recorded as (
@@ -95,6 +96,9 @@ begin
       insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad, lost)
       select j.type_id, holdfast.attempt_count_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
       on conflict on constraint attempt_counts_pkey do update set lost = coalesce(t.lost, 0) + excluded.lost
+    ), counted_errors as (
+      insert into holdfast.error_counts (type_id, fingerprint, at, job_id, count)
+      select j.type_id, j.error ->> 'fingerprint', v_now, (array_agg(j.job_id))[1], count(*) from judged as j group by 1, 2
     ), counted as (
       insert into holdfast.event_counts (type_id, what, count)
       select j.type_id, 'dead', count(*) from judged as j where j.dead group by j.type_id

@@ -222,6 +222,9 @@ begin
   if exists (select from holdfast.events_rest) or exists (select from holdfast.feeds) then
     v_total := v_total + holdfast.sweep_events(p_completed, p_limit);
   end if;
+  if exists (select from holdfast.error_groups) then
+    v_total := v_total + holdfast.sweep_error_groups(greatest(p_completed, p_dead));
+  end if;
   if exists (select from holdfast.following) then
     -- Whoever ends a job starts what waits behind it; this is for one who forgot.
     perform holdfast.start_followers(array(

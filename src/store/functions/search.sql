@@ -49,6 +49,35 @@ begin
   end case;
 end $$;
 
+-- The next p_limit jobs of an error group that were made before p_before and may have a status: from the dead letters of the group, from those
+-- that wait for a retry, which are few or many of them in the group, and otherwise from its failures. A job can come twice. The caller looks at each.
+create or replace function holdfast.next_of_error(p_fingerprint text, p_status text, p_before uuid, p_limit integer) returns uuid[]
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  case
+    when p_status in ('failed', 'processing') then
+      return holdfast.next_of_status(p_status, null, p_before, p_limit);
+    when p_status = 'dead' then
+      return array(select d.job_id from holdfast.dead_letters as d where d.error ->> 'fingerprint' = p_fingerprint and d.job_id < p_before
+                   order by d.job_id desc limit p_limit);
+    when p_status = 'failed or dead' then
+      return array(
+        select r.job_id from (
+          select l.job_id from holdfast.live as l where l.place = 'waiting' and l.status = 'failed'
+          union all select d.job_id from holdfast.dead_letters as d where d.error ->> 'fingerprint' = p_fingerprint
+        ) as r where r.job_id < p_before order by r.job_id desc limit p_limit);
+    else
+      return array(
+        select r.job_id from (
+          select h.job_id from holdfast.history as h where h.error ->> 'fingerprint' = p_fingerprint
+          union all select d.job_id from holdfast.dead_letters as d where d.error ->> 'fingerprint' = p_fingerprint
+        ) as r where r.job_id < p_before order by r.job_id desc limit p_limit);
+  end case;
+end $$;
+
 -- Whether a job has a status, or one of those that bulk actions ask for at once.
 create or replace function holdfast.has_status(p_job uuid, p_status text) returns boolean language plpgsql stable as $$
 declare
@@ -121,7 +150,7 @@ $$;
 create or replace function holdfast.list_jobs(
   p_owner text, p_type text, p_status text, p_created_after timestamptz, p_created_before timestamptz, p_payload jsonb,
   p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tags text[],
-  p_lane text, p_concurrency_key text, p_text text, p_readable text[], out ids uuid[], out next uuid
+  p_lane text, p_concurrency_key text, p_text text, p_readable text[], p_fingerprint text, out ids uuid[], out next uuid
 ) language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
@@ -150,7 +179,8 @@ begin
   ids := '{}';
   loop
     v_portion := least(v_portion, p_look - v_looked);
-    v_ids := holdfast.next_of_status(p_status, p_owner, v_before, v_portion);
+    v_ids := case when p_fingerprint is null then holdfast.next_of_status(p_status, p_owner, v_before, v_portion)
+             else holdfast.next_of_error(p_fingerprint, p_status, v_before, v_portion) end;
     v_any := false;
     foreach v_id in array v_ids loop
       if v_id < v_first then
@@ -168,6 +198,7 @@ begin
         and (v_lane is null
              or v_lane = coalesce((select l.lane_id from holdfast.live as l where l.job_id = v_job.id limit 1),
                                   (select t.lane_id from holdfast.types as t where t.id = v_job.type_id)))
+        and (p_fingerprint is null or holdfast.fingerprint_of(v_id) is not distinct from p_fingerprint)
         and (p_payload is not null or p_text is not null or p_status is null or holdfast.has_status(v_id, p_status))
         and v_id is distinct from ids[v_found];
       if v_fits then

@@ -99,6 +99,11 @@ begin
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count)
     select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
+  ), counted_errors as (
+    insert into holdfast.error_counts (type_id, fingerprint, at, job_id, count)
+    select f.type_id, f.fingerprint, v_now, (array_agg(f.job_id))[1], count(*)
+    from (select e.type_id, e.job_id, e.error::jsonb ->> 'fingerprint' as fingerprint from gone as e where e.error is not null) as f
+    where f.fingerprint is not null group by f.type_id, f.fingerprint
   ), counted_attempts as (
     insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad)
     select e.type_id, holdfast.attempt_count_step(v_now), p_worker, count(*) filter (where e.outcome = 'completed'),

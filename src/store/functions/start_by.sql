@@ -66,10 +66,14 @@ begin
     from holdfast.take_out(v_late) as o join ended as e on e.job_id = o.job_id
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count) select g.type_id, 'expired', count(*) from gone as g group by g.type_id
+  ), counted_errors as (
+    insert into holdfast.error_counts (type_id, fingerprint, at, job_id, count)
+    select g.type_id, holdfast.fingerprint_named('Expired'), v_now, (array_agg(g.job_id))[1], count(*) from gone as g group by g.type_id
   )
   insert into holdfast.dead_letters (job_id, died_at, type_id, priority, attempt, reason, error)
   select g.job_id, v_now, g.type_id, g.priority, g.attempt, 'expired', jsonb_build_object('name', 'Expired', 'message',
-    format('it had not started by %s', to_char(g.start_by at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    format('it had not started by %s', to_char(g.start_by at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+    'fingerprint', holdfast.fingerprint_named('Expired'))
   from gone as g;
   -- A key that halts does so under the lock of its gate, as in a settle.
   perform from holdfast.gates as g

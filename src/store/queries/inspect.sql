@@ -154,7 +154,8 @@ select j.id::text as id, holdfast.explain_facts(j.id) as facts from unnest($1::u
 -- One page of jobs, newest first: their ids, and where the next page begins. Looks at no more than $9 of them and reads no more than $10 bytes.
 select to_jsonb(ids) as jobs, next::text as next
 from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5::text::timestamptz, $6::text::jsonb, $7::text::uuid,
-                        $8::text::integer, $9::text::integer, $10::text::integer, $11::text[], $12::text, $13::text, $14::text, $15::text[])
+                        $8::text::integer, $9::text::integer, $10::text::integer, $11::text[], $12::text, $13::text, $14::text, $15::text[],
+                        $16::text)
 
 -- name: watchedJobs
 -- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log. And executions, by status alone.

@@ -122,3 +122,42 @@ create table holdfast.samples (
   workers    integer not null default 0,
   primary key (type_id, at)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
+
+-- Failures as they are recorded: of which type and error group, how many at once, and one of the jobs. Only ever added to, so that nobody
+-- waits for another; keep_error_groups takes the rows away and adds them up.
+create table holdfast.error_counts (
+  type_id      integer not null,
+  fingerprint  text collate "C" not null,
+  at           timestamptz not null,
+  job_id       uuid not null,
+  count        integer not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- Failures of one type that are the same for people, and the latest of them as an example. Kept as long as dead letters are.
+create table holdfast.error_groups (
+  type_id      integer not null,
+  fingerprint  text collate "C" not null,
+  name         text,
+  -- At most 1000 characters. Null: the job of the example was forgotten.
+  message      text,
+  job_id       uuid,
+  first_at     timestamptz not null,
+  last_at      timestamptz not null,
+  primary key (type_id, fingerprint)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+create index error_groups_oldest_first on holdfast.error_groups (last_at);
+
+-- How many failures each had on which day of UTC.
+create table holdfast.error_days (
+  type_id      integer not null,
+  fingerprint  text collate "C" not null,
+  day          date not null,
+  count        bigint not null,
+  primary key (type_id, fingerprint, day)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+-- To find the jobs of a group. A job that never failed is in neither.
+create index history_by_fingerprint on holdfast.history ((error ->> 'fingerprint'), job_id) where error ->> 'fingerprint' is not null;
+
+create index dead_letters_by_fingerprint on holdfast.dead_letters ((error ->> 'fingerprint'), job_id) where error ->> 'fingerprint' is not null;

@@ -7,6 +7,7 @@ import { JobActs } from './acts.js'
 import { AttemptBars } from './attempt-bars.js'
 import { JobFacts } from './facts.js'
 import { JobLog } from './log.js'
+import { SimilarFailures } from './similar-failures.js'
 import { Story } from './story.js'
 import { WhyItWaits } from './why-it-waits.js'
 
@@ -41,6 +42,7 @@ export function Job({ id }: { id: string }) {
                 <JobLog id={id} status={data.status} />
               </div>
               <div className="stack">
+                <SimilarFailures job={data} />
                 <Card title="Payload">
                   <Json value={data.payload} label="payload" />
                 </Card>

@@ -1,55 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
-import type { BulkBody, BulkEstimateAnswer } from '../../../../src/api/bulk.js'
-import type { Permission } from '../../../../src/api/permissions.js'
-import { ask } from '../../api/ask.js'
-import { Act, type Values } from '../../parts/act.js'
-import { Count } from '../../parts/count.js'
-import { Field, given, givenNumber } from '../../parts/fields.js'
-import { Loaded } from '../../parts/page.js'
-import { go } from '../../routing.js'
+import type { BulkBody } from '../../../../src/api/bulk.js'
+import { BulkAct, offers, type Which } from '../../parts/bulk-act.js'
 import type { Selection } from './selection.js'
-
-type Action = BulkBody['action']
-type Which = Pick<BulkBody, 'filter' | 'ids'>
-
-interface Offer {
-  readonly action: Action
-  readonly name: string
-  readonly says: string
-  readonly needs: Permission
-  /** The statuses it is for. */
-  readonly of: readonly string[]
-  readonly grave?: boolean
-}
-
-const live = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed']
-const offers: readonly Offer[] = [
-  {
-    action: 'run-now',
-    name: 'Run now',
-    says: 'They no longer wait for their time.',
-    needs: 'jobs:cancel',
-    of: ['scheduled', 'failed'],
-  },
-  { action: 'reschedule', name: 'Reschedule', says: 'They become due at another time.', needs: 'jobs:cancel', of: live },
-  { action: 'set-priority', name: 'Priority', says: 'The highest priority runs first.', needs: 'workers:manage', of: live },
-  {
-    action: 'retry',
-    name: 'Retry',
-    says: 'Failed jobs become due at once; dead ones are replayed with all their attempts before them.',
-    needs: 'dlq:manage',
-    of: ['failed', 'dead'],
-  },
-  {
-    action: 'cancel',
-    name: 'Cancel',
-    says: 'They end as cancelled, also those that run.',
-    needs: 'jobs:cancel',
-    of: live,
-    grave: true,
-  },
-  { action: 'discard', name: 'Discard', says: 'Dead jobs end for good.', needs: 'dlq:manage', of: ['dead'], grave: true },
-]
 
 interface BulkBarProps {
   readonly selection: Selection
@@ -86,64 +37,5 @@ export function BulkBar({ selection, filter, statuses }: BulkBarProps) {
         ))}
       </div>
     </section>
-  )
-}
-
-function BulkAct({ offer, which, done }: { offer: Offer; which: Which; done: () => void }) {
-  const { action, name, says, needs, grave = false } = offer
-  const send = async ({ why, delay, priority, pace }: Values) => {
-    const body: BulkBody = {
-      action,
-      ...which,
-      ...(given(why) === undefined ? {} : { why: given(why) as string }),
-      ...(action === 'reschedule' ? { delay: delay ?? '' } : {}),
-      ...(action === 'set-priority' ? { priority: Number(priority) } : {}),
-      ...(givenNumber(pace) === undefined ? {} : { pace: givenNumber(pace) as number }),
-    }
-    await ask('bulk', { method: 'POST', body })
-    done()
-    go('/bulk')
-  }
-  return (
-    <Act
-      name={name}
-      title={`${name} the selected jobs`}
-      needs={needs}
-      {...(grave ? { look: 'grave' as const, typed: action, why: 'needed' as const } : {})}
-      send={send}
-      done="It has begun; this page says how far it is"
-    >
-      <Preview action={action} which={which} says={says} />
-      {action === 'reschedule' && <Field name="delay" label="From now, such as 30s, 2h or 3 days" required />}
-      {action === 'set-priority' && <Field name="priority" label="Priority, 0 to 9" type="number" min={0} max={9} required />}
-      <Field name="pace" label="At most so many a second" hint="empty: as fast as it goes" type="number" min={1} />
-    </Act>
-  )
-}
-
-/** How many jobs it would be, as the server counts them. */
-function Preview({ action, which, says }: { action: Action; which: Which; says: string }) {
-  // What only the form knows is not counted by.
-  const rest = action === 'set-priority' ? { priority: 0 } : action === 'reschedule' ? { delay: '1s' } : {}
-  const counted = useQuery({
-    queryKey: ['preview', action, which],
-    queryFn: () => ask<BulkEstimateAnswer>('bulk', { method: 'POST', body: { action, ...which, ...rest, dry_run: true } }),
-    refetchInterval: false,
-    staleTime: 0,
-    gcTime: 0,
-  })
-  return (
-    <div className="says">
-      <Loaded query={counted}>
-        {({ estimate, more }) => (
-          <p>
-            <b className="large">
-              <Count count={estimate} more={more} />
-            </b>{' '}
-            {estimate === 1 ? 'job is' : 'jobs are'} meant. {says}
-          </p>
-        )}
-      </Loaded>
-    </div>
   )
 }

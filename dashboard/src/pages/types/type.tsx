@@ -4,6 +4,7 @@ import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { inWords, Moment } from '../../parts/time.js'
+import { ErrorsOfType } from '../errors/errors-of-type.js'
 import { BreakerActs } from './breaker-acts.js'
 import { ChangeLimits } from './change-limits.js'
 import { KeysOfType } from './keys-of-type.js'
@@ -77,6 +78,7 @@ export function OneType({ type }: { type: string }) {
                 </Card>
               )}
               <Charts type={type} />
+              <ErrorsOfType type={type} />
               <TypeSettings type={type} />
               <KeysOfType type={type} />
             </div>
