@@ -7,6 +7,7 @@ import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enq
 import { TypeRegistry } from './enqueue/registry.js'
 import { type Explanation, explain } from './flow/explain.js'
 import { Flow } from './flow/flow.js'
+import { countJobs, type JobCounts } from './history/counts.js'
 import { ErrorGroups } from './history/error-groups.js'
 import { Events } from './history/events.js'
 import { encodeListFilter, encodePageOptions, type JobListFilter, type JobPage, listJobs } from './history/list.js'
@@ -191,6 +192,11 @@ export class Holdfast extends JobOperations {
   /** One page of jobs, newest first, ended or not: `limit` of them (20) after `cursor`; `next` is the cursor of the page after it, or null. */
   async jobs(filter: JobListFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<JobPage> {
     return told(listJobs(this.#store, this.#privacy, encodeListFilter(filter), encodePageOptions(options)))
+  }
+
+  /** How many jobs fit a filter, by status: each counted up to 1,000, of the newest that a page of a list would look at. */
+  async jobCounts(filter: Omit<JobListFilter, 'status'> = {}): Promise<JobCounts> {
+    return told(countJobs(this.#store, this.#privacy, encodeListFilter(filter)))
   }
 
   /** What a job's handler logged, first to last: at most `limit` lines (1,000) after the one with the id `after`. */

@@ -6,7 +6,7 @@ export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, Trouble } from 
 export type { AlertKind } from './api/alerts.js'
 export { type Permission, permissions } from './api/permissions.js'
 export type { Batch } from './batch/batch.js'
-export type { BatchCancelled, BatchCreated, Batches, BatchRequest } from './batch/batches.js'
+export type { BatchCancelled, BatchCreated, Batches, BatchFilter, BatchRequest } from './batch/batches.js'
 export type { BatchCallbacks } from './batch/callbacks.js'
 export type { Enqueued } from './enqueue/enqueue.js'
 export {
@@ -34,6 +34,7 @@ export type {
   SlotState,
 } from './flow/states.js'
 export type { TypeSettings, TypeState } from './flow/type-settings.js'
+export type { JobCount, JobCounts } from './history/counts.js'
 export type { ErrorGroup, ErrorGroupQuestion, ErrorGroups } from './history/error-groups.js'
 export type { EventFilter, EventPage, Events, FollowedEvents, FollowOptions } from './history/events.js'
 export type { JobListFilter, JobPage } from './history/list.js'
@@ -102,6 +103,7 @@ export type {
   ExecutionWaitOptions,
   MovedExecution,
   RegisteredWorkflow,
+  WorkflowSummary,
 } from './workflow/executions.js'
 export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
 export type { ExecutionOwner, TaskPage, TaskPageOptions } from './workflow/look.js'

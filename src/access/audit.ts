@@ -1,5 +1,6 @@
 import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
+import { timeAsked } from '../job/time-asked.js'
 import type { AccessStore } from '../store/access-store.js'
 import { explained } from '../store/sqlstate.js'
 
@@ -24,6 +25,10 @@ export interface AuditQuestion {
   actor?: string
   action?: string
   target?: string
+  /** Written at this time or later. */
+  from?: Date
+  /** Written before this time. */
+  to?: Date
   /** Lines before the one of that id. */
   before?: string
   /**
@@ -40,9 +45,10 @@ export async function readAudit(store: AccessStore, question: AuditQuestion = {}
     throw refused('before', 'must be the id of a line of the audit log')
   }
   for (const [field, text] of Object.entries({ actor, action, target })) if (text !== null) storableText(text, field)
+  const times = { from: timeAsked(question.from, 'from'), to: timeAsked(question.to, 'to') }
   const most = wholeNumber(limit, 'limit', 1, 1_000)
   try {
-    const rows = await store.audit({ actor, action, target }, before, most)
+    const rows = await store.audit({ actor, action, target, ...times }, before, most)
     return rows.map((row) => ({ ...row, at: new Date(row.at) }))
   } catch (error) {
     throw explained(error)

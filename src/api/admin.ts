@@ -239,6 +239,8 @@ export const auditQuery = object({
   actor: name,
   action: name,
   target: { type: 'string', minLength: 1, maxLength: 800 },
+  from: time,
+  to: time,
   limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
   cursor: { type: 'string', pattern: '^[0-9]{1,18}$', description: 'what an earlier page named as next' },
 })

@@ -53,6 +53,10 @@ export type BatchAnswer = Of<typeof batchAnswer>
 
 export const batchListQuery = object({
   job: { ...jobId, description: 'only the batch that this job is a member or a callback of' },
+  status: batchAnswer.properties.status,
+  name: { type: 'string', minLength: 1, maxLength: 200, description: 'the whole name of a batch' },
+  created_after: time,
+  created_before: time,
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })

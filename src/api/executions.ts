@@ -61,6 +61,8 @@ export const executionListQuery = object({
   workflow,
   status,
   owner: text,
+  created_after: time,
+  created_before: time,
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })
@@ -98,3 +100,16 @@ export const taskListAnswer = answer({ tasks: list(task), next: textOrNull })
 export const movedExecutionAnswer = answer({ id: executionId, done: yesOrNo, was: status, status })
 export const rerunBody = object({ from: taskName, id, why }, ['from'])
 export type RerunBody = Of<typeof rerunBody>
+
+export const workflowsAnswer = answer({
+  workflows: list(
+    answer({
+      name: text,
+      version: number,
+      defined_at: time,
+      tasks: list(answer({ name: text, type: textOrNull, workflow: textOrNull, after: list(text) })),
+    }),
+  ),
+})
+/** Registered workflows as `GET /workflows` answers them, each in its latest version. */
+export type WorkflowsAnswer = Of<typeof workflowsAnswer>

@@ -153,6 +153,18 @@ const step = object({ name: text, kind: text, state: text, result: anything, att
 
 export const storyFields = {
   ...summaryFields,
+  version: { ...number, description: 'of the payload' },
+  timeout_ms: number,
+  sensitive: yesOrNo,
+  traceparent: textOrNull,
+  start_by: timeOrNull,
+  batch_id: textOrNull,
+  execution_id: textOrNull,
+  task: { ...textOrNull, description: 'which task of the execution' },
+  item: { ...numberOrNull, description: 'which item of the task' },
+  schedule: textOrNull,
+  scheduled_for: timeOrNull,
+  error_group: { ...textOrNull, description: 'the fingerprint of its last failure' },
   attempts: list(attempt),
   progress: orNull(answer({ attempt: number, fraction: number, note: textOrNull, at: time })),
   changes: list(answer({ move: text, by: text, why: textOrNull, before: anything, after: anything, at: time })),
@@ -200,11 +212,25 @@ export const listQuery = object({
     description: 'a text in the keys, tags, last error or payload of the job; capitals do not matter',
   },
   error_group: fingerprint,
+  batch: { type: 'string', format: 'uuid', description: 'the id of a batch or an execution that the job is part of' },
+  ended_after: time,
+  ended_before: time,
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })
 /** Which jobs `GET /jobs` lists. */
 export type ListQuery = Of<typeof listQuery>
+
+const { limit: _limit, cursor: _cursor, status: _status, ...counted } = listQuery.properties
+export const countsQuery = object(counted)
+/** Which jobs `GET /jobs/counts` counts. */
+export type CountsQuery = Of<typeof countsQuery>
+const count = answer({ count: number, more: yesOrNo })
+export const countsAnswer = answer(
+  Object.fromEntries(statusNames.map((name) => [name, count])) as Record<(typeof statusNames)[number], typeof count>,
+)
+/** How many jobs fit, by status, as `GET /jobs/counts` answers. */
+export type CountsAnswer = Of<typeof countsAnswer>
 
 export const listAnswer = answer({
   jobs: list(jobSummary),

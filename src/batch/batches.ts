@@ -5,6 +5,7 @@ import type { Duration } from '../job/duration.js'
 import { isJobId, newJobId } from '../job/id.js'
 import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
+import { timeAsked } from '../job/time-asked.js'
 import type { JobRequest } from '../job/type.js'
 import { type Confirm, readConfirm } from '../operate/confirm.js'
 import { count, type MovedMany, movedAtOnce } from '../operate/moves.js'
@@ -44,6 +45,28 @@ export interface BatchCancelled {
   was: Batch['status']
   because?: string
 }
+
+/** Which batches are listed: those that fit every field that is given. */
+export interface BatchFilter {
+  /** The service that asks, which sees its own batches alone. */
+  owner?: string
+  status?: Batch['status']
+  /** Its whole name. */
+  name?: string
+  /** Created at this time or later. */
+  createdAfter?: Date
+  createdBefore?: Date
+  /** Only those made before the batch of this id. */
+  before?: string
+  /**
+   * How many.
+   * @range 1 to 100
+   * @default 20
+   */
+  limit?: number
+}
+
+const batchStatuses: readonly Batch['status'][] = ['running', 'succeeded', 'failed', 'cancelled']
 
 interface Options {
   /** The service that asks, which sees and changes its own batches alone. Left out: the application itself, which sees all. */
@@ -140,11 +163,21 @@ export class Batches {
     return id === undefined ? undefined : this.get(id, options)
   }
 
-  /** One page of `limit` batches (20), newest first, those made before the batch `before`. */
-  async list(options: Options & { before?: string; limit?: number } = {}): Promise<Batch[]> {
+  /** One page of `limit` batches (20), newest first, those that fit and were made before the batch `before`. */
+  async list(options: BatchFilter = {}): Promise<Batch[]> {
+    refuseUnknown(options, ['owner', 'before', 'limit', 'status', 'name', 'createdAfter', 'createdBefore'])
     const limit = wholeNumber(options.limit ?? 20, 'limit', 1, 100)
     const before = options.before === undefined ? null : checkedId(options.before)
-    return (await told(this.#store.batches.list(options.owner ?? null, before, limit))).map(batchOf)
+    const { owner = null, status = null, name } = options
+    if (status !== null && !batchStatuses.includes(status)) {
+      throw refused('status', `is ${String(status)}; there are ${batchStatuses.join(', ')}`)
+    }
+    const asked = {
+      ...{ owner, status, name: name === undefined ? null : storableText(name, 'name') },
+      createdAfter: timeAsked(options.createdAfter, 'createdAfter'),
+      createdBefore: timeAsked(options.createdBefore, 'createdBefore'),
+    }
+    return (await told(this.#store.batches.list(asked, before, limit))).map(batchOf)
   }
 
   /** Lets a batch that is open end with its last member. False: it was not open. */

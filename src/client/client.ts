@@ -1,5 +1,14 @@
 import type { MovedAnswer } from '../api/common.js'
-import type { DecidedAnswer, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
+import type {
+  CountsAnswer,
+  CountsQuery,
+  DecidedAnswer,
+  ExplainAnswer,
+  JobAnswer,
+  ListAnswer,
+  ListQuery,
+  RescheduleBody,
+} from '../api/jobs.js'
 import type { SeriesAnswer, SeriesQuery } from '../api/series.js'
 import { Checker } from '../job/checker.js'
 import type { JobOptions } from '../job/job-options.js'
@@ -131,6 +140,11 @@ export class HoldfastClient {
   /** One page of jobs, newest first. `next` is the cursor of the page after it; null: this was the last. */
   async jobs(query: ListQuery = {}): Promise<ListAnswer> {
     return (await this.#send<ListAnswer>('GET', `/jobs${queryOf(query)}`)).answer
+  }
+
+  /** How many jobs fit a filter, by status: each counted up to 1,000, of the newest that are looked at. */
+  async jobCounts(query: CountsQuery = {}): Promise<CountsAnswer> {
+    return (await this.#send<CountsAnswer>('GET', `/jobs/counts${queryOf(query)}`)).answer
   }
 
   /** What went on, step by step, for charts: the last hour where no time is named. Every list has an entry for each step. */

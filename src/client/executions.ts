@@ -5,6 +5,7 @@ import type {
   StartBody,
   TaskAnswer,
   TaskListQuery,
+  WorkflowsAnswer,
 } from '../api/executions.js'
 import { newJobId } from '../job/id.js'
 import { queryOf } from './query.js'
@@ -81,6 +82,11 @@ export class ClientExecutions {
     return (
       await this.#send<{ executions: ExecutionSummaryAnswer[]; next: string | null }>('GET', `/executions${queryOf(query)}`)
     ).answer
+  }
+
+  /** Registered workflows, each in its latest version, for a key that may see workers. */
+  async workflows(): Promise<WorkflowsAnswer['workflows']> {
+    return (await this.#send<WorkflowsAnswer>('GET', '/workflows')).answer.workflows
   }
 
   /** One page of the tasks of an execution, and of their items, by name. */

@@ -38,9 +38,12 @@ export type {
   ExecutionSummaryAnswer,
   TaskAnswer,
   TaskListQuery,
+  WorkflowsAnswer,
 } from '../api/executions.js'
 export type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
 export type {
+  CountsAnswer,
+  CountsQuery,
   DecidedAnswer,
   ExplainAnswer,
   JobAnswer,

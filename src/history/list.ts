@@ -6,6 +6,7 @@ import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { isStatus, type JobStatus, statuses } from '../job/state.js'
 import { readTagsAsked } from '../job/tags.js'
 import { storableText } from '../job/text.js'
+import { timeAsked } from '../job/time-asked.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { ListFilter } from '../store/inspect-store.js'
 import type { Store } from '../store/store.js'
@@ -31,6 +32,11 @@ export interface JobListFilter {
   text?: string
   /** Its last failure is in this error group, by the fingerprint. */
   errorGroup?: string
+  /** Part of this batch or execution. */
+  batch?: string
+  /** Ended at this time or later. */
+  endedAfter?: Date
+  endedBefore?: Date
 }
 
 /** One page of a list of jobs. */
@@ -43,7 +49,22 @@ export interface JobPage {
   lookedBackTo: Date | null
 }
 
-const known = ['type', 'status', 'lane', 'concurrencyKey', 'owner', 'createdAfter', 'createdBefore', 'payload', 'tags', 'text', 'errorGroup']
+const known = [
+  'type',
+  'status',
+  'lane',
+  'concurrencyKey',
+  'owner',
+  'createdAfter',
+  'createdBefore',
+  'payload',
+  'tags',
+  'text',
+  'errorGroup',
+  'batch',
+  'endedAfter',
+  'endedBefore',
+]
 /** How many jobs one page looks at to find those that fit. A payload or an error has to be read, and a status or a lane looked up, job by job. */
 const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
@@ -61,7 +82,8 @@ export async function listJobs(
     privacy.refuseToSearch(decodePayload(filter.payload), types)
   }
   const readable = filter.text === null ? [] : privacy.shownWhole(await store.types(null))
-  const closely = filter.payload !== null || filter.text !== null || filter.status !== null || filter.lane !== null || filter.errorGroup !== null
+  const { payload, text, status, lane, errorGroup, endedAfter, endedBefore } = filter
+  const closely = [payload, text, status, lane, errorGroup, endedAfter, endedBefore].some((asked) => asked !== null)
   const look = closely ? mostLookedAt.closely : mostLookedAt.otherwise
   const page = await store.inspect.listJobs(filter, cursor, { limit, look, bytes: mostRead, readable })
   const rows = new Map((await store.inspect.jobs(page.jobs)).map((row) => [row.id, shownJob(row, privacy)]))
@@ -83,34 +105,32 @@ export function encodeListFilter(filter: JobListFilter): ListFilter {
     lane: text(filter.lane, 'lane'),
     concurrencyKey: text(filter.concurrencyKey, 'concurrencyKey'),
     owner: text(filter.owner, 'owner'),
-    createdAfter: time(filter.createdAfter, 'createdAfter'),
-    createdBefore: time(filter.createdBefore, 'createdBefore'),
+    createdAfter: timeAsked(filter.createdAfter, 'createdAfter'),
+    createdBefore: timeAsked(filter.createdBefore, 'createdBefore'),
     payload: payload === undefined ? null : encodePayload(payload),
     tags: readTagsAsked(filter.tags),
     text: text(filter.text, 'text'),
     errorGroup: filter.errorGroup === undefined ? null : checkedFingerprint(filter.errorGroup, 'errorGroup'),
+    batch: filter.batch === undefined ? null : uuidOf(filter.batch, 'batch', 'is not the id of a batch or an execution'),
+    endedAfter: timeAsked(filter.endedAfter, 'endedAfter'),
+    endedBefore: timeAsked(filter.endedBefore, 'endedBefore'),
   }
 }
 
 export function encodePageOptions(options: { cursor?: string; limit?: number }): { cursor: string | null; limit: number } {
   refuseUnknown(options, ['cursor', 'limit'])
   const { cursor, limit = 20 } = options
-  if (cursor !== undefined && !isUuid(cursor)) throw refused('cursor', 'is not what a page of jobs gave as its next')
-  return { cursor: cursor ?? null, limit: wholeNumber(limit, 'limit', 1, 100) }
+  const at = cursor === undefined ? null : uuidOf(cursor, 'cursor', 'is not what a page of jobs gave as its next')
+  return { cursor: at, limit: wholeNumber(limit, 'limit', 1, 100) }
 }
 
-function isUuid(cursor: unknown): boolean {
-  return typeof cursor === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(cursor)
+function uuidOf(value: unknown, field: string, problem: string): string {
+  if (typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) return value
+  throw refused(field, problem)
 }
 
 function text(value: unknown, field: string): string | null {
   if (value === undefined) return null
   if (typeof value === 'string' && value !== '') return storableText(value, field)
   throw refused(field, 'must be a text that is not empty')
-}
-
-function time(value: unknown, field: string): string | null {
-  if (value === undefined) return null
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
-  throw refused(field, 'must be a valid Date')
 }

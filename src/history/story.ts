@@ -5,7 +5,7 @@ import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { JobStatus } from '../job/state.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { InspectStore } from '../store/inspect-store.js'
-import type { ApprovalRow, AttemptRow, JobRow, MoveRow } from '../store/rows.js'
+import type { ApprovalRow, AttemptRow, JobRow, MoveRow, OneJobRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import { type JobSignal, type JobStep, shownSignal, shownStep } from './steps.js'
 
@@ -29,6 +29,24 @@ export interface JobStory {
   dueAt: Date | null
   startedAt: Date | null
   finishedAt: Date | null
+  /** The version of its payload. */
+  version: number
+  /** How long one attempt may take, as its type has it now. */
+  timeoutMs: number
+  /** Whether a replay has to be confirmed. */
+  sensitive: boolean
+  /** The span that asked for it. */
+  traceparent: string | null
+  /** Until when it has to start; null: it need not, has started or has ended. */
+  startBy: Date | null
+  /** The batch it is a member of. */
+  batch: string | null
+  /** The execution it is a task of. */
+  execution: { id: string; task: string; item: number | null } | null
+  /** The schedule that made it, and for which of its ticks. */
+  schedule: { name: string; tick: Date } | null
+  /** The fingerprint of its last failure; null: no attempt failed. */
+  errorGroup: string | null
   /** What its handler returned, redacted; undefined if it returned nothing or it is not kept. `wait` has all of it. */
   result: unknown
   attempts: JobAttempt[]
@@ -110,6 +128,7 @@ export async function readStory(store: InspectStore, id: string, privacy: Privac
     ])
     return {
       ...shownJob(job, privacy),
+      ...originOf(job.origin),
       result: job.result === null ? undefined : privacy.shownResult(job.result, job),
       attempts: attempts.map(attempt),
       progress: said && { ...said, at: new Date(said.at) },
@@ -146,8 +165,27 @@ export async function readStories(
   return ids.map((id) => jobs.get(id)).filter((story) => story !== undefined)
 }
 
-/** A job as it is now, without result, attempts and changes. */
-export type JobSummary = Omit<JobStory, 'result' | 'attempts' | 'progress' | 'changes' | 'approval' | 'steps' | 'signals'>
+type JobOrigin = Pick<
+  JobStory,
+  'version' | 'timeoutMs' | 'sensitive' | 'traceparent' | 'startBy' | 'batch' | 'execution' | 'schedule' | 'errorGroup'
+>
+
+function originOf({ version, timeout, sensitive, traceparent, ...origin }: OneJobRow['origin']): JobOrigin {
+  const { group, kind, task, item, schedule, tick, startBy, fingerprint } = origin
+  return {
+    ...{ version, timeoutMs: timeout, sensitive, traceparent, errorGroup: fingerprint },
+    startBy: date(startBy),
+    batch: kind === 'batch' ? group : null,
+    execution: kind === 'execution' && group !== null ? { id: group, task: task ?? '', item } : null,
+    schedule: schedule === null || tick === null ? null : { name: schedule, tick: new Date(tick) },
+  }
+}
+
+/** A job as it is now, without result, attempts, changes and where it comes from. */
+export type JobSummary = Omit<
+  JobStory,
+  'result' | 'attempts' | 'progress' | 'changes' | 'approval' | 'steps' | 'signals' | keyof JobOrigin
+>
 
 /** A job as people see it. */
 export function shownJob(job: JobRow, privacy: Privacy): JobSummary {

@@ -96,7 +96,7 @@ function encodedFilter(
   if (encoded.status !== null && !statuses.includes(encoded.status)) {
     throw refused(['filter', 'status'], `is ${encoded.status}; ${action} is for jobs that are ${statuses.join(', ')}`)
   }
-  const { payload, createdAfter, createdBefore, concurrencyKey, errorGroup, ...rest } = encoded
+  const { payload, createdAfter, createdBefore, concurrencyKey, errorGroup, endedAfter, endedBefore, ...rest } = encoded
   if (payload !== null) {
     privacy.refuseToSearch(
       decodePayload(payload),
@@ -109,6 +109,8 @@ function encodedFilter(
     created_before: createdBefore,
     concurrency_key: concurrencyKey,
     error_group: errorGroup,
+    ended_after: endedAfter,
+    ended_before: endedBefore,
     payload: payload === null ? null : JSON.parse(payload),
     readable: encoded.text === null ? null : privacy.shownWhole(types),
   }

@@ -32,6 +32,7 @@ import { executionWaitRoute } from './routes/execution-wait.js'
 import { executionRoutes } from './routes/executions.js'
 import { followJobRoutes } from './routes/follow-job.js'
 import { healthRoutes } from './routes/health.js'
+import { jobListRoutes } from './routes/job-list.js'
 import { jobMoveRoutes } from './routes/job-moves.js'
 import { jobRoutes } from './routes/jobs.js'
 import { metricsRoutes } from './routes/metrics.js'
@@ -104,7 +105,8 @@ export function makeApp(
   pageRoutes(app)
   sessionRoutes(app, callers)
   healthRoutes(app, holdfast, options)
-  jobRoutes(app, holdfast, reading)
+  jobRoutes(app, holdfast)
+  jobListRoutes(app, reading)
   bulkRoutes(app, holdfast, reading)
   oneJobRoutes(app, holdfast, reading)
   jobMoveRoutes(app, holdfast)

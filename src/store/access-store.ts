@@ -20,6 +20,8 @@ export interface AuditFilter {
   actor: string | null
   action: string | null
   target: string | null
+  from: string | null
+  to: string | null
 }
 
 /** Keys, roles and the audit log. */
@@ -84,7 +86,7 @@ export class AccessStore {
   }
 
   /** Lines of the audit log before the one of that id, latest first. */
-  async audit({ actor, action, target }: AuditFilter, before: string | null, limit: number): Promise<AuditRow[]> {
-    return this.#database.query(statement('readAudit'), [actor, action, target, before, limit])
+  async audit({ actor, action, target, from, to }: AuditFilter, before: string | null, limit: number): Promise<AuditRow[]> {
+    return this.#database.query(statement('readAudit'), [actor, action, target, before, limit, from, to])
   }
 }

@@ -36,6 +36,15 @@ export interface BatchRow extends BatchFacts {
   cancelled_why: string | null
 }
 
+/** Which batches are listed; null: whatever it is. */
+export interface BatchListed {
+  owner: string | null
+  status: string | null
+  name: string | null
+  createdAfter: string | null
+  createdBefore: string | null
+}
+
 /** A batch as it is written; the callbacks as JSON. */
 export interface NewBatch {
   id: string
@@ -116,8 +125,9 @@ export class BatchStore {
   }
 
   /** Newest first, those before that id. */
-  async list(owner: string | null, before: string | null, limit: number): Promise<BatchRow[]> {
-    return this.#database.query(statement('listBatches'), [owner, before, limit])
+  async list(filter: BatchListed, before: string | null, limit: number): Promise<BatchRow[]> {
+    const { owner, status, name, createdAfter, createdBefore } = filter
+    return this.#database.query(statement('listBatches'), [owner, before, limit, status, name, createdAfter, createdBefore])
   }
 
   #in<Row>(tx: Queryable, named: Statement, values: readonly unknown[]): Promise<Row[]> {

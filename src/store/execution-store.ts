@@ -90,6 +90,15 @@ export interface StartableRow {
   types: string[]
 }
 
+/** A registered workflow in its latest version. */
+export interface WorkflowRow {
+  name: string
+  version: number
+  /** As src/workflow/graph.ts has it. */
+  graph: unknown
+  defined_at: number
+}
+
 /** Which tasks are meant; all that are not left out. */
 export interface SomeTasks {
   names?: readonly string[]
@@ -161,11 +170,17 @@ export class ExecutionStore {
   }
 
   async list(
-    filter: { workflow: string | null; status: string | null; owner: string | null },
-    before: string | null,
+    filter: { workflow: string | null; status: string | null; owner: string | null; after: string | null; before: string | null },
+    cursor: string | null,
     limit: number,
   ): Promise<ExecutionSummaryRow[]> {
-    return this.#database.query(statement('listExecutions'), [filter.workflow, filter.status, filter.owner, before, limit])
+    const { workflow, status, owner, after, before } = filter
+    return this.#database.query(statement('listExecutions'), [workflow, status, owner, cursor, limit, after, before])
+  }
+
+  /** Every registered workflow, in its latest version. */
+  async workflows(): Promise<WorkflowRow[]> {
+    return this.#database.query(statement('listWorkflows'), [])
   }
 
   async cancel(id: string, owner: string | null, who: RecordedActor): Promise<MovedExecutionRow | undefined> {

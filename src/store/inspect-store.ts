@@ -12,6 +12,7 @@ import type {
   LogLineRow,
   MoveRow,
   NewestJobRow,
+  OneJobRow,
   ProgressRow,
   StatusCount,
   WatchedRow,
@@ -36,6 +37,9 @@ export interface ListFilter {
   text: string | null
   /** The fingerprint of an error group. */
   errorGroup: string | null
+  batch: string | null
+  endedAfter: string | null
+  endedBefore: string | null
 }
 
 /** Everything that is only looked at. Nothing here writes. */
@@ -49,8 +53,8 @@ export class InspectStore {
   }
 
   /** One job, with what its handler returned as it is stored; null: nothing. */
-  async job(id: string): Promise<(JobRow & { result: string | null }) | undefined> {
-    return (await this.#database.query<JobRow & { result: string | null }>(statement('jobById'), [id]))[0]
+  async job(id: string): Promise<OneJobRow | undefined> {
+    return (await this.#database.query<OneJobRow>(statement('jobById'), [id]))[0]
   }
 
   /** What is known about why a job stands where it stands. */
@@ -126,8 +130,24 @@ export class InspectStore {
     { limit, look, bytes, readable }: { limit: number; look: number; bytes: number; readable: readonly string[] },
   ): Promise<{ jobs: string[]; next: string | null }> {
     const { owner, type, status, createdAfter, createdBefore, payload, tags, lane, concurrencyKey, text, errorGroup } = filter
+    const { batch, endedAfter, endedBefore } = filter
     const fields = [owner, type, status, createdAfter, createdBefore, payload]
-    const values = [...fields, before, limit, look, bytes, tags, lane, concurrencyKey, text, readable, errorGroup]
+    const values = [
+      ...fields,
+      before,
+      limit,
+      look,
+      bytes,
+      tags,
+      lane,
+      concurrencyKey,
+      text,
+      readable,
+      errorGroup,
+      batch,
+      endedAfter,
+      endedBefore,
+    ]
     const rows = await this.#database.query<{ jobs: string[]; next: string | null }>(statement('listJobs'), values)
     return rows[0] as { jobs: string[]; next: string | null }
   }

@@ -57,6 +57,26 @@ export interface JobRow {
   tags: string[] | null
 }
 
+/** One job, with what its handler returned as it is stored, and where it comes from. */
+export interface OneJobRow extends JobRow {
+  result: string | null
+  origin: {
+    traceparent: string | null
+    version: number
+    timeout: number
+    sensitive: boolean
+    /** The batch or execution it is part of. */
+    group: string | null
+    kind: 'batch' | 'execution' | null
+    task: string | null
+    item: number | null
+    schedule: string | null
+    tick: number | null
+    startBy: number | null
+    fingerprint: string | null
+  }
+}
+
 export interface AttemptRow {
   attempt: number
   outcome: string

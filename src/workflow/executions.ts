@@ -7,6 +7,7 @@ import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
+import { timeAsked } from '../job/time-asked.js'
 import { type Confirm, readConfirm } from '../operate/confirm.js'
 import { moveAll } from '../operate/moves.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
@@ -36,6 +37,9 @@ export interface ExecutionFilter {
   status?: ExecutionStatus
   /** The service that started it over HTTP. */
   owner?: string
+  /** Created at this time or later. */
+  createdAfter?: Date
+  createdBefore?: Date
 }
 
 /** One page of a list of executions. */
@@ -65,6 +69,15 @@ export interface RegisteredWorkflow {
   types: string[]
 }
 
+/** A registered workflow in its latest version, with its tasks and what each waits for. */
+export interface WorkflowSummary {
+  name: string
+  version: number
+  definedAt: Date
+  /** A task is a job of `type`, or an execution of `workflow`. */
+  tasks: { name: string; type: string | null; workflow: string | null; after: string[] }[]
+}
+
 const statuses = ['running', 'completed', 'failed', 'cancelled']
 const longestMs = 24 * 86_400_000
 
@@ -92,6 +105,16 @@ export class Executions {
   async workflow(name: string, version?: number): Promise<RegisteredWorkflow | undefined> {
     const row = await told(this.#store.executions.startable(storableText(name, 'name'), version ?? null))
     return row && { name, version: row.version, types: row.types }
+  }
+
+  /** Every registered workflow, by name, in its latest version. */
+  async workflows(): Promise<WorkflowSummary[]> {
+    return (await told(this.#store.executions.workflows())).map(({ name, version, graph, defined_at }) => ({
+      ...{ name, version, definedAt: new Date(defined_at) },
+      tasks: (graph as Graph).tasks.map(({ name: task, type, workflow, after }) => ({
+        ...{ name: task, type: type ?? null, workflow: workflow?.name ?? null, after: [...after] },
+      })),
+    }))
   }
 
   /** Starts an execution; `holdfast.start` is the same. */
@@ -126,7 +149,7 @@ export class Executions {
 
   /** One page of executions, newest first: `limit` of them (20), after `cursor`. */
   async list(filter: ExecutionFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<ExecutionPage> {
-    refuseUnknown(filter, ['workflow', 'status', 'owner'])
+    refuseUnknown(filter, ['workflow', 'status', 'owner', 'createdAfter', 'createdBefore'])
     const { workflow, status, owner } = filter
     if (status !== undefined && !statuses.includes(status)) {
       throw refused('status', `is ${String(status)}; there are ${statuses.join(', ')}`)
@@ -137,6 +160,8 @@ export class Executions {
       workflow: workflow === undefined ? null : storableText(workflow, 'workflow'),
       status: status ?? null,
       owner: owner === undefined ? null : storableText(owner, 'owner'),
+      after: timeAsked(filter.createdAfter, 'createdAfter'),
+      before: timeAsked(filter.createdBefore, 'createdBefore'),
     }
     const rows = await told(this.#store.executions.list(asked, options.cursor ?? null, limit))
     return { executions: rows.map(summaryOf), next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) }

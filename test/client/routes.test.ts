@@ -27,6 +27,8 @@ const methods: Record<string, () => Promise<unknown>> = {
   'POST /jobs/:id/signals': () => client.signal(odd, 'paid'),
   'GET /events': () => client.events.page(),
   'GET /series': () => client.series(),
+  'GET /jobs/counts': () => client.jobCounts(),
+  'GET /workflows': () => client.executions.workflows(),
   'GET /errors': () => client.errorGroups.list(),
   'GET /errors/:fingerprint': () => client.errorGroups.get(odd),
   'GET /jobs': () => client.jobs(),

@@ -92,6 +92,7 @@ describe('POST /jobs/bulk', () => {
     const good = { type: 'greet', payload: {} }
     for (const [bad, code, field] of [
       [{ ...good, priority: 11 }, 'invalid_option', 'jobs[1].priority'],
+      [{ ...good, delay: 'soonish' }, 'invalid_option', 'jobs[1].delay'],
       [{ ...good, prioritty: 1 }, 'invalid_option', 'jobs[1].prioritty'],
       [{ ...good, type: 'unheard_of' }, 'unknown_type', 'jobs[1].type'],
     ] as const) {

@@ -166,6 +166,7 @@ describe('the first page of a search has the few jobs that fit, although all oth
       leases_pkey: { status: 'processing' },
       dead_letters_by_job: { status: 'dead' },
       // An index of an expression has no column in its name.
+      members_of_group: { batch: '01890000-0000-7000-8000-0000000000aa' },
       history_by_expr: { fingerprint: '0123456789abcdef' },
     }
     for (const [index, given] of Object.entries(reads)) {
@@ -173,7 +174,7 @@ describe('the first page of a search has the few jobs that fit, although all oth
       const nodes = await plansOf(fresh, () =>
         fresh.query(statement('listJobs').text, [
           ...fields.map((field) => values[field] ?? null),
-          ...[null, [], values.fingerprint ?? null],
+          ...[null, [], values.fingerprint ?? null, values.batch ?? null, null, null],
         ]),
       )
       const whole = nodes.filter((node) => node.type === 'Seq Scan' && large.has(node.table ?? '')).map((node) => node.table)

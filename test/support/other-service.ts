@@ -59,9 +59,17 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'POST /jobs/bulk': (its) => enqueues(its, 'many').map((body) => ({ path: '/jobs/bulk', body: { jobs: [body] } })),
   'GET /jobs': (its) =>
     [
-      ...[`owner=${its.service}`, `type=${its.type}`, `type=${its.shared}&status=dead`, `cursor=${its.job}&status=completed`],
+      ...[
+        `owner=${its.service}`,
+        `type=${its.type}`,
+        `type=${its.shared}&status=dead`,
+        `cursor=${its.job}&status=completed`,
+        `batch=${its.batch}`,
+      ],
       `status=running&payload=${encodeURIComponent(JSON.stringify({ marker: its.marker }))}`,
     ].map((query) => ({ path: `/jobs?${query}` })),
+  'GET /jobs/counts': (its) =>
+    [`owner=${its.service}`, `type=${its.type}`, `batch=${its.batch}`].map((query) => ({ path: `/jobs/counts?${query}` })),
   'GET /events': (its) => [{ path: '/events' }, { path: `/events?type=${its.type}&kind=completed` }],
   'GET /jobs/:id': job(''),
   'GET /jobs/:id/explain': job('/explain'),

@@ -1,7 +1,9 @@
 import type { BatchAnswer, BatchListQuery, RetriedBatchAnswer, RetryBatchBody } from '../../api/batches.js'
+import type { BatchFilter } from '../../batch/batches.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { batchAnswer } from '../../server/routes/batch-answers.js'
+import { libraryFilter } from '../../server/routes/filter.js'
 import { defined } from '../defined.js'
 import type { Acting, Operator } from './operator.js'
 
@@ -17,9 +19,17 @@ export class DatabaseBatches implements Pick<Batches, keyof Batches> {
     this.#who = who
   }
 
-  async list({ job, limit = 20, cursor }: BatchListQuery = {}): Promise<{ batches: BatchAnswer[]; next: string | null }> {
+  async list({
+    job,
+    limit = 20,
+    cursor,
+    ...filter
+  }: BatchListQuery = {}): Promise<{ batches: BatchAnswer[]; next: string | null }> {
     const { batches } = this.#holdfast
-    const found = job === undefined ? await batches.list(defined({ limit, before: cursor })) : [await batches.of(job)]
+    const found =
+      job === undefined
+        ? await batches.list({ ...libraryFilter<BatchFilter>(filter), ...defined({ limit, before: cursor }) })
+        : [await batches.of(job)]
     const shown = found.filter((batch) => batch !== undefined)
     const next = job === undefined && shown.length === limit ? (shown.at(-1)?.id ?? null) : null
     return { batches: shown.map(batchAnswer), next }

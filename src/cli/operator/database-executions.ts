@@ -9,7 +9,8 @@ import type { ClientStartOptions } from '../../client/executions.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { overviewAnswer, summaryAnswer, taskAnswer } from '../../server/routes/execution-answers.js'
-import type { MovedExecution } from '../../workflow/executions.js'
+import { libraryFilter } from '../../server/routes/filter.js'
+import type { ExecutionFilter, MovedExecution } from '../../workflow/executions.js'
 import type { Started } from '../../workflow/start.js'
 import { defined } from '../defined.js'
 import type { Acting, Operator } from './operator.js'
@@ -37,7 +38,7 @@ export class DatabaseExecutions implements Pick<Executions, keyof Executions> {
 
   async list(query: ExecutionListQuery = {}): Promise<{ executions: ExecutionSummaryAnswer[]; next: string | null }> {
     const { limit, cursor, ...filter } = query
-    const page = await this.#holdfast.executions.list(filter, defined({ limit, cursor }))
+    const page = await this.#holdfast.executions.list(libraryFilter<ExecutionFilter>(filter), defined({ limit, cursor }))
     return { executions: page.executions.map(summaryAnswer), next: page.next }
   }
 

@@ -1,10 +1,12 @@
 import type { MovedAnswer } from '../../api/common.js'
 import type { DecidedAnswer, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../../api/jobs.js'
 import type { ClientEnqueued } from '../../client/stored.js'
+import type { JobListFilter } from '../../history/list.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { JobOptions } from '../../job/job-options.js'
 import type { JobType } from '../../job/type.js'
 import type { NewTime } from '../../operate/moves.js'
+import { libraryFilter } from '../../server/routes/filter.js'
 import { explanationAnswer, moment, storyAnswer, summaryAnswer } from '../../server/routes/job-answers.js'
 import { orConflict } from '../../server/routes/one-job.js'
 import { defined } from '../defined.js'
@@ -56,15 +58,11 @@ export class DatabaseOperator implements Operator {
   }
 
   async jobs(query: ListQuery = {}): Promise<ListAnswer> {
-    const { limit, cursor, concurrency_key, created_after, created_before, payload, error_group, ...same } = query
-    const filter = defined({
-      ...same,
-      concurrencyKey: concurrency_key,
-      errorGroup: error_group,
-      createdAfter: created_after === undefined ? undefined : new Date(created_after),
-      createdBefore: created_before === undefined ? undefined : new Date(created_before),
-      payload: payload === undefined ? undefined : (JSON.parse(payload) as unknown),
-    })
+    const { limit, cursor, payload, ...asked } = query
+    const filter = {
+      ...libraryFilter<JobListFilter>(asked),
+      ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }),
+    }
     const page = await this.#holdfast.jobs(filter, defined({ limit, cursor }))
     return { jobs: page.jobs.map(summaryAnswer), next: page.next, looked_back_to: moment(page.lookedBackTo) }
   }

@@ -20,12 +20,14 @@ import {
 } from '../../api/batches.js'
 import { whyBody } from '../../api/common.js'
 import type { JobBody } from '../../api/jobs.js'
+import type { BatchFilter } from '../../batch/batches.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor, callerOf, refuseOtherTypes, spend } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
 import { batchAnswer as answerOf } from './batch-answers.js'
+import { libraryFilter } from './filter.js'
 import { jobRequest } from './job-request.js'
 import { asSeenBy, checkJob, placeIn } from './jobs.js'
 
@@ -109,9 +111,14 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
       },
     },
     async (request, reply) => {
-      const { job, limit = 20, cursor } = request.query
+      const { job, limit = 20, cursor, ...filter } = request.query
       const owner = ownerOf(request)
-      const page = { ...owner, limit, ...(cursor === undefined ? {} : { before: cursor }) }
+      const page = {
+        ...libraryFilter<BatchFilter>(filter),
+        ...owner,
+        limit,
+        ...(cursor === undefined ? {} : { before: cursor }),
+      }
       const found = job === undefined ? await reader.batches.list(page) : [await reader.batches.of(job, owner)]
       const shown = found.filter((batch) => batch !== undefined)
       const next = job === undefined && shown.length === limit ? (shown.at(-1)?.id ?? null) : null

@@ -18,6 +18,7 @@ import type { BulkActionName, BulkRequest } from '../../operate/bulk-request.js'
 import { actor, callerOf } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
+import { libraryFilter } from './filter.js'
 import { ownerAsked } from './jobs.js'
 
 /** Room for ten thousand ids. */
@@ -148,14 +149,7 @@ function requestOf(request: FastifyRequest<{ Body: BulkBody }>, own: string | un
 
 function filterOf(filter: NonNullable<BulkBody['filter']>, own: string | undefined): NonNullable<BulkRequest['filter']> {
   ownerAsked(filter.owner, own)
-  const { created_after, created_before, concurrency_key, error_group, ...same } = filter
-  return {
-    ...same,
-    ...(created_after !== undefined && { createdAfter: new Date(created_after) }),
-    ...(created_before !== undefined && { createdBefore: new Date(created_before) }),
-    ...(concurrency_key !== undefined && { concurrencyKey: concurrency_key }),
-    ...(error_group !== undefined && { errorGroup: error_group }),
-  } as NonNullable<BulkRequest['filter']>
+  return libraryFilter(filter)
 }
 
 function answered(bulk: BulkAction) {

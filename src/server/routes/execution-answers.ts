@@ -1,4 +1,5 @@
-import type { ExecutionAnswer, ExecutionSummaryAnswer, TaskAnswer } from '../../api/executions.js'
+import type { ExecutionAnswer, ExecutionSummaryAnswer, TaskAnswer, WorkflowsAnswer } from '../../api/executions.js'
+import type { WorkflowSummary } from '../../workflow/executions.js'
 import type { ExecutionOverview, ExecutionSummary, ExecutionTask } from '../../workflow/story.js'
 
 export function summaryAnswer(execution: ExecutionSummary): ExecutionSummaryAnswer {
@@ -26,4 +27,8 @@ export function taskAnswer({ jobId, startedAt, endedAt, result, ...same }: Execu
     ended_at: endedAt?.toISOString() ?? null,
     ...(result === undefined ? {} : { result }),
   }
+}
+
+export function workflowAnswer({ definedAt, ...same }: WorkflowSummary): WorkflowsAnswer['workflows'][number] {
+  return { ...same, defined_at: definedAt.toISOString() }
 }

@@ -17,16 +17,18 @@ import {
   type TaskListQuery,
   taskListAnswer,
   taskListQuery,
+  workflowsAnswer,
 } from '../../api/executions.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { isTraceparent } from '../../tracing/traceparent.js'
-import type { MovedExecution, RegisteredWorkflow } from '../../workflow/executions.js'
+import type { ExecutionFilter, MovedExecution, RegisteredWorkflow } from '../../workflow/executions.js'
 import type { Started } from '../../workflow/start.js'
 import { actor, callerOf, refuseOwnTypes } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
-import { overviewAnswer, summaryAnswer, taskAnswer } from './execution-answers.js'
+import { overviewAnswer, summaryAnswer, taskAnswer, workflowAnswer } from './execution-answers.js'
+import { libraryFilter } from './filter.js'
 import { checkTimeOf, ownerAsked } from './jobs.js'
 
 interface OneExecution<Body = unknown> {
@@ -79,11 +81,27 @@ export function executionRoutes(app: FastifyInstance, holdfast: Holdfast, readin
       const owner = ownerAsked(askedOwner, onlyOwn(callerOf(request)))
       const page = await reading.forCaller(request, (reader) =>
         reader.executions.list(
-          { ...filter, ...(owner !== null && { owner }) },
+          { ...libraryFilter<ExecutionFilter>(filter), ...(owner !== null && { owner }) },
           { limit, ...(cursor !== undefined && { cursor }) },
         ),
       )
       return reply.header('cache-control', 'no-store').send({ executions: page.executions.map(summaryAnswer), next: page.next })
+    },
+  )
+
+  app.get(
+    '/workflows',
+    {
+      schema: {
+        summary: 'Registered workflows, each in its latest version: those whose jobs a key may be for',
+        response: { 200: workflowsAnswer },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const found = await reading.forCaller(request, (reader) => reader.executions.workflows())
+      const workflows = found.filter(({ tasks }) => tasks.every(({ type }) => type === null || allowsType(caller, type)))
+      return reply.header('cache-control', 'no-store').send({ workflows: workflows.map(workflowAnswer) })
     },
   )
 

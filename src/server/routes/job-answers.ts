@@ -29,6 +29,18 @@ export function storyAnswer(story: JobStory): JobAnswer {
   const { progress, approval } = story
   return {
     ...summaryAnswer(story),
+    version: story.version,
+    timeout_ms: story.timeoutMs,
+    sensitive: story.sensitive,
+    traceparent: story.traceparent,
+    start_by: moment(story.startBy),
+    batch_id: story.batch,
+    execution_id: story.execution?.id ?? null,
+    task: story.execution?.task ?? null,
+    item: story.execution?.item ?? null,
+    schedule: story.schedule?.name ?? null,
+    scheduled_for: moment(story.schedule?.tick ?? null),
+    error_group: story.errorGroup,
     ...(story.result === undefined ? {} : { result: story.result }),
     attempts: story.attempts.map(({ attempt, outcome, startedAt, endedAt, worker, error }) => ({
       attempt,

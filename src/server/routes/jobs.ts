@@ -1,31 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/caller.js'
-import {
-  bulkAnswer,
-  bulkRequest,
-  enqueuedAnswer,
-  type JobBody,
-  jobRequest as jobBody,
-  type ListQuery,
-  listAnswer,
-  listQuery,
-} from '../../api/jobs.js'
+import { bulkAnswer, bulkRequest, enqueuedAnswer, type JobBody, jobRequest as jobBody } from '../../api/jobs.js'
 import { wallMs } from '../../clock.js'
 import type { Enqueued } from '../../enqueue/enqueue.js'
 import { HoldfastError, UniqueConflictError } from '../../errors.js'
-import { listJobs } from '../../history/list.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import type { Path } from '../../issue.js'
 import { checkAgainstSchema } from '../../job/check-payload.js'
 import { isJobId, timeOfJobId } from '../../job/id.js'
-import { encodePayload } from '../../job/payload.js'
-import { explained } from '../../store/sqlstate.js'
 import { callerOf, refuseOtherTypes, spend } from '../auth.js'
-import { parseExactly } from '../body.js'
-import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
-import { summaryAnswer } from './job-answers.js'
 import { jobRequest } from './job-request.js'
 
 /** Room for a hundred payloads of the largest size and their options. */
@@ -34,8 +19,8 @@ const dayMs = 86_400_000
 /** A client may try again for as long as ended jobs are kept, and its clock may be wrong. */
 const idsFromMs = { past: 7 * dayMs, future: dayMs }
 
-/** To enqueue jobs and to list them. */
-export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Reading): void {
+/** To enqueue jobs. */
+export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   app.post<{ Body: JobBody }>(
     '/jobs',
     { schema: { summary: 'Enqueue one job', body: jobBody, response: { 200: enqueuedAnswer, 201: enqueuedAnswer } } },
@@ -76,41 +61,6 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast, reading: Rea
         .status(anyNew ? 201 : 200)
         .header('cache-control', 'no-store')
         .send({ jobs: enqueued })
-    },
-  )
-
-  app.get<{ Querystring: ListQuery }>(
-    '/jobs',
-    {
-      schema: {
-        summary: 'List jobs, newest first: those of the caller’s own service, or of all with workers:view',
-        querystring: listQuery,
-        response: { 200: listAnswer },
-      },
-    },
-    async (request, reply) => {
-      const { limit = 20, cursor = null, type = null, status = null, lane = null } = request.query
-      const filter = {
-        ...{ type, status, lane, owner: ownerAsked(request.query.owner, onlyOwn(callerOf(request))) },
-        createdAfter: utc(request.query.created_after),
-        createdBefore: utc(request.query.created_before),
-        payload: partOfPayload(request.query.payload),
-        tags: request.query.tags ?? null,
-        concurrencyKey: request.query.concurrency_key ?? null,
-        text: request.query.text ?? null,
-        errorGroup: request.query.error_group ?? null,
-      }
-      try {
-        const { jobs, next, lookedBackTo } = await reading.forCaller(request, (reader) => {
-          const { store, privacy } = insideOf(reader)
-          return listJobs(store, privacy, filter, { cursor, limit })
-        })
-        return reply
-          .header('cache-control', 'no-store')
-          .send({ jobs: jobs.map(summaryAnswer), next, looked_back_to: lookedBackTo?.toISOString() ?? null })
-      } catch (error) {
-        throw explained(error)
-      }
     },
   )
 }
@@ -175,12 +125,4 @@ export function ownerAsked(asked: string | undefined, own: string | undefined): 
     throw new HoldfastError('forbidden', `the key of ${own} sees its own jobs only`, { field: 'owner' })
   }
   return own ?? asked ?? null
-}
-
-function utc(time: string | undefined): string | null {
-  return time === undefined ? null : new Date(time).toISOString()
-}
-
-function partOfPayload(text: string | undefined): string | null {
-  return text === undefined ? null : encodePayload(parseExactly(Buffer.from(text)))
 }

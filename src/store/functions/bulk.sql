@@ -17,7 +17,8 @@ begin
     case when p_filter ? 'tags' then array(select jsonb_array_elements_text(p_filter -> 'tags')) end,
     p_filter ->> 'lane', p_filter ->> 'concurrency_key', p_filter ->> 'text',
     case when p_filter ? 'readable' then array(select jsonb_array_elements_text(p_filter -> 'readable')) else '{}' end,
-    p_filter ->> 'error_group') as l;
+    p_filter ->> 'error_group', (p_filter ->> 'batch')::uuid, (p_filter ->> 'ended_after')::timestamptz,
+    (p_filter ->> 'ended_before')::timestamptz) as l;
   ids := array(select j.id from unnest(v_page.ids) with ordinality as j (id, ordinal)
                where not exists (select from holdfast.bulk_actions as a where a.id = j.id) order by j.ordinal);
   next := v_page.next;

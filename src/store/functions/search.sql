@@ -87,6 +87,17 @@ begin
                                 when 'failed or dead' then v_is in ('failed', 'dead') else v_is = p_status end, false);
 end $$;
 
+-- When a job ended; null: it has not, or is not kept.
+create or replace function holdfast.ended_at(p_job uuid) returns timestamptz
+language sql stable
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+  select coalesce(
+    (select d.died_at from holdfast.dead_letters as d where d.job_id = p_job limit 1),
+    (select h.ended_at from holdfast.history as h
+     where h.job_id = p_job and h.outcome in ('completed', 'cancelled', 'discarded') order by h.ended_at desc limit 1))
+$$;
+
 -- The newest job before p_before that one index of bodies has for what is asked: of one of these types, with all these tags, this key or owner.
 -- Null: there is none. Types and tags are looked up a day at a time, the newest first, because their indexes are in no order: at most what
 -- one day has of them is read. The index on types knows pages and no rows, and costs an enqueue nothing; p_before is compared as text, so
@@ -150,7 +161,8 @@ $$;
 create or replace function holdfast.list_jobs(
   p_owner text, p_type text, p_status text, p_created_after timestamptz, p_created_before timestamptz, p_payload jsonb,
   p_before uuid, p_limit integer, p_look integer, p_bytes integer, p_tags text[],
-  p_lane text, p_concurrency_key text, p_text text, p_readable text[], p_fingerprint text, out ids uuid[], out next uuid
+  p_lane text, p_concurrency_key text, p_text text, p_readable text[], p_fingerprint text,
+  p_batch uuid, p_ended_after timestamptz, p_ended_before timestamptz, out ids uuid[], out next uuid
 ) language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $$
@@ -164,7 +176,10 @@ declare
     when v_lane is not null and p_status in ('completed', 'cancelled', 'discarded', 'dead')
       then array(select t.id from holdfast.types as t where t.lane_id = v_lane) end;
   v_first constant uuid := coalesce(holdfast.first_id_at(p_created_after - interval '1 day'), '00000000-0000-0000-0000-000000000000');
-  v_before uuid := least(p_before, holdfast.first_id_at(p_created_before + interval '1 day'), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid);
+  -- What has ended before a time was made before it.
+  v_before uuid := least(p_before, holdfast.first_id_at(least(p_created_before, p_ended_before) + interval '1 day'),
+                         'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid);
+  v_ended constant boolean := p_ended_after is not null or p_ended_before is not null;
   v_portion integer := 100;
   v_found integer := 0;
   v_looked integer := 0;
@@ -179,8 +194,11 @@ begin
   ids := '{}';
   loop
     v_portion := least(v_portion, p_look - v_looked);
-    v_ids := case when p_fingerprint is null then holdfast.next_of_status(p_status, p_owner, v_before, v_portion)
-             else holdfast.next_of_error(p_fingerprint, p_status, v_before, v_portion) end;
+    v_ids := case
+      when p_batch is not null then array(select m.job_id from holdfast.members as m where m.group_id = p_batch and m.job_id < v_before
+                                          order by m.job_id desc limit v_portion)
+      when p_fingerprint is not null then holdfast.next_of_error(p_fingerprint, p_status, v_before, v_portion)
+      else holdfast.next_of_status(p_status, p_owner, v_before, v_portion) end;
     v_any := false;
     foreach v_id in array v_ids loop
       if v_id < v_first then
@@ -198,6 +216,8 @@ begin
         and (v_lane is null
              or v_lane = coalesce((select l.lane_id from holdfast.live as l where l.job_id = v_job.id limit 1),
                                   (select t.lane_id from holdfast.types as t where t.id = v_job.type_id)))
+        and (not v_ended or coalesce(holdfast.ended_at(v_id) >= coalesce(p_ended_after, '-infinity')
+                                     and holdfast.ended_at(v_id) < coalesce(p_ended_before, 'infinity'), false))
         and (p_fingerprint is null or holdfast.fingerprint_of(v_id) is not distinct from p_fingerprint)
         and (p_payload is not null or p_text is not null or p_status is null or holdfast.has_status(v_id, p_status))
         and v_id is distinct from ids[v_found];

@@ -65,9 +65,10 @@ select holdfast.set_role($1::text, $2::text[], holdfast.actor($3::text, $4::text
 select holdfast.drop_role($1::text, holdfast.actor($2::text, $3::text, $4::text)) as known
 
 -- name: readAudit
--- At most $5 lines of the audit log before the one with id $4, latest first, by actor, action and target.
+-- At most $5 lines of the audit log before the one with id $4, latest first, by actor, action, target and time.
 select id::text as id, date_part('epoch', at) * 1000 as at, actor, origin, action, target, before, after, why
 from holdfast.audit_log
 where ($1::text is null or actor = $1::text) and ($2::text is null or action = $2::text) and ($3::text is null or target = $3::text)
   and ($4::text is null or id < $4::text::bigint)
+  and ($6::text is null or audit_log.at >= $6::text::timestamptz) and ($7::text is null or audit_log.at < $7::text::timestamptz)
 order by audit_log.id desc limit $5::text::integer

@@ -44,12 +44,14 @@ select g.id::text from (
 ) as g
 
 -- name: listBatches
--- One page, newest first, of one service or of all.
+-- One page, newest first, of one service or of all, by status, name and time.
 select b.id::text, b.name, b.owner, b.status, b.round, b.open, b.total, b.live, b.completed, b.dead, b.cancelled, b.discarded,
        date_part('epoch', b.created_at) * 1000 as created_at, date_part('epoch', b.finished_at) * 1000 as finished_at,
        b.cancelled_by, b.cancelled_why, '[]'::jsonb as callbacks
 from (
   select l.id from holdfast.batches as l
   where ($1::text is null or l.owner = $1::text) and l.id < coalesce($2::text::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    and ($4::text is null or l.status = $4::text) and ($5::text is null or l.name = $5::text)
+    and ($6::text is null or l.created_at >= $6::text::timestamptz) and ($7::text is null or l.created_at < $7::text::timestamptz)
   order by l.id desc limit $3::text::integer
 ) as page join holdfast.batch_progress as b on b.id = page.id order by b.id desc

@@ -76,6 +76,7 @@ select e.id, e.workflow, e.version, e.status, e.owner, e.parent_id, e.rerun_of, 
 from holdfast.executions as e
 where ($1::text is null or e.workflow = $1::text) and ($2::text is null or e.status = $2::text) and ($3::text is null or e.owner = $3::text)
   and ($4::text is null or e.id < $4::text::uuid)
+  and ($6::text is null or e.created_at >= $6::text::timestamptz) and ($7::text is null or e.created_at < $7::text::timestamptz)
 order by e.id desc limit $5::text::integer
 
 -- name: cancelExecution
@@ -91,3 +92,8 @@ select j.id::text as id from holdfast.jobs_to_cancel($1::text::uuid) as j (id)
 -- Goes on with an execution that failed or was cancelled.
 select job_id::text as id, done, was, status, because
 from holdfast.resume_execution($1::text::uuid, $2::text, holdfast.actor($3::text, $4::text, $5::text), $6::text[])
+
+-- name: listWorkflows
+-- Every registered workflow in its latest version, with the types of its own tasks.
+select w.name, w.version, w.graph, date_part('epoch', w.defined_at) * 1000 as defined_at
+from (select distinct on (l.name) l.* from holdfast.workflows as l order by l.name, l.version desc) as w order by w.name

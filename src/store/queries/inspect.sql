@@ -4,7 +4,18 @@ select id, type, status, lane, priority, attempt, max_attempts, payload, idempot
        (select t.redact from holdfast.types as t where t.name = jobs.type) as redact,
        (select t.encrypted from holdfast.types as t where t.name = jobs.type) as encrypted,
        date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', due_at) * 1000 as due_at,
-       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags, result
+       date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', finished_at) * 1000 as finished_at, worker_id, error, owner, to_jsonb(tags) as tags, result,
+       (select jsonb_build_object(
+          'traceparent', b.traceparent, 'version', coalesce(b.version, 1), 'timeout', t.timeout_ms, 'sensitive', t.sensitive,
+          'group', m.group_id, 'kind', m.kind, 'task', m.task, 'item', m.item, 'schedule', k.name, 'tick', date_part('epoch', k.tick) * 1000,
+          'startBy', (select date_part('epoch', d.start_by) * 1000 from holdfast.start_deadlines as d where d.job_id = jobs.id),
+          'fingerprint', holdfast.fingerprint_of(jobs.id))
+        from (select $1::text::uuid as id) as asked
+        left join holdfast.bodies as b on b.id = asked.id
+        left join holdfast.types as t on t.name = jobs.type
+        left join holdfast.members as m on m.job_id = asked.id
+        left join lateral (select s.name, c.tick from holdfast.ticks as c join holdfast.schedules as s on s.id = c.schedule_id
+                           where c.job_id = asked.id limit 1) as k on true) as origin
 from holdfast.jobs where id = $1::text::uuid
 
 -- name: attemptsOfJob
@@ -155,7 +166,7 @@ select j.id::text as id, holdfast.explain_facts(j.id) as facts from unnest($1::u
 select to_jsonb(ids) as jobs, next::text as next
 from holdfast.list_jobs($1::text, $2::text, $3::text, $4::text::timestamptz, $5::text::timestamptz, $6::text::jsonb, $7::text::uuid,
                         $8::text::integer, $9::text::integer, $10::text::integer, $11::text[], $12::text, $13::text, $14::text, $15::text[],
-                        $16::text)
+                        $16::text, $17::text::uuid, $18::text::timestamptz, $19::text::timestamptz)
 
 -- name: watchedJobs
 -- Where many jobs stand, for those who watch them: status, progress, and the id of the last line of the log. And executions, by status alone.

@@ -62,6 +62,8 @@ create index audit_log_by_actor on holdfast.audit_log (actor, id);
 
 create index audit_log_by_target on holdfast.audit_log (target, id);
 
+create index audit_log_by_time on holdfast.audit_log (at);
+
 -- A session is known by the hash of what its cookie holds, as a key is by its own.
 create table holdfast.sessions (
   hash        bytea primary key constraint session_hash_is_sha_256 check (octet_length(hash) = 32),
