@@ -17,6 +17,8 @@ test('where it grew before it got less, nobody knows the latest', () => {
 test('what grows says how fast, and what neither grows nor shrinks, or has not begun, says nothing', () => {
   expect(of((minute) => 100 + 60 * minute)).toEqual({ growsPerMinute: 60 })
   expect(of(() => 20)).toBeUndefined()
+  // One job more in fifteen minutes is no growth.
+  expect(of((minute) => (minute < 12 ? 1 : 2))).toBeUndefined()
   expect(of(() => 0)).toBeUndefined()
   expect(forecast({ step_ms: 10_000, waiting: [5, 9] })).toBeUndefined()
 })

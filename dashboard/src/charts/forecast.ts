@@ -7,6 +7,8 @@ export type Forecast =
 const windowsMs = [60_000, 300_000, 900_000]
 /** Of what waits, in a minute. A queue that turns over without getting longer or shorter is neither. */
 const leastChange = 0.02
+/** Jobs a minute. A queue of a few jobs that grows more slowly is one that comes and goes. */
+const leastGrowth = 1
 
 /**
  * From how much less waits than one, five and fifteen minutes ago: the middle of the three says when, and the other two how sure that is. If one of
@@ -18,7 +20,10 @@ export function forecast({ step_ms, waiting }: { step_ms: number; waiting: reado
   const speeds = windowsMs.map((ms) => lessPerMs(waiting, step_ms, ms))
   const middle = [...speeds].sort((one, other) => one - other)[1] as number
   if (Math.abs(middle) * 60_000 < leastChange * now) return undefined
-  if (middle < 0) return { growsPerMinute: -middle * 60_000 }
+  if (middle < 0) {
+    const growsPerMinute = Math.round(-middle * 60_000)
+    return growsPerMinute < leastGrowth ? undefined : { growsPerMinute }
+  }
   const times = speeds.filter((speed) => speed > 0).map((speed) => now / speed)
   const latestMs = times.length < speeds.length ? null : Math.max(...times)
   return { drainsInMs: now / middle, soonestMs: Math.min(...times), latestMs }

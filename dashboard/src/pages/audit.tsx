@@ -1,8 +1,9 @@
+import { useMemo } from 'react'
 import type { auditAnswer } from '../../../src/api/admin.js'
 import { writeExactly } from '../api/json.js'
 import { type Answered, usePages } from '../api/use.js'
 import { Diff } from '../parts/diff.js'
-import { Filter, filterIn } from '../parts/filter.js'
+import { Filter, filterIn, Select } from '../parts/filter.js'
 import { Link } from '../parts/link.js'
 import { More } from '../parts/more.js'
 import { Card, Page } from '../parts/page.js'
@@ -12,19 +13,26 @@ import { go, usePlace } from '../routing.js'
 import { targetOf } from './audit-target.js'
 
 type Line = Answered<typeof auditAnswer>['lines'][number]
-const fields = ['actor', 'action', 'target'] as const
+const fields = ['actor', 'action', 'target', 'since'] as const
+
+const ages: Readonly<Record<string, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
+const ageWords = { '': 'at any time', '1h': 'in the last hour', '24h': 'in the last day', '7d': 'in the last 7 days' }
 
 /** Who did what, from where, when and why. Lines are never changed. */
 export function Audit() {
   const { query } = usePlace()
   const filter = filterIn(query, fields)
-  const { list, rows } = usePages<Line, 'lines'>('admin/audit', 'lines', { ...filter, limit: 100 })
+  const { since, ...asked } = filter
+  const age = ages[since]
+  const from = useMemo(() => (age === undefined ? undefined : new Date(Date.now() - age).toISOString()), [age])
+  const { list, rows } = usePages<Line, 'lines'>('admin/audit', 'lines', { ...asked, from, limit: 100 })
   const change = (name: (typeof fields)[number]) => (value: string) =>
     go('/audit', { ...filter, [name]: value }, { replace: true })
   const filtered = fields.some((name) => filter[name] !== '')
   return (
     <Page title="Audit log" aside={filtered && <Link to="/audit">clear the filter</Link>}>
       <search className="filters">
+        <Select label="When" value={since} onValue={change('since')} options={ageWords} />
         <Filter label="Who" value={filter.actor} onValue={change('actor')} known={[...new Set(rows.map(({ actor }) => actor))]} />
         <Filter
           label="Action"

@@ -5,7 +5,7 @@ import { useGates } from '../api/answers.js'
 import { ask } from '../api/ask.js'
 import { parseExactly, writeExactly } from '../api/json.js'
 import { pathOf, useAnswer } from '../api/use.js'
-import { Check, Field, given, givenNumber, JsonField, listOf } from '../parts/fields.js'
+import { AttemptsField, Check, Field, given, givenNumber, JsonField, listOf, PriorityField } from '../parts/fields.js'
 import { Card, Page, Problem } from '../parts/page.js'
 import { say } from '../parts/said.js'
 import { go, usePlace } from '../routing.js'
@@ -63,24 +63,8 @@ function JobForm({ model, type }: { model: JobAnswer | undefined; type: string }
           hint="JSON, at most 64 KB. The server checks it against the schema of the type, where it has one."
         />
         <div className="pair">
-          <Field
-            name="priority"
-            label="Priority"
-            type="number"
-            min={0}
-            max={9}
-            defaultValue={model?.priority ?? ''}
-            hint="0 to 9; empty: of the type"
-          />
-          <Field
-            name="max_attempts"
-            label="Attempts at most"
-            type="number"
-            min={1}
-            max={20}
-            defaultValue={model?.max_attempts ?? ''}
-            hint="empty: of the type"
-          />
+          <PriorityField first={model?.priority} label="Priority" hint="0 to 9; empty: of the type" />
+          <AttemptsField first={model?.max_attempts} label="Attempts at most" hint="empty: of the type" />
           <Field name="delay" label="Runs after" hint="such as 5m or 2h; empty: at once" />
           <Field name="run_at" label="or at" type="datetime-local" hint="in the time zone of this browser" />
           <Field

@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { Permission } from '../../../src/api/permissions.js'
+import { ask } from '../api/ask.js'
 import { useMay } from '../session/session.js'
 import { Dialog } from './dialog.js'
-import { Field } from './fields.js'
+import { Field, given } from './fields.js'
 import { Problem } from './page.js'
 import { say } from './said.js'
 
@@ -26,7 +27,11 @@ interface ActProps {
   readonly shortcut?: string
   /** Fields of the form, beside the reason. */
   readonly children?: ReactNode
-  readonly send: (values: Values) => Promise<unknown>
+  /** Where a POST goes with the reason and the confirmation, if that is all there is to send. */
+  readonly posts?: string
+  /** A sensitive type: it has to be typed, and is sent along. */
+  readonly confirm?: string | undefined
+  readonly send?: (values: Values) => Promise<unknown>
   /** What to say when it is done. */
   readonly done: string | ((answer: unknown) => string)
 }
@@ -50,7 +55,9 @@ export function Act(props: ActProps) {
   )
 }
 
-function ActForm({ name, says, typed, why = 'asked', look, children, send, done, close }: ActProps & { close: () => void }) {
+function ActForm(props: ActProps & { close: () => void }) {
+  const { name, says, confirm, typed = confirm, why = 'asked', look, children, posts = '', done, close } = props
+  const send = props.send ?? ((values: Values) => ask(posts, { method: 'POST', body: { why: given(values.why), confirm } }))
   const client = useQueryClient()
   const [confirmation, setConfirmation] = useState('')
   const act = useMutation({

@@ -5,7 +5,7 @@ import { ask } from '../api/ask.js'
 import { go } from '../routing.js'
 import { Act, type Values } from './act.js'
 import { Count } from './count.js'
-import { Field, given, givenNumber } from './fields.js'
+import { Field, given, givenNumber, PriorityField } from './fields.js'
 import { Loaded } from './page.js'
 
 type Action = BulkBody['action']
@@ -92,7 +92,7 @@ export function BulkAct({ offer, which, of = 'the selected jobs', confirm, done 
     >
       <Preview action={action} which={which} says={says} />
       {action === 'reschedule' && <Field name="delay" label="From now, such as 30s, 2h or 3 days" required />}
-      {action === 'set-priority' && <Field name="priority" label="Priority, 0 to 9" type="number" min={0} max={9} required />}
+      {action === 'set-priority' && <PriorityField required />}
       <Field name="pace" label="At most so many a second" hint="empty: as fast as it goes" type="number" min={1} />
     </Act>
   )

@@ -17,6 +17,22 @@ export function Field({ name, label, hint, ...rest }: Named & InputHTMLAttribute
   )
 }
 
+interface OfJob {
+  readonly first?: number | string | undefined
+  readonly label?: string
+  readonly hint?: string
+  readonly required?: boolean
+}
+
+/** A priority, as every form has it. */
+export const PriorityField = ({ first = '', label = 'Priority, 0 to 9', ...rest }: OfJob) => (
+  <Field name="priority" label={label} type="number" min={0} max={9} defaultValue={first} {...rest} />
+)
+
+export const AttemptsField = ({ first = '', label = 'Attempts, 1 to 20', ...rest }: OfJob) => (
+  <Field name="max_attempts" label={label} type="number" min={1} max={20} defaultValue={first} {...rest} />
+)
+
 export function Choice({
   name,
   label,

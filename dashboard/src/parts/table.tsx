@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
+import { useRowsInView } from './rows-in-view.js'
 
 export interface Column<Row> {
   readonly name: string
@@ -20,13 +21,15 @@ interface TableProps<Row> {
   readonly acts?: (row: Row) => ReactNode
 }
 
-/** Rows under named columns. On a phone each row becomes a block that names its values, so that nothing is cut off. */
+/** Rows under named columns; of a long list those that are seen. On a phone each row becomes a block that names its values, so that nothing is cut off. */
 export function Table<Row>({ label, rows, columns, keyOf, empty, acts }: TableProps<Row>) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const { from, to, abovePx, belowPx } = useRowsInView(rows.length, body)
   if (rows.length === 0) return <div className="empty">{empty}</div>
   return (
     <div className="scroll">
       {/* biome-ignore-start lint/a11y/noRedundantRoles: laid out as blocks on a phone, it would stop being a table to screen readers */}
-      <table aria-label={label} role="table">
+      <table aria-label={label} role="table" aria-rowcount={rows.length + 1}>
         <thead role="rowgroup">
           <tr role="row">
             {columns.map(({ name, number, head }) => (
@@ -41,9 +44,10 @@ export function Table<Row>({ label, rows, columns, keyOf, empty, acts }: TablePr
             )}
           </tr>
         </thead>
-        <tbody role="rowgroup">
-          {rows.map((row) => (
-            <tr key={keyOf(row)} role="row">
+        <tbody role="rowgroup" ref={body}>
+          {abovePx > 0 && <Gap px={abovePx} />}
+          {rows.slice(from, to).map((row, at) => (
+            <tr key={keyOf(row)} role="row" data-row={from + at} aria-rowindex={from + at + 2}>
               {columns.map(({ name, number, cell }) => (
                 <td key={name} role="cell" data-label={name} className={number ? 'number' : undefined}>
                   {cell(row)}
@@ -56,9 +60,13 @@ export function Table<Row>({ label, rows, columns, keyOf, empty, acts }: TablePr
               )}
             </tr>
           ))}
+          {belowPx > 0 && <Gap px={belowPx} />}
         </tbody>
       </table>
       {/* biome-ignore-end lint/a11y/noRedundantRoles: see above */}
     </div>
   )
 }
+
+/** Rows that are not there. */
+const Gap = ({ px }: { px: number }) => <tr className="gap" style={{ height: px }} />

@@ -69,7 +69,7 @@ function TargetActs({ target: { id, url }, onMade }: { target: Target; onMade: (
         name="Test"
         title={`Call ${url} as if there were trouble?`}
         needs="admin"
-        send={({ why }) => ask(`${path}/test`, { method: 'POST', body: { why: given(why) } })}
+        posts={`${path}/test`}
         done="A test webhook is on its way, as a job of the type holdfast:alert"
       />
       <Act

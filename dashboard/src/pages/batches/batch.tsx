@@ -4,7 +4,6 @@ import { type Answered, pathOf, useAnswer } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
 import { Count } from '../../parts/count.js'
 import { Fact, Facts } from '../../parts/facts.js'
-import { given } from '../../parts/fields.js'
 import { Link } from '../../parts/link.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { Shares } from '../../parts/shares.js'
@@ -16,7 +15,17 @@ import { BatchStatus, sharesOf } from './batch-status.js'
 export function OneBatch({ id }: { id: string }) {
   const batch = useAnswer<BatchAnswer>(`batches/${pathOf(id)}`)
   return (
-    <Page title={batch.data?.name ?? 'Batch'} aside={<span className="mono id">{id}</span>}>
+    <Page
+      title={batch.data?.name ?? 'Batch'}
+      aside={
+        <span className="links">
+          <Link to="/jobs" query={{ batch: id }}>
+            its members
+          </Link>
+          <span className="mono id">{id}</span>
+        </span>
+      }
+    >
       <Loaded query={batch}>
         {(data) => (
           <div className="stack">
@@ -69,8 +78,7 @@ export function OneBatch({ id }: { id: string }) {
 }
 
 function BatchActs({ batch: { id, open, status, dead } }: { batch: BatchAnswer }) {
-  const post = (verb: string, why: string | undefined) =>
-    ask(`batches/${pathOf(id)}/${verb}`, { method: 'POST', body: { why: given(why) } })
+  const path = `batches/${pathOf(id)}`
   return (
     <div className="row">
       {open && status === 'running' && (
@@ -80,7 +88,7 @@ function BatchActs({ batch: { id, open, status, dead } }: { batch: BatchAnswer }
           says="No more jobs can be added from outside, and it ends when its members have."
           needs="jobs:enqueue"
           why="none"
-          send={() => ask(`batches/${pathOf(id)}/close`, { method: 'POST' })}
+          send={() => ask(`${path}/close`, { method: 'POST' })}
           done="The batch is closed"
         />
       )}
@@ -92,7 +100,7 @@ function BatchActs({ batch: { id, open, status, dead } }: { batch: BatchAnswer }
           needs="jobs:cancel"
           look="grave"
           typed="cancel"
-          send={({ why }) => post('cancel', why)}
+          posts={`${path}/cancel`}
           done="What was left is cancelled"
         />
       )}
@@ -103,7 +111,7 @@ function BatchActs({ batch: { id, open, status, dead } }: { batch: BatchAnswer }
           says="The batch runs again, in its next round, and its callbacks are enqueued once more when it ends."
           needs="dlq:manage"
           look="first"
-          send={({ why }) => post('retry', why)}
+          posts={`${path}/retry`}
           done={(answer) => retriedWords(answer as Answered<typeof retriedBatchAnswer>)}
         />
       )}

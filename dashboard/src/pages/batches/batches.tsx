@@ -1,7 +1,7 @@
 import type { BatchAnswer } from '../../../../src/api/batches.js'
 import { usePages } from '../../api/use.js'
 import { Count } from '../../parts/count.js'
-import { Filter, filterIn } from '../../parts/filter.js'
+import { Filter, filterIn, Select } from '../../parts/filter.js'
 import { Link } from '../../parts/link.js'
 import { More } from '../../parts/more.js'
 import { Card, Page } from '../../parts/page.js'
@@ -11,21 +11,23 @@ import { Moment } from '../../parts/time.js'
 import { go, usePlace } from '../../routing.js'
 import { BatchStatus, sharesOf } from './batch-status.js'
 
+const fields = ['status', 'name', 'job'] as const
+const statuses = { '': 'any status', running: 'running', succeeded: 'succeeded', failed: 'failed', cancelled: 'cancelled' }
+
 /** Jobs that are watched as one: how far each batch is. */
 export function Batches() {
   const { query } = usePlace()
-  const filter = filterIn(query, ['job'])
+  const filter = filterIn(query, fields)
+  const change = (name: (typeof fields)[number]) => (value: string) =>
+    go('/batches', { ...filter, [name]: value }, { replace: true })
+  const filtered = fields.some((name) => filter[name] !== '')
   const { list, rows } = usePages<BatchAnswer, 'batches'>('batches', 'batches', { ...filter, limit: 50 })
   return (
     <Page title="Batches">
       <search className="filters">
-        <Filter
-          label="Job"
-          value={filter.job}
-          onValue={(job) => go('/batches', { job }, { replace: true })}
-          placeholder="the id of a member or callback"
-          wide
-        />
+        <Select label="Status" value={filter.status} onValue={change('status')} options={statuses} />
+        <Filter label="Name" value={filter.name} onValue={change('name')} />
+        <Filter label="Job" value={filter.job} onValue={change('job')} placeholder="the id of a member or callback" wide />
       </search>
       <Card>
         {list.data && (
@@ -34,10 +36,16 @@ export function Batches() {
             rows={rows}
             keyOf={({ id }) => id}
             empty={
-              <>
-                No batch yet. <code>holdfast.batch({'{ jobs, onSuccess, onFailure }'})</code> makes one: any number of jobs that
-                are watched as one, and what is to happen when the last has ended.
-              </>
+              filtered ? (
+                <>
+                  No batch is like that. <Link to="/batches">Clear the filter</Link>
+                </>
+              ) : (
+                <>
+                  No batch yet. <code>holdfast.batch({'{ jobs, onSuccess, onFailure }'})</code> makes one: any number of jobs that
+                  are watched as one, and what is to happen when the last has ended.
+                </>
+              )
             }
             columns={[
               {

@@ -1,9 +1,7 @@
 import type { BulkAnswer } from '../../../../src/api/bulk.js'
-import { ask } from '../../api/ask.js'
 import { pathOf, usePages } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
 import { Count } from '../../parts/count.js'
-import { given } from '../../parts/fields.js'
 import { Link } from '../../parts/link.js'
 import { More } from '../../parts/more.js'
 import { Card, Page } from '../../parts/page.js'
@@ -114,7 +112,7 @@ function Abort({ bulk: { id, action } }: { bulk: BulkAnswer }) {
       title={`Abort this ${action}?`}
       says="It ends after the portion under way. What is done stays done."
       needs="jobs:cancel"
-      send={({ why }) => ask(`bulk/${pathOf(id)}/abort`, { method: 'POST', body: { why: given(why) } })}
+      posts={`bulk/${pathOf(id)}/abort`}
       done="Aborted"
     />
   )

@@ -55,8 +55,6 @@ function useSensitive(type: string): boolean {
   return gates.data?.types.find((one) => one.type === type)?.sensitive ?? false
 }
 
-const typedIf = (confirm: string | undefined) => (confirm === undefined ? {} : { typed: confirm })
-
 function Cancel({ job }: { job: JobAnswer }) {
   return (
     <Act
@@ -84,8 +82,8 @@ function Resume({ job, confirm }: AboutJob) {
       needs="jobs:cancel"
       look="first"
       shortcut="r"
-      {...typedIf(confirm)}
-      send={({ why }) => ask(`jobs/${pathOf(job.id)}/resume`, { method: 'POST', body: { why: given(why), confirm } })}
+      confirm={confirm}
+      posts={`jobs/${pathOf(job.id)}/resume`}
       done="Resumed"
     />
   )
@@ -100,8 +98,8 @@ function Replay({ job, confirm }: AboutJob) {
       needs="dlq:manage"
       look="first"
       shortcut="r"
-      {...typedIf(confirm)}
-      send={({ why }) => ask(`admin/dlq/${pathOf(job.id)}/replay`, { method: 'POST', body: { why: given(why), confirm } })}
+      confirm={confirm}
+      posts={`admin/dlq/${pathOf(job.id)}/replay`}
       done="Replayed"
     />
   )
@@ -117,7 +115,7 @@ function Discard({ job }: { job: JobAnswer }) {
       look="grave"
       typed="discard"
       why="needed"
-      send={({ why }) => ask(`admin/dlq/${pathOf(job.id)}/discard`, { method: 'POST', body: { why } })}
+      posts={`admin/dlq/${pathOf(job.id)}/discard`}
       done="Discarded"
     />
   )

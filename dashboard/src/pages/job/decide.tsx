@@ -1,7 +1,5 @@
-import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
-import { given } from '../../parts/fields.js'
 
 /** Approve or reject a job that waits for it. */
 export function Decide({ job }: { job: { readonly id: string; readonly type: string } }) {
@@ -13,7 +11,7 @@ export function Decide({ job }: { job: { readonly id: string; readonly type: str
         says="It runs as soon as enough people have approved it. Whoever asked for a job cannot approve it."
         needs="jobs:cancel"
         look="first"
-        send={({ why }) => ask(`jobs/${pathOf(job.id)}/approve`, { method: 'POST', body: { why: given(why) } })}
+        posts={`jobs/${pathOf(job.id)}/approve`}
         done={(answer) => approvedWords(answer as { approvals: number; quorum: number })}
       />
       <Act
@@ -23,7 +21,7 @@ export function Decide({ job }: { job: { readonly id: string; readonly type: str
         needs="jobs:cancel"
         look="grave"
         why="needed"
-        send={({ why }) => ask(`jobs/${pathOf(job.id)}/reject`, { method: 'POST', body: { why } })}
+        posts={`jobs/${pathOf(job.id)}/reject`}
         done="Rejected"
       />
     </>

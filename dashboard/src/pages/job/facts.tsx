@@ -1,8 +1,9 @@
 import type { JobAnswer } from '../../../../src/api/jobs.js'
+import { Copy } from '../../parts/copy.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Status } from '../../parts/status.js'
-import { Moment } from '../../parts/time.js'
+import { inWords, Moment } from '../../parts/time.js'
 
 /** What a job is, in a glance. */
 export function JobFacts({ job }: { job: JobAnswer }) {
@@ -32,6 +33,32 @@ export function JobFacts({ job }: { job: JobAnswer }) {
           <Moment at={job.finished_at} />
         </Fact>
       )}
+      {job.start_by && (
+        <Fact name="Has to start">
+          <Moment at={job.start_by} />
+        </Fact>
+      )}
+      {job.batch_id && (
+        <Fact name="Batch">
+          <Link to={`/batches/${job.batch_id}`}>…{job.batch_id.slice(-8)}</Link>
+        </Fact>
+      )}
+      {job.execution_id && (
+        <Fact name="Workflow">
+          <Link to={`/workflows/${job.execution_id}`}>
+            {job.task}
+            {job.item !== null && `, item ${job.item}`}
+          </Link>
+        </Fact>
+      )}
+      {job.schedule && (
+        <Fact name="Schedule">
+          <Link to={`/schedules/${encodeURIComponent(job.schedule)}`}>{job.schedule}</Link>
+        </Fact>
+      )}
+      {job.version > 1 && <Fact name="Payload version">{job.version}</Fact>}
+      <Fact name="Timeout">{inWords(job.timeout_ms)}</Fact>
+      {job.traceparent && <Trace traceparent={job.traceparent} />}
       {job.concurrency_key && <Fact name="Concurrency key">{job.concurrency_key}</Fact>}
       {job.idempotency_key && <Fact name="Idempotency key">{job.idempotency_key}</Fact>}
       {job.tags.length > 0 && (
@@ -61,5 +88,15 @@ export function JobFacts({ job }: { job: JobAnswer }) {
         </Fact>
       )}
     </Facts>
+  )
+}
+
+/** The id of the trace that asked for the job, to paste into whatever keeps traces. */
+function Trace({ traceparent }: { traceparent: string }) {
+  const [, trace = traceparent] = traceparent.split('-')
+  return (
+    <Fact name="Trace">
+      <span className="mono">{trace}</span> <Copy text={trace} label="Copy the id of the trace" />
+    </Fact>
   )
 }

@@ -2,7 +2,7 @@ import type { JobAnswer } from '../../../../src/api/jobs.js'
 import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
-import { Field, given } from '../../parts/fields.js'
+import { Field, given, PriorityField } from '../../parts/fields.js'
 
 /** What can be done to a job that does not run. */
 export function RunNow({ job }: { job: JobAnswer }) {
@@ -13,7 +13,7 @@ export function RunNow({ job }: { job: JobAnswer }) {
       says="It no longer waits for its time. Limits, pauses and breakers still hold."
       needs="jobs:cancel"
       look="first"
-      send={({ why }) => ask(`jobs/${pathOf(job.id)}/run-now`, { method: 'POST', body: { why: given(why) } })}
+      posts={`jobs/${pathOf(job.id)}/run-now`}
       done="Due now"
     />
   )
@@ -49,15 +49,7 @@ export function Priority({ job }: { job: JobAnswer }) {
       }
       done="Priority changed"
     >
-      <Field
-        name="priority"
-        label="Priority, 0 to 9; the highest runs first"
-        type="number"
-        min={0}
-        max={9}
-        defaultValue={job.priority}
-        required
-      />
+      <PriorityField first={job.priority} label="Priority, 0 to 9; the highest runs first" required />
     </Act>
   )
 }
@@ -70,7 +62,7 @@ export function Bury({ job }: { job: JobAnswer }) {
       says="It is not tried again. It waits among the dead letters until somebody replays or discards it."
       needs="dlq:manage"
       why="needed"
-      send={({ why }) => ask(`jobs/${pathOf(job.id)}/bury`, { method: 'POST', body: { why } })}
+      posts={`jobs/${pathOf(job.id)}/bury`}
       done="Buried"
     />
   )

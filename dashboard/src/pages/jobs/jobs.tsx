@@ -18,7 +18,19 @@ import { HowToEnqueue } from './how-to-enqueue.js'
 import { JobTable } from './job-table.js'
 import { useSelection } from './selection.js'
 
-const fields = ['status', 'type', 'since', 'lane', 'concurrency_key', 'tags', 'owner', 'payload', 'text', 'error_group'] as const
+const fields = [
+  'status',
+  'type',
+  'since',
+  'lane',
+  'concurrency_key',
+  'tags',
+  'owner',
+  'payload',
+  'text',
+  'error_group',
+  'batch',
+] as const
 type Field = (typeof fields)[number]
 
 const ages: Readonly<Record<string, number>> = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
@@ -77,6 +89,7 @@ export function Jobs() {
         />
         <Filter label="Text" value={filter.text} onValue={change('text')} placeholder="text in keys, errors or payload" wide />
         <Filter label="Error group" value={filter.error_group} onValue={change('error_group')} />
+        <Filter label="Batch" value={filter.batch} onValue={change('batch')} placeholder="batch or workflow" />
       </search>
       <BulkBar selection={selection} filter={bulkFilter(given)} statuses={statuses} />
       <Card>

@@ -1,8 +1,6 @@
 import type { Fleet } from '../../api/answers.js'
-import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
-import { given } from '../../parts/fields.js'
 import { Card } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { inWords, Moment } from '../../parts/time.js'
@@ -57,7 +55,7 @@ function Drain({ worker }: { worker: Worker }) {
       title={`Let ${worker.name} finish and claim no more?`}
       says="A worker that speaks the worker protocol over HTTP is told at its next request. One that works on the database is stopped where it runs, with SIGTERM."
       needs="workers:manage"
-      send={({ why }) => ask(`admin/workers/remote/${pathOf(worker.id)}/drain`, { method: 'POST', body: { why: given(why) } })}
+      posts={`admin/workers/remote/${pathOf(worker.id)}/drain`}
       done={`${worker.name} is told to drain`}
     />
   )

@@ -4,7 +4,7 @@ import { ask } from '../../api/ask.js'
 import { pathOf, useAnswer } from '../../api/use.js'
 import { Act, type Values } from '../../parts/act.js'
 import { Fact, Facts } from '../../parts/facts.js'
-import { Choice, Field, given } from '../../parts/fields.js'
+import { AttemptsField, Choice, Field, given, PriorityField } from '../../parts/fields.js'
 import { Json } from '../../parts/json.js'
 import { Card, Loaded } from '../../parts/page.js'
 import { asDuration, inWords, Moment } from '../../parts/time.js'
@@ -108,24 +108,8 @@ export function MoveType({ type, lane }: { type: string; lane: string }) {
 function Fields({ stored }: { stored: TypeAnswer | undefined }) {
   return (
     <div className="pair">
-      <Field
-        name="priority"
-        label="Priority, 0 to 9"
-        type="number"
-        min={0}
-        max={9}
-        defaultValue={stored?.priority ?? 5}
-        required
-      />
-      <Field
-        name="max_attempts"
-        label="Attempts, 1 to 20"
-        type="number"
-        min={1}
-        max={20}
-        defaultValue={stored?.max_attempts ?? 5}
-        required
-      />
+      <PriorityField first={stored?.priority ?? 5} required />
+      <AttemptsField first={stored?.max_attempts ?? 5} required />
       <Field
         name="timeout"
         label="Timeout of an attempt"

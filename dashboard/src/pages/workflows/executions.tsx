@@ -1,7 +1,7 @@
-import type { ExecutionSummaryAnswer } from '../../../../src/api/executions.js'
+import type { ExecutionSummaryAnswer, WorkflowsAnswer } from '../../../../src/api/executions.js'
 import { ask } from '../../api/ask.js'
 import { parseExactly } from '../../api/json.js'
-import { usePages } from '../../api/use.js'
+import { useAnswer, usePages } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
 import { Field, JsonField } from '../../parts/fields.js'
 import { Filter, filterIn, Select } from '../../parts/filter.js'
@@ -11,6 +11,7 @@ import { Card, Page } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { inWords, Moment } from '../../parts/time.js'
 import { go, usePlace } from '../../routing.js'
+import { useMay } from '../../session/session.js'
 import { ExecutionStatus } from './execution-status.js'
 
 const statuses = { '': 'any status', running: 'running', completed: 'completed', failed: 'failed', cancelled: 'cancelled' }
@@ -21,18 +22,14 @@ export function Executions() {
   const { query } = usePlace()
   const filter = filterIn(query, fields)
   const { list, rows } = usePages<ExecutionSummaryAnswer, 'executions'>('executions', 'executions', { ...filter, limit: 50 })
+  const known = useWorkflows(rows.map(({ workflow }) => workflow))
   const change = (name: (typeof fields)[number]) => (value: string) =>
     go('/workflows', { ...filter, [name]: value }, { replace: true })
   const filtered = fields.some((name) => filter[name] !== '')
   return (
-    <Page title="Workflows" aside={<Start names={[...new Set(rows.map(({ workflow }) => workflow))]} />}>
+    <Page title="Workflows" aside={<Start names={known} />}>
       <search className="filters">
-        <Filter
-          label="Workflow"
-          value={filter.workflow}
-          onValue={change('workflow')}
-          known={[...new Set(rows.map(({ workflow }) => workflow))]}
-        />
+        <Filter label="Workflow" value={filter.workflow} onValue={change('workflow')} known={known} />
         <Select label="Status" value={filter.status} onValue={change('status')} options={statuses} />
         <Filter label="Service" value={filter.owner} onValue={change('owner')} />
         {filtered && <Link to="/workflows">clear the filter</Link>}
@@ -82,6 +79,12 @@ export function Executions() {
       </Card>
     </Page>
   )
+}
+
+/** The names of registered workflows, or of those that are shown to people who may not see all. */
+function useWorkflows(shown: readonly string[]): readonly string[] {
+  const registered = useAnswer<WorkflowsAnswer>('workflows', {}, { enabled: useMay('workers:view'), everyMs: 30_000 })
+  return registered.data?.workflows.map(({ name }) => name) ?? [...new Set(shown)]
 }
 
 function Start({ names }: { names: readonly string[] }) {
