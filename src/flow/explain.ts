@@ -31,16 +31,28 @@ export function explain(facts: ExplainFacts): Explanation {
   return { type: facts.type, status: (facts.status as JobStatus | null) ?? 'unknown', gates }
 }
 
-/** Of a task that has no job yet. */
+/** Of a task that has no job, or none that is kept. */
 function explainTask({ type, status }: ExplainFacts, task: NonNullable<ExplainFacts['task']>): Explanation {
   const which = `it is the task ${task.name} of execution ${task.execution} (${task.workflow})`
   if (status === 'blocked') {
     const why = `${which} and waits for the parents ${task.parents.join(', ')}`
     return { type, status, gates: [{ gate: 'parents', why, opens: 'the end of these tasks', heldBy: task.held_by }] }
   }
-  const reason = task.because === 'condition' ? 'its condition was not met' : `${task.because ?? task.error ?? status}`
-  const why = `${which} and did not start: ${reason}`
+  if (status === 'started') {
+    const why = `${which} and runs as an execution of ${task.sub}`
+    return { type, status: 'processing', gates: [{ gate: 'running', why, opens: 'the end of the tasks of that execution' }] }
+  }
+  const reason = task.because ? neverStarted[task.because] : task.error
+  const why = reason === null ? `${which} and has ended: ${status}` : `${which} and did not start: ${reason}`
   return { type, status: 'unknown', gates: [{ gate: 'ended', why, opens: 'resuming the execution' }] }
+}
+
+/** Why a task was skipped. */
+const neverStarted = {
+  condition: 'its condition was not met',
+  failed: 'a task before it failed',
+  stopped: 'another task failed, and then nothing else starts',
+  cancelled: 'the execution was cancelled',
 }
 
 function setAside({ set_aside: aside, place }: ExplainFacts): Gate[] {

@@ -38,13 +38,15 @@ export interface ExplainFacts extends GateFacts {
   known_version: number | null
   /** The job it waits behind. */
   follows: string | null
-  /** The task it is, where that has not started. */
+  /** The task it is, where that has no job: it has not started, is a sub-workflow, or its job is no longer kept. */
   task?: {
     name: string
     execution: string
     workflow: string
-    because: string | null
+    because: 'condition' | 'failed' | 'stopped' | 'cancelled' | null
     error: string | null
+    /** The workflow it is, if it is one. */
+    sub: string | null
     parents: string[]
     held_by: string[]
   }

@@ -202,8 +202,8 @@ export class Executions {
   }
 
   /**
-   * Goes on with an execution that failed or was cancelled: its dead jobs are replayed, cancelled ones are made again, and what was given up
-   * waits again for its parents. `confirm` names the sensitive types among them.
+   * Goes on with an execution that failed or was cancelled: its dead jobs are replayed, cancelled ones go on behind their steps or, where they
+   * had not begun, are made again, and what was given up waits again for its parents. `confirm` names the sensitive types among them.
    */
   async resume(id: string, who: Actor, options: ExecutionOwner & { confirm?: Confirm } = {}): Promise<MovedExecution> {
     checkId(id)

@@ -235,7 +235,7 @@ test('a task that has not started says which parents it waits for, and one that 
     ],
   })
   await queue.holdfast.executions.cancel(id, who)
-  expect((await queue.holdfast.explain(await idOf('c')))?.gates[0]?.why).toContain('did not start: cancelled')
+  expect((await queue.holdfast.explain(await idOf('c')))?.gates[0]?.why).toContain('did not start: the execution was cancelled')
 })
 
 describe('a resumed execution with encrypted payloads', () => {

@@ -156,7 +156,7 @@ export function executionRoutes(app: FastifyInstance, holdfast: Holdfast, readin
     '/executions/:id/resume',
     {
       schema: {
-        summary: 'Go on with an execution that failed or was cancelled: dead jobs are replayed, cancelled ones made again',
+        summary: 'Go on with an execution that failed or was cancelled: dead jobs are replayed, cancelled ones go on',
         params: executionParams,
         body: resumeBody,
         response: { 200: movedExecutionAnswer },

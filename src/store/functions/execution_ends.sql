@@ -82,14 +82,22 @@ begin
   return array(select t.name from holdfast.tasks as t where t.execution_id = p_execution and t.item = -1 and t.status = 'blocked' and t.waits = 0);
 end $$;
 
--- Takes over what an earlier execution of the same graph did: tasks that completed or were skipped by a condition, and do not depend on p_from.
+-- Takes over what an earlier execution of the same graph did: tasks that completed or were skipped by a condition, and do not depend on p_from. Under its
+-- lock, so that nobody resumes it meanwhile: what it does itself is not repeated beside it.
 create or replace function holdfast.reuse_tasks(p_execution uuid, p_earlier uuid, p_from text) returns void language plpgsql
 set enable_seqscan = off set jit = off
 as $$
 declare
   v_again text[];
   v_open text[];
+  v_earlier text;
 begin
+  select e.status into v_earlier from holdfast.executions as e where e.id = p_earlier for share;
+  if v_earlier is null then
+    raise exception 'no execution % is kept', p_earlier using errcode = 'HF404', detail = 'id';
+  elsif v_earlier = 'running' then
+    raise exception 'execution % is running; cancel it first', p_earlier using errcode = 'HF006';
+  end if;
   with recursive again (name) as (
     select p_from
     union

@@ -1,9 +1,29 @@
 -- What people do to executions: cancel, resume, and ask why a task waits. p_owner: the service that asks, which sees only its own; null: all.
 
--- The execution, locked; no row where none is kept or it is somebody else's.
-create or replace function holdfast.lock_execution(p_execution uuid, p_owner text) returns setof holdfast.executions language sql volatile as $$
-  select * from holdfast.executions as e where e.id = p_execution and (p_owner is null or e.owner = p_owner) for update
+-- The execution and all that its tasks are, and theirs.
+create or replace function holdfast.executions_below(p_execution uuid) returns setof uuid language sql stable
+set enable_seqscan = off set jit = off
+as $$
+  with recursive tree (id) as (
+    select p_execution
+    union all
+    select e.id from tree as t join holdfast.executions as e on e.parent_id = t.id
+  )
+  select t.id from tree as t
 $$;
+
+-- The execution, locked with all below it; no row where none is kept or it is somebody else's. Below it before anything else is held: who folds one of those
+-- tells the one above, and would wait for what the caller opens there while the caller waits for them.
+create or replace function holdfast.lock_execution(p_execution uuid, p_owner text) returns setof holdfast.executions language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+begin
+  perform from holdfast.executions as e where e.id = p_execution and (p_owner is null or e.owner = p_owner) for update;
+  if found then
+    perform from holdfast.executions as e where e.id = any (array(select holdfast.executions_below(p_execution))) order by e.id for update;
+    return query select * from holdfast.executions as e where e.id = p_execution;
+  end if;
+end $$;
 
 -- Cancels an execution: nothing of it starts any more, and its jobs are cancelled, running ones too, as are the executions that its tasks are. A job that
 -- somebody is at in this very moment may be passed over; jobs_to_cancel names it.
@@ -49,19 +69,23 @@ end $$;
 create or replace function holdfast.jobs_to_cancel(p_execution uuid) returns setof uuid language sql stable
 set enable_seqscan = off set jit = off
 as $$
-  with recursive tree (id) as (
-    select p_execution
-    union all
-    select e.id from tree as t join holdfast.executions as e on e.parent_id = t.id
-  )
-  select s.job_id from tree as r join holdfast.executions as e on e.id = r.id and e.status = 'cancelled'
+  select s.job_id from holdfast.executions_below(p_execution) as r (id) join holdfast.executions as e on e.id = r.id and e.status = 'cancelled'
   join holdfast.tasks as s on s.execution_id = r.id and s.status = 'started' and s.type is not null
   where exists (select from holdfast.whereabouts(s.job_id) as w where w.place <> 'stopping')
 $$;
 
--- Goes on with an execution that failed or was cancelled: dead jobs are replayed, cancelled ones and those whose dead letter is gone are made again under a
--- new id, what could not be started starts under the id it has, and what was given up waits again. A payload is encrypted for the id of its job, so one that
--- would need a new id is refused. p_confirmed: the sensitive types that are meant, as for replay_dead.
+-- Whether a handler of an execution that has ended is still at work, or one of an execution that a task of it is.
+create or replace function holdfast.is_stopping(p_execution uuid) returns boolean language sql stable
+set enable_seqscan = off set jit = off
+as $$
+  select exists (select from holdfast.executions_below(p_execution) as r (id) join holdfast.executions as e on e.id = r.id
+                 where e.status <> 'running' and e.started > 0)
+$$;
+
+-- Goes on with an execution that failed or was cancelled. Dead jobs are replayed, and cancelled ones that had begun are resumed: both keep their steps. What
+-- had not begun, and what is kept no more, is made again under a new id; what could not be started starts under the id it has, and what was given up waits
+-- again. A payload is encrypted for the id of its job, so one that would need a new id is refused. p_confirmed: the sensitive types that are meant, as for
+-- replay_dead.
 create or replace function holdfast.resume_execution(p_execution uuid, p_owner text, p_actor holdfast.actor, p_confirmed text[]) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -69,8 +93,11 @@ as $$
 declare
   v_execution holdfast.executions;
   v_dead uuid[];
+  v_free uuid[];
+  v_begun uuid[];
   v_locked text;
   v_again text[];
+  v_live uuid[] := '{}';
   v_ready text[];
 begin
   select * into v_execution from holdfast.lock_execution(p_execution, p_owner);
@@ -79,7 +106,7 @@ begin
   end if;
   perform holdfast.fold_execution(p_execution);
   select * into v_execution from holdfast.executions as e where e.id = p_execution;
-  if v_execution.status not in ('failed', 'cancelled') or v_execution.started > 0 then
+  if v_execution.status not in ('failed', 'cancelled') or holdfast.is_stopping(p_execution) then
     return query select p_execution, false, v_execution.status, v_execution.status,
       case v_execution.status when 'running' then 'it is running' when 'completed' then 'it has completed'
                               else 'handlers of it are still stopping; try again in a moment' end;
@@ -88,25 +115,24 @@ begin
   v_dead := array(select t.job_id from holdfast.tasks as t
                   where t.execution_id = p_execution and t.status = 'dead' and t.type is not null
                     and exists (select from holdfast.dead_letters as d where d.job_id = t.job_id) order by t.job_id);
+  v_begun := array(select t.job_id from holdfast.tasks as t
+                   where t.execution_id = p_execution and t.status = 'cancelled' and t.type is not null and holdfast.status_of(t.job_id) = 'cancelled'
+                     and exists (select from holdfast.bodies as b where b.id = t.job_id)
+                     and (holdfast.has_started(t.job_id, 1::smallint) or coalesce(t.payload, v_execution.input)::text like '{"$enc"%') order by t.job_id);
   select t.name into v_locked from holdfast.tasks as t
-  where t.execution_id = p_execution and coalesce(t.payload, v_execution.input)::text like '{"$enc"%'
-    and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.error is null and t.type is not null and t.job_id is not null and t.job_id <> all (v_dead)))
+  where t.execution_id = p_execution and coalesce(t.payload, v_execution.input)::text like '{"$enc"%' and t.type is not null and t.job_id is not null
+    and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.error is null)) and t.job_id <> all (v_dead || v_begun)
   order by t.name limit 1;
   if v_locked is not null then
     raise exception 'the job of task % cannot go on, and its payload is encrypted for that job alone', v_locked using errcode = 'HF006',
       hint = 'Run the workflow again from that task.';
   end if;
-  if v_dead <> '{}' then
-    perform holdfast.replay_dead(v_dead, null, p_actor, p_confirmed);
-  end if;
-  perform holdfast.resume_execution(t.job_id, p_owner, p_actor, p_confirmed) from holdfast.tasks as t
-  where t.execution_id = p_execution and t.status in ('dead', 'cancelled') and t.sub_workflow is not null and t.job_id is not null;
   -- What has no job that could go on begins again. One that could not be started has an error, and never had a job: it keeps its id.
   with fresh as (
     update holdfast.tasks as t set status = 'blocked', because = null, ended_at = null, error = null,
                                    job_id = case when t.job_id is not null then holdfast.new_job_id() end
     where t.execution_id = p_execution and t.type is not null and (t.each_of is null or t.items_left is null)
-      and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.error is null and t.job_id <> all (v_dead)))
+      and (t.status in ('cancelled', 'discarded') or (t.status = 'dead' and t.error is null)) and t.job_id <> all (v_dead || v_begun)
     returning t.name, t.item, t.job_id
   ), joined as (
     insert into holdfast.members (job_id, group_id, kind, task, item)
@@ -118,7 +144,17 @@ begin
   if v_again is not null then
     perform holdfast.enqueue_tasks(v_execution, v_again, true, true);
   end if;
-  v_ready := holdfast.reopen_execution(p_execution, '{}');
+  -- One that somebody replays or discards at this moment is theirs: they may be waiting for this very execution.
+  v_free := array(select d.job_id from holdfast.dead_letters as d where d.job_id = any (v_dead) order by d.job_id for update skip locked);
+  if v_free <> '{}' then
+    v_live := array(select r.job_id from holdfast.replay_dead(v_free, null, p_actor, p_confirmed) as r where r.done);
+  end if;
+  v_live := v_live || array(select r.job_id from unnest(v_begun) as b (id) cross join lateral holdfast.resume_job(b.id, p_actor, p_confirmed) as r where r.done);
+  v_live := v_live || array(
+    select r.job_id from holdfast.tasks as t cross join lateral holdfast.resume_execution(t.job_id, p_owner, p_actor, p_confirmed) as r
+    where t.execution_id = p_execution and t.status in ('dead', 'cancelled') and t.sub_workflow is not null and t.job_id is not null and r.done);
+  -- Those that live again count as started from here on: what waits for them, or for their failure, must not start before they have ended.
+  v_ready := holdfast.reopen_execution(p_execution, v_live);
   perform holdfast.carry_on(p_execution, '{}', v_ready, true, false);
   perform holdfast.fold_execution(p_execution);
   if exists (select from holdfast.executions as e where e.id = p_execution and e.status = 'running' and e.started = 0) then
@@ -128,12 +164,13 @@ begin
   return query select p_execution, true, v_execution.status, e.status, null::text from holdfast.executions as e where e.id = p_execution;
 end $$;
 
--- What is known about the job of a task that has not started: which parents it waits for, or why it never will. Null: the id is of no task.
+-- What is known of a task without a job: which parents it waits for, why it never started, or which execution it is. Of one whose job is no longer kept, how it
+-- ended. Null: the id is of no task.
 create or replace function holdfast.explain_task(p_job uuid) returns jsonb language sql stable
 set enable_seqscan = off set jit = off
 as $$
   select jsonb_build_object('status', t.status, 'type', coalesce(t.type, t.sub_workflow), 'lane', '', 'workers', 0, 'place', null, 'task', jsonb_build_object(
-    'name', t.name, 'execution', e.id, 'workflow', e.workflow, 'because', t.because, 'error', t.error ->> 'message',
+    'name', t.name, 'execution', e.id, 'workflow', e.workflow, 'because', t.because, 'error', t.error ->> 'message', 'sub', t.sub_workflow,
     'parents', (select coalesce(jsonb_agg(p.name order by p.name), '[]') from holdfast.tasks as p
                 where p.execution_id = e.id and p.name = any (t.parents) and p.item = -1 and p.status in ('blocked', 'started')),
     'held_by', (select coalesce(jsonb_agg(p.job_id order by p.name), '[]') from holdfast.tasks as p
