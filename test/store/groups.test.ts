@@ -1,4 +1,5 @@
 import { defineType, type RunContext } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
@@ -76,6 +77,23 @@ describe('a group', () => {
     await queue.sql("select * from holdfast.tick(100, '-infinity')")
     expect(await stateOf(queue, id)).toMatchObject({ status: 'failed', cancelled: 2 })
     expect(await called(queue, id)).toEqual(['1 complete', '1 failure'])
+  })
+
+  test('is advanced beside any number of others that failed and are set aside', async () => {
+    const queue = await makeQueue()
+    await queue.sql(`insert into holdfast.group_changes (group_id, was, became, jobs)
+      select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'live', 'completed', 1 from generate_series(1, 150) as n`)
+    await queue.sql(`select holdfast.put_aside('groups', c.group_id::text, 'refused') from holdfast.group_changes as c`)
+    const [byTick, byWorker] = [await makeBatch(queue, [1]), await makeBatch(queue, [2])]
+    const jobs = (id: string) => queue.sql('select job_id from holdfast.members where group_id = $1', [id])
+    const end = async (id: string) =>
+      queue.sql("select holdfast.cancel_jobs($1, holdfast.actor('ada', 'no'))", [(await jobs(id)).map((row) => row.job_id)])
+    await end(byTick)
+    await queue.sql("select * from holdfast.tick(100, '-infinity')")
+    expect(await stateOf(queue, byTick)).toMatchObject({ status: 'failed', cancelled: 1 })
+    await end(byWorker)
+    await insideOf(queue.holdfast).store.groups.advance()
+    expect(await stateOf(queue, byWorker)).toMatchObject({ status: 'failed', cancelled: 1 })
   })
 
   test('begins another round when a dead member is replayed after its end', async () => {

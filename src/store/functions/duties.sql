@@ -164,7 +164,7 @@ begin
     duties := coalesce(duties, '[]') || holdfast.do_duty('orphans', v_of);
   end if;
   if exists (select from holdfast.group_changes) or exists (select from holdfast.batches as b where b.look_again) then
-    v_of := array(select g::text from unnest(holdfast.groups_to_advance()) as g where g::text <> all (holdfast.passed_over('groups')));
+    v_of := holdfast.groups_to_advance()::text[];
     if v_of <> '{}' then
       duties := coalesce(duties, '[]') || holdfast.do_duty('groups', v_of);
     end if;

@@ -44,10 +44,13 @@ begin
   end loop;
 end $$;
 
--- The groups that have something to add up or to look at again; a hundred at a time.
+-- The groups that have something to add up or to look at again; a hundred at a time. Those that a tick has set aside are none of the hundred: else a hundred
+-- batches whose callbacks are refused would keep every other group from going on.
 create or replace function holdfast.groups_to_advance() returns uuid[] language plpgsql volatile
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
+declare
+  v_aside constant uuid[] := holdfast.passed_over('groups')::uuid[];
 begin
   return array(
     with recursive changed (id) as (
@@ -57,9 +60,9 @@ begin
       from changed as n where n.id is not null
     )
     select g.id from (
-      (select n.id from changed as n where n.id is not null limit 100)
+      (select n.id from changed as n where n.id is not null and n.id <> all (v_aside) limit 100)
       union
-      (select b.id from holdfast.batches as b where b.look_again limit 100)
+      (select b.id from holdfast.batches as b where b.look_again and b.id <> all (v_aside) limit 100)
     ) as g);
 end $$;
 
