@@ -1,4 +1,4 @@
-import { defineSchedule, defineType } from 'holdfast'
+import { defineSchedule, defineType, type HoldfastError } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
@@ -114,6 +114,37 @@ test('a clock that jumps ahead and back makes one job of each tick, and the sche
   expect(ticks.map(({ tick }) => tick.toISOString())).toEqual(['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z'])
   const jobs = await queue.sql('select scheduled_for from holdfast.bodies group by scheduled_for having count(*) > 1')
   expect(jobs).toEqual([])
+})
+
+test('whatever people do to a schedule while its ticks are made, none of them has two jobs, and a backfill finds those that have none', async () => {
+  const queue = await makeScheduledQueue()
+  const { schedules } = queue.holdfast
+  await queue.create({ cron: '* * * * *', missed: { all: 100 } })
+  // Who changes what somebody else has just changed is told so, and tries again.
+  const act = (doing: Promise<unknown>) =>
+    doing.catch((error: HoldfastError) =>
+      expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining('meanwhile') }),
+    )
+  const [from, minute] = [new Date('2026-01-01T00:31:00Z'), 60_000]
+  let to = from
+  for (let hop = 0; hop < 8; hop++) {
+    to = new Date(from.getTime() + hop * 3 * minute)
+    await queue.setClock(new Date(to.getTime() + 1_000).toISOString())
+    await Promise.all([
+      ...[1, 2, 3].map((worker) => queue.fire(worker)),
+      act(schedules.change('hourly', { priority: hop }, ada)),
+      act(schedules.pause('hourly', ada).then(() => schedules.resume('hourly', ada))),
+      act(schedules.runNow('hourly', ada)),
+      act(schedules.backfill('hourly', { from, to }, ada)),
+    ])
+  }
+  await schedules.resume('hourly', ada)
+  await schedules.backfill('hourly', { from, to }, ada)
+  const ticked = `select count(*)::int as jobs, count(distinct b.scheduled_for)::int as ticks from holdfast.bodies as b
+    join holdfast.ticks as t on t.job_id = b.id and t.kind <> 'manual'`
+  const ticks = (to.getTime() - from.getTime()) / minute + 1
+  expect(await queue.sql(ticked)).toEqual([{ jobs: ticks, ticks }])
+  expect(await queue.sql('select from holdfast.bodies where id not in (select job_id from holdfast.ticks)')).toEqual([])
 })
 
 test('a schedule that cannot be fired says why, is tried again after a minute, and holds up no other', async () => {

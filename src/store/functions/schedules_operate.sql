@@ -10,7 +10,7 @@ begin
     raise exception 'there is no schedule named "%"', p_name using errcode = 'HF404';
   end if;
   if v_schedule.revision <> p_revision then
-    raise exception 'the schedule "%" was changed by somebody else meanwhile', p_name using errcode = '40001', hint = 'Try again.';
+    raise exception 'the schedule "%" was changed by somebody else meanwhile', p_name using errcode = 'HF006', hint = 'Try again.';
   end if;
   return v_schedule;
 end $$;
