@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
@@ -18,6 +19,8 @@ import { encodeStepResult, readStepOptions, runStep } from './step.js'
 const calledWithinMs = 5_000
 /** What the answer of a sleep or wait is while it is not over. */
 const open = Symbol('open')
+/** The step whose function the code that is running belongs to, through every await. */
+const insideOf = new AsyncLocalStorage<string>()
 /** What a suspended handler awaits: nothing comes any more in this attempt. */
 const never = () => new Promise<never>(() => {})
 
@@ -84,7 +87,8 @@ export class Steps {
       const stored = await this.#arrive(call)
       // A step that returned nothing is one whose type says so.
       if (stored) return this.#complete((stored.result === null ? undefined : decodePayload(stored.result)) as Result)
-      const value = await runStep(call.name, (step) => run(call.name, step), settings, this.#attempt.signal)
+      const within = (step: StepInHand) => insideOf.run(call.name, () => run(call.name, step))
+      const value = await runStep(call.name, within, settings, this.#attempt.signal)
       const step = { ...this.#place(call), result: encodeStepResult(call.name, value) }
       const { services, job } = this.#attempt
       await this.#attempt.asHolder(() => services.saveStep(job, step))
@@ -114,6 +118,8 @@ export class Steps {
   /** Names and counts the call before anything is awaited, so that the order is that of the handler. */
   #call(given: string, kind: StepKind): Call {
     const name = stepName(given, kind === 'signal' ? 'the name of the signal' : 'the name of the step')
+    const around = insideOf.getStore()
+    if (around !== undefined) throw nested(name, kind, around)
     const times = (this.#times.get(name) ?? 0) + 1
     this.#times.set(name, times)
     return { name: times === 1 ? name : `${name}#${times}`, kind, after: this.#failed ? null : this.#completed }
@@ -203,6 +209,13 @@ function inAChunk(kind: 'sleep' | 'signal'): HoldfastError {
     'invalid_option',
     `a job of a chunk cannot ${what}, because its call goes on for the others; ${instead}`,
   )
+}
+
+/** The next attempt is given the result of the outer one and never comes to the inner one; and nobody can sleep while a step is at work. */
+function nested(name: string, kind: StepKind, around: string): HoldfastError {
+  const what = { step: 'step', once: 'step', sleep: 'sleep', signal: 'wait for the signal' }[kind]
+  const instead = 'call it before or after that, or beside it with Promise.all'
+  return new HoldfastError('invalid_option', `the ${what} "${name}" is called inside of the step "${around}"; ${instead}`)
 }
 
 function changed(problem: string): HoldfastError {

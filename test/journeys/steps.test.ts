@@ -78,6 +78,37 @@ describe('a handler made of steps', () => {
     expect(tries).toEqual([1, 2, 3])
   })
 
+  test('that calls a step, a sleep or a wait inside of a step is told so at once, and not when a retry no longer comes to it', async () => {
+    const queue = await makeQueue()
+    const calls: [string, (ctx: RunContext) => Promise<unknown>][] = [
+      ['the step', (ctx) => ctx.step('inner', () => 1)],
+      ['the step', (ctx) => ctx.once('inner', () => 1)],
+      ['the sleep', (ctx) => ctx.sleep('1h', 'inner')],
+      ['the wait for the signal', (ctx) => ctx.waitFor('inner')],
+    ]
+    const types = calls.map(([, call], at) =>
+      defineType({
+        type: `nested_${at}`,
+        maxAttempts: 1,
+        async run(_, ctx) {
+          await Promise.all([ctx.step('beside', () => 2), ctx.step('this', () => 3)])
+          await ctx.step('outer', async () => {
+            await new Promise(setImmediate)
+            await call(ctx)
+          })
+        },
+      }),
+    )
+    await startHere(queue, types)
+    const jobs = await queue.holdfast.enqueueMany(types.map((type) => type.job({})))
+    for (const [at, [what]] of calls.entries()) {
+      const id = jobs[at]?.id as string
+      await isNow(queue, id, 'dead')
+      const message = `${what} "inner" is called inside of the step "outer"; call it before or after that, or beside it with Promise.all`
+      expect((await queue.holdfast.job(id))?.attempts[0]?.error).toMatchObject({ code: 'invalid_option', message })
+    }
+  })
+
   test('whose result cannot be stored ends dead, and says which', async () => {
     const { queue, id } = await running((_, ctx) => ctx.step('huge', () => 'x'.repeat(70_000)))
     await isNow(queue, id, 'dead')
