@@ -1,4 +1,4 @@
-import { type AnyJobType, defineType } from 'holdfast'
+import { type AnyJobType, defineType, FatalError } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { ended, types } from '../support/batches.js'
 import { eventually } from '../support/facts.js'
@@ -115,6 +115,40 @@ describe('while a batch runs', () => {
     await startHere(queue, all)
     expect(await ended(queue, id)).toMatchObject({ status: 'cancelled', cancelled: 2, total: 2 })
   })
+})
+
+test('a callback that is at work may retry the failed members: the next round ends with callbacks of its own', async () => {
+  const queue = await makeQueue()
+  const called: string[] = []
+  let broken = true
+  const part = defineType({
+    type: 'part',
+    maxAttempts: 1,
+    run: () => {
+      if (broken) throw new FatalError('broken')
+    },
+  })
+  const done = defineType({
+    type: 'done',
+    run: async (kind: string, { job }) => {
+      if (kind === 'failure') {
+        broken = false
+        const { id = '' } = (await queue.holdfast.batches.of(job.id)) ?? {}
+        await queue.holdfast.batches.retry(id, who)
+        // The next round is over before this callback of the first one is.
+        await eventually(async () => (await queue.holdfast.batches.get(id))?.status === 'succeeded')
+      }
+      called.push(kind)
+    },
+  })
+  const { id } = await queue.holdfast.batch({
+    jobs: [part.job({}), part.job({})],
+    ...{ onSuccess: done.job('success'), onFailure: done.job('failure'), onComplete: done.job('complete') },
+  })
+  await startHere(queue, [part, done], { concurrency: 4 })
+  await eventually(() => called.length === 4)
+  expect(called.sort()).toEqual(['complete', 'complete', 'failure', 'success'])
+  expect(await queue.holdfast.batches.get(id)).toMatchObject({ status: 'succeeded', round: 2, completed: 2, dead: 0 })
 })
 
 /** One that is not kept. */

@@ -121,6 +121,25 @@ describe('a signal', () => {
     expect(left).toEqual([])
   })
 
+  test('sent at the moment at which its wait is over is taken by that wait or by none, and the job goes on either way', async () => {
+    const type = taker()
+    await startHere(queue, [type], { concurrency: 20 })
+    const timeouts = Array.from({ length: 40 }, () => Math.ceil(Math.random() * 100))
+    const jobs = await holdfast.enqueueMany(timeouts.map((ms) => type.job({ count: 1, timeout: `${ms}ms` })))
+    await Promise.all(
+      jobs.map(async ({ id }, n) => {
+        await new Promise((resolve) => setTimeout(resolve, (timeouts[n] as number) + Math.random() * 100))
+        await holdfast.signal(id, 'go', n).catch(({ code }) => expect(code).toBe('conflict'))
+      }),
+    )
+    for (const [n, { id }] of jobs.entries()) {
+      const [taken] = (await holdfast.wait(id, { timeout: '60s' })) as unknown[]
+      const delivered = (await holdfast.job(id))?.signals.map((signal) => signal.delivered) ?? []
+      if (taken === n) expect(delivered).toEqual([true])
+      else expect([taken, ...delivered.filter(Boolean)]).toEqual(['none came'])
+    }
+  })
+
   test('committed while its job is locked by a settle is looked at again by the next tick', async () => {
     const type = taker()
     const worker = await startHere(queue, [type])

@@ -5,20 +5,27 @@ import { runProgram } from '../support/processes.js'
 import { makeQueue } from '../support/queue.js'
 import { sized } from '../support/sized.js'
 
-/** At which steps of ten a worker is killed. */
-const steps = sized({ sample: [1, 5, 10], whole: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] })
+/** At which of ten steps a worker is killed, and when: before its effect, between that and the write, after both. */
 const moments = ['before', 'inside', 'after'] as const
+const kills = sized({
+  sample: moments.map((when, at) => ({ step: [1, 5, 10][at] as number, when })),
+  whole: Array.from({ length: 10 }, (_, at) => moments.map((when) => ({ step: at + 1, when }))).flat(),
+})
+const atOnce = 5
 
 test('a worker that is killed at any step of ten never makes a stored one run again, and none is left out', async () => {
   const queue = await makeQueue()
   const file = queue.ledger.beside('steps')
-  const kills = steps.map((step, at) => ({ step, when: moments[at % 3] as (typeof moments)[number] }))
-  const types = kills.map(({ step }) => `ten_${step}`)
+  const types = kills.map(({ step, when }) => `ten_${step}_${when}`)
   const jobs = await queue.holdfast.enqueueMany(types.map((type) => defineType({ type }).job({})))
   const worker = { lease: '2s' }
   const settings = { database: queue.url, file, worker }
-  const killed = kills.map((kill, at) => runProgram('steps-program', { ...settings, types: [types[at]], kill }))
-  for (const program of killed) expect((await program.exited).signal).toBe('SIGKILL')
+  for (let from = 0; from < kills.length; from += atOnce) {
+    const killed = kills
+      .slice(from, from + atOnce)
+      .map((kill, at) => runProgram('steps-program', { ...settings, types: [types[from + at]], kill }))
+    for (const program of killed) expect((await program.exited).signal).toBe('SIGKILL')
+  }
   runProgram('steps-program', { ...settings, types })
   const squares = Array.from({ length: 10 }, (_, at) => (at + 1) ** 2)
   for (const { id } of jobs) expect(await queue.holdfast.wait(id, { timeout: '60s' })).toEqual(squares)
