@@ -1,11 +1,9 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineType, Holdfast } from 'holdfast'
 import { HoldfastClient } from 'holdfast/client'
 import { createServer } from 'holdfast/server'
 import { expect, test } from 'vitest'
 import { variables } from '../../src/cli/environment.js'
-import { makeProgram } from '../../src/cli/program.js'
 import { readWorkerOptions } from '../../src/worker/options.js'
 import { docsPage } from '../support/docs-page.js'
 import { repository, sourceFiles } from '../support/source.js'
@@ -20,35 +18,6 @@ test('the page about configuration is what the code says', async () => {
 test('the page about the command line is what the code says', async () => {
   const { cliPage } = await import(join(repository, 'tools', 'cli-page.mjs'))
   expect(docsPage('cli.md'), 'npm run build && npm run configuration').toBe(await cliPage())
-})
-
-test('every command that a page shows is one that the command line takes, with options that it has', () => {
-  const io = { out: process.stdout, err: process.stderr } as unknown as Parameters<typeof makeProgram>[0]
-  const { program } = makeProgram(io)
-  const pages = ['../README.md', ...readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'))]
-  const shown = pages.flatMap((name) =>
-    [...docsPage(name).matchAll(/(?:^|`)((?:npx )?holdfast [a-z][^`\n]*)/gm)].map(([, line]) => [name, line as string] as const),
-  )
-  expect(shown.length).toBeGreaterThan(10)
-  const wrong = shown.filter(([, line]) => {
-    const words = line
-      .replace(/^npx /, '')
-      .replace(/\s#.*$/, '')
-      .split(/\s+/)
-      .slice(1)
-    let command = program
-    while (words.length > 0) {
-      const next = command.commands.find((one) =>
-        [one.name(), ...one.aliases()].includes(words[0]?.replace(/[,.;:]$/, '') as string),
-      )
-      if (!next) break
-      command = next
-      words.shift()
-    }
-    const known = [...command.options, ...program.options].flatMap(({ long, short }) => [long, short, '--help'])
-    return command === program || words.some((word) => word.startsWith('--') && !known.includes(word.replace(/[=,.)].*$/, '')))
-  })
-  expect(wrong).toEqual([])
 })
 
 test('every variable that the code reads is on it', () => {

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clients } from '../support/clients.js'
+import { docsPage, runExample } from '../support/docs-page.js'
 import { repository } from '../support/source.js'
 
 const adminKey = 'hf_a-key-that-is-long-enough'
@@ -13,6 +16,7 @@ let scratch: ScratchDatabase
 // biome-ignore lint/suspicious/noExplicitAny: examples are JavaScript
 let app: any
 let address: string
+const before = { ...process.env }
 beforeAll(async () => {
   scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
   Object.assign(process.env, { DATABASE_URL: scratch.connectionString, ADMIN_KEY: adminKey, HOLDFAST_LOG_LEVEL: 'silent' })
@@ -23,6 +27,11 @@ afterAll(async () => {
   await app.close()
   await (await example('jobs')).holdfast.close()
   await scratch.drop()
+  // Other files run in this process.
+  for (const name of ['DATABASE_URL', 'ADMIN_KEY', 'HOLDFAST_LOG_LEVEL']) {
+    if (before[name] === undefined) delete process.env[name]
+    else process.env[name] = before[name]
+  }
 })
 
 const json = (body: unknown) => ({
@@ -78,3 +87,36 @@ test('Express runs the job, has Holdfast under a path, and parses the bodies of 
   server.closeAllConnections()
   await closed
 })
+
+test('the line of each client enqueues in its transaction, as it stands', async () => {
+  const { holdfast, sendEmail } = await example('jobs')
+  const called: Record<string, string> = {
+    pg: 'client',
+    'postgres.js': 'sql',
+    Drizzle: 'db',
+    Kysely: 'db',
+    Knex: 'knex',
+    Prisma: 'prisma',
+  }
+  const lines = [...docsPage('frameworks.md').matchAll(/^\| `?([^`|]+?)`? \| `(await [^|]*)` \|$/gm)]
+  expect(lines.map(([, name]) => name)).toEqual(Object.keys(called))
+  const ids = async () =>
+    new Set((await holdfast.jobs({ type: 'send_email' }, { limit: 100 })).jobs.map(({ id }: { id: string }) => id))
+  for (const [, name = '', line = ''] of lines) {
+    const earlier = await ids()
+    const client = await clients.find((one) => one.name.startsWith(name))?.open(scratch.connectionString)
+    const root = await rootOf(name, client?.root)
+    await runExample(line, { holdfast, sendEmail, to: 'ada@example.com', [called[name] as string]: root })
+    if (name === 'pg') (root as pg.PoolClient).release()
+    await client?.close()
+    expect((await ids()).size - earlier.size, name).toBe(1)
+  }
+})
+
+/** What the line calls by its name. Prisma's own limits of seconds are too short for a machine that is busy with other tests. */
+async function rootOf(name: string, root: unknown): Promise<unknown> {
+  if (name === 'pg') return (root as pg.Pool).connect()
+  if (name !== 'Prisma') return root
+  const prisma = root as { $transaction(run: unknown, options: object): Promise<unknown> }
+  return { $transaction: (run: unknown) => prisma.$transaction(run, { maxWait: 60_000, timeout: 60_000 }) }
+}

@@ -61,14 +61,6 @@ describe('the README', () => {
     expect(answers).toEqual([[{ id: expect.any(String), status: 'created' }], [{ status: 'scheduled', count: '1' }]])
     await holdfast.close()
   })
-
-  it('names commands that package.json has', () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    const text = readme + readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
-    for (const [, name] of text.matchAll(/npm run (\w+)/g)) expect(scripts).toHaveProperty(name as string)
-    expect(scripts).toHaveProperty('start')
-    expect(scripts).toHaveProperty('test')
-  })
 })
 
 describe('every page', () => {
