@@ -89,6 +89,7 @@ describe('what only one place may do', () => {
       'testing/server.ts: process.env.DATABASE_URL',
       'testing/server.ts: process.env.HOLDFAST_TEST_URL',
       'worker/logger.ts: process.env.HOLDFAST_LOG_LEVEL',
+      'worker/logger.ts: process.stderr',
       'worker/start.ts: process.env',
     ])
   })
@@ -135,7 +136,7 @@ test('every error code is thrown somewhere', () => {
   expect(Object.keys(errorTable).filter((code) => !thrown.has(code))).toEqual(untilThereIsAServer)
 })
 
-test('a program that only enqueues needs nothing installed but pg and croner, and over HTTP nothing at all', async () => {
+test('a program that enqueues or runs jobs needs nothing installed but pg and croner, and over HTTP nothing at all', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-only-pg-'))
   const load = (file: string) =>
     run(process.execPath, ['--input-type=module', '-e', `await import('./dist/${file}')`], { cwd: directory })
@@ -143,13 +144,14 @@ test('a program that only enqueues needs nothing installed but pg and croner, an
     await writeFile(join(directory, 'package.json'), '{ "type": "module", "version": "0.0.0" }')
     await cp(join(repository, 'dist'), join(directory, 'dist'), { recursive: true })
     await mkdir(join(directory, 'node_modules'))
-    await load('client/index.js')
+    for (const name of ['client', 'remote-worker']) await load(`${name}/index.js`)
     await expect(load('index.js')).rejects.toThrow(/Cannot find package '(pg|croner)'/)
     for (const name of ['pg', 'croner'])
       await symlink(join(repository, 'node_modules', name), join(directory, 'node_modules', name))
     await load('index.js')
-    // A worker needs more: that the way of asking can answer no.
-    await expect(load('worker/index.js')).rejects.toThrow("Cannot find package 'pino'")
+    await load('worker/index.js')
+    // The server needs more: that the way of asking can answer no.
+    await expect(load('server/index.js')).rejects.toThrow("Cannot find package 'fastify'")
   } finally {
     await rm(directory, { recursive: true, force: true })
   }

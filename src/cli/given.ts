@@ -48,14 +48,6 @@ export function readSwitch({ name, value }: Setting, usual: boolean): boolean {
   throw misconfigured([name], `is ${showValue(value)}; it must be on or off`)
 }
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-
-export function readLogLevel({ name, value }: Setting): string {
-  if (!value) return 'info'
-  if (logLevels.includes(value)) return value
-  throw misconfigured([name], `is ${showValue(value)}; it must be one of ${logLevels.join(', ')}`)
-}
-
 /** Undefined where none is given. */
 export function readPort({ name, value }: Setting): number | undefined {
   if (!value) return undefined

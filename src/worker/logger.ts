@@ -1,4 +1,8 @@
-import { pino } from 'pino'
+import { Console } from 'node:console'
+import { hostname } from 'node:os'
+import { wallMs } from '../clock.js'
+import { levelNumbers, readLogLevel } from '../job/log-level.js'
+import { jsonLines } from './json-lines.js'
 
 /** What a worker needs of a log: pino's shape, so that the program's own can be given. */
 export interface Logger {
@@ -16,7 +20,11 @@ export interface Logger {
 
 /** JSON lines on standard error. HOLDFAST_LOG_LEVEL sets how many. */
 export function defaultLogger(): Logger {
-  return pino({ name: 'holdfast', level: process.env.HOLDFAST_LOG_LEVEL ?? 'info' }, pino.destination(2))
+  const least = readLogLevel({ name: 'HOLDFAST_LOG_LEVEL', value: process.env.HOLDFAST_LOG_LEVEL })
+  const base = { pid: process.pid, hostname: hostname(), name: 'holdfast' }
+  // A console of its own: it takes no notice of a reader that has gone, which would end the process, and nobody has replaced its methods.
+  const out = new Console({ stdout: process.stderr, ignoreErrors: true })
+  return jsonLines(least, { level: (level) => levelNumbers[level], time: wallMs, base }, (line) => out.log(line))
 }
 
 /** A log that takes the message first, as winston and `console` do. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, lchownSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '../../errors.js'
+import type { LogLevel } from '../../job/log-level.js'
 import { shortestKey } from '../../server/callers.js'
 import type { Logger } from '../../worker/logger.js'
 import { logToFile } from './log-file.js'
@@ -49,7 +50,7 @@ export class Home {
     orExplain(() => renameSync(this.#write('database.url.new', `${url}\n`, 0o600), join(this.#directory, 'database.url')))
   }
 
-  log(level: string): Logger {
+  log(level: LogLevel): Logger {
     const path = join(this.#directory, 'holdfast.log')
     return orExplain(() => logToFile(path, level, () => giveTo(this.#directory, path)))
   }

@@ -1,5 +1,7 @@
 import { closeSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
-import { pino } from 'pino'
+import { wallMs } from '../../clock.js'
+import type { LogLevel } from '../../job/log-level.js'
+import { jsonLines } from '../../worker/json-lines.js'
 import type { Logger } from '../../worker/logger.js'
 
 const mostBytes = 5_000_000
@@ -8,7 +10,7 @@ const mostBytes = 5_000_000
  * Writes the log of worker and server as JSON lines into a file, because the screen is for a person. A full file is renamed and a new one
  * begun, so that there are at most two, because nobody rotates the logs of a program they tried out once.
  */
-export function logToFile(path: string, level: string, onOpen: () => void): Logger {
+export function logToFile(path: string, level: LogLevel, onOpen: () => void): Logger {
   let file = open()
   let bytes = statSync(path).size
   function open(): number {
@@ -23,16 +25,9 @@ export function logToFile(path: string, level: string, onOpen: () => void): Logg
       file = open()
       bytes = 0
     }
-    bytes += writeSync(file, line)
+    bytes += writeSync(file, `${line}\n`)
   }
-  return pino(
-    {
-      level,
-      base: { pid: process.pid },
-      // People read it as often as programs do, so levels and times are written as text and not as numbers.
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write },
-  )
+  // People read it as often as programs do, so levels and times are written as text and not as numbers.
+  const time = () => new Date(wallMs()).toISOString()
+  return jsonLines(level, { level: (name) => name, time, base: { pid: process.pid } }, write)
 }

@@ -1,13 +1,14 @@
 import { Checker } from '../../job/checker.js'
+import { type LogLevel, readLogLevel } from '../../job/log-level.js'
 import { checkDatabaseUrl } from '../database-url.js'
-import { Given, readList, readLogLevel, readSwitch } from '../given.js'
+import { Given, readList, readSwitch } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
 
 export interface StartSettings extends Listening {
   /** Undefined: a Postgres of our own. */
   databaseUrl: string | undefined
   demo: boolean
-  logLevel: string
+  logLevel: LogLevel
   /** Hosts that alerts may be sent to at a private address. */
   alertHosts: string[]
 }
