@@ -1,19 +1,19 @@
 // A program as short as a user's first: it loads one system, and stores a job or runs one. It says when that has happened, by the clock
 // that all processes of a machine share. What it loads is part of what is measured, so nothing else is.
-const { system, role, url } = JSON.parse(process.argv[2])
+const { system, role, url, package: own } = JSON.parse(process.argv[2])
 const payload = { text: 'x'.repeat(189) }
 const say = () => process.send({ at: Number(process.hrtime.bigint()) / 1e6 })
 
 const programs = {
   holdfast: {
     async producer() {
-      const { Holdfast } = await import('../dist/index.js')
+      const { Holdfast } = await import(`${own}/index.js`)
       await new Holdfast({ connectionString: url }).enqueue('bench', payload)
       say()
     },
     async worker() {
-      const { defineType, Holdfast } = await import('../dist/index.js')
-      const { startWorker } = await import('../dist/worker/index.js')
+      const { defineType, Holdfast } = await import(`${own}/index.js`)
+      const { startWorker } = await import(`${own}/worker/index.js`)
       const logger = { info() {}, warn() {}, error: console.error }
       await startWorker(new Holdfast({ connectionString: url }), [defineType({ type: 'bench', run: say })], { logger })
     },

@@ -4,8 +4,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { cp, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { bundle } from '../tools/bundle.mjs'
 import { forgetDirectory, guardDirectory } from './processes.mjs'
 
 const run = promisify(execFile)
@@ -25,11 +26,29 @@ export async function inDirectory(work) {
 
 /** Holdfast as it would be published. Packed from a copy: a release is built without what the bench's own build has. */
 export async function packOwn(directory, limitMs) {
-  const { stdout: listed } = await run('git', ['ls-files', '--', 'src', 'tools', ':(glob)*'], { cwd: root })
+  const { stdout: listed } = await run('git', ['ls-files', '--', 'src', 'tools', 'dashboard', ':(glob)*'], { cwd: root })
   for (const file of listed.trim().split('\n')) await cp(join(root, file), join(directory, file))
   await symlink(await realpath(join(root, 'node_modules')), join(directory, 'node_modules'))
   const { stdout } = await npm(directory, limitMs, 'pack', '--json')
   return join(directory, JSON.parse(stdout)[0].filename)
+}
+
+/** The modules of Holdfast put together as in a package, in a folder that finds the packages of the repository. */
+export async function releaseBuild() {
+  const directory = await mkdtemp(join(root, '.bench-release-'))
+  guardDirectory(directory)
+  await cp(join(root, 'dist'), directory, {
+    recursive: true,
+    filter: (path) => !/\.(map|ts)$|dashboard/.test(path.slice(root.length)),
+  })
+  await bundle(directory)
+  return {
+    url: pathToFileURL(directory).href,
+    async remove() {
+      await rm(directory, { recursive: true, force: true })
+      forgetDirectory(directory)
+    },
+  }
 }
 
 /** `{ megabytes, packages }` of a production install of these packages. The registry has to be within reach. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 /**
@@ -9,3 +10,11 @@ export const codeFiles: readonly string[] = [
   ...(typeof __filename === 'string' ? [pathToFileURL(__filename).href] : []),
   ...(typeof import.meta.url === 'string' ? [import.meta.url] : []),
 ]
+
+/**
+ * A file of the package, or of a bundle, by its path from where the entries stand. This code stands there too, or one folder below:
+ * bundlers that split code put the pieces into a folder such as chunks/.
+ */
+export function fileBesideCode(path: string): URL | undefined {
+  return codeFiles.flatMap((file) => [new URL(path, file), new URL(`../${path}`, file)]).find((file) => existsSync(file))
+}

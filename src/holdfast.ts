@@ -28,7 +28,7 @@ import { checkJobId } from './operate/moves.js'
 import { type HoldfastOptions, readOptions } from './options.js'
 import type { Privacy } from './privacy/privacy.js'
 import { Schedules } from './schedule/schedules.js'
-import { grantRoles, type Migrated, migrate } from './store/migrate.js'
+import type { Migrated } from './store/migrate.js'
 import { told } from './store/sqlstate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
@@ -243,11 +243,13 @@ export class Holdfast extends JobOperations {
 
   /** Brings the database schema up to this version. Safe in many processes at once. */
   async migrate(): Promise<Migrated> {
+    const { migrate } = await import('./store/migrate.js')
     return migrate(this.#store.database)
   }
 
   /** Makes the database roles for producers, readers, workers, operators and servers, and gives each the rights it needs. */
   async grantRoles(): Promise<void> {
+    const { grantRoles } = await import('./store/migrate.js')
     await grantRoles(this.#store.database)
   }
 

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 // As a whole, because bundles of ES modules are often given a line on top that declares `createRequire`.
 import nodeModule from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { codeFiles } from './code-files.js'
+import { codeFiles, fileBesideCode } from './code-files.js'
 import { HoldfastError } from './errors.js'
 import { version } from './version.js'
 
@@ -18,15 +17,8 @@ let found: URL | undefined
  * bundle beside the bundle, if it was built as an entry of its own; or else in the package, where that is installed.
  */
 export function threadsFile(): URL {
-  found ??= besideThisCode() ?? inThePackage()
+  found ??= names.map(fileBesideCode).find((file) => file !== undefined) ?? inThePackage()
   return found
-}
-
-function besideThisCode(): URL | undefined {
-  // Bundlers that split code put the pieces into a folder below the entries, such as chunks/.
-  const folders = codeFiles.flatMap((file) => [new URL('.', file), new URL('..', file)])
-  const files = folders.flatMap((folder) => names.map((name) => new URL(name, folder)))
-  return files.find((file) => existsSync(file))
 }
 
 function inThePackage(): URL {

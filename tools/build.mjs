@@ -1,5 +1,6 @@
 // Compiles src to dist. SQL and the version become part of the modules that read them in the sources, so that a bundle needs no file
-// beside it. The dashboard is built where its packages are installed; a release needs them. With --release it makes no source maps: they would lead to sources that a package does not have.
+// beside it. The dashboard is built where its packages are installed; a release needs them. With --release it makes no source maps, which
+// would lead to sources that a package does not have, and puts the modules together into a few files (bundle.mjs).
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -7,27 +8,37 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
-const options = process.argv.includes('--release') ? ['--sourceMap', 'false'] : []
+const release = process.argv.includes('--release')
+const options = release ? ['--sourceMap', 'false'] : []
 const compiler = [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.json`, ...options]
 const compiled = spawnSync(process.execPath, compiler, { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 await inlineSql()
 inlineVersion()
+if (release) await (await import('./bundle.mjs')).bundle(`${root}dist`)
 await buildDashboard()
 // npm does this when it installs a package; in the repository itself `npx holdfast` needs it too.
 chmodSync(`${root}dist/cli/main.js`, 0o755)
 
-/** One line of JSON: the tests that play another version of the package rewrite it. */
+/**
+ * What only migrations need stands in a module of its own, as one line of JSON: the tests that play another version of the package rewrite it.
+ */
 async function inlineSql() {
-  const module = `${root}dist/store/sql-files.js`
+  const [module, queryModule] = ['sql-files', 'query-files'].map((name) => `${root}dist/store/${name}.js`)
   const folders = ['schema', 'functions', 'queries']
   for (const folder of folders) cpSync(`${root}src/store/${folder}`, `${root}dist/store/${folder}`, { recursive: true })
   const { sqlFiles } = await import(pathToFileURL(module).href)
-  const files = Object.fromEntries(folders.map((folder) => [folder, Object.fromEntries(sqlFiles(folder))]))
+  const { newestSchemaFile } = await import(pathToFileURL(queryModule).href)
+  const newest = newestSchemaFile()
+  const { queries, ...files } = Object.fromEntries(folders.map((folder) => [folder, Object.fromEntries(sqlFiles(folder))]))
   for (const folder of folders) rmSync(`${root}dist/store/${folder}`, { recursive: true })
   writeFileSync(
     module,
     `const files = ${JSON.stringify(files)}\nexport const sqlFiles = (folder) => new Map(Object.entries(files[folder]))\n`,
+  )
+  writeFileSync(
+    queryModule,
+    `const queries = ${JSON.stringify(queries)}\nexport const queryFiles = () => new Map(Object.entries(queries))\nexport const newestSchemaFile = () => ${newest}\n`,
   )
 }
 
@@ -37,7 +48,7 @@ async function buildDashboard() {
     for (const needed of ['vite', 'react']) dashboard.resolve(needed)
   } catch {
     console.error('The packages of the dashboard are not installed: this build has none. npm ci installs them.')
-    if (process.argv.includes('--release')) process.exit(1)
+    if (release) process.exit(1)
     return
   }
   const { build } = await import(pathToFileURL(dashboard.resolve('vite')).href)

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { median } from '../figures.mjs'
+import { releaseBuild } from '../footprint.mjs'
 import { benchNode } from '../install.mjs'
 import { forgetProcess, guardProcess } from '../processes.mjs'
 import { openStage, within } from '../stage.mjs'
@@ -13,7 +14,8 @@ const systems = ['holdfast', 'graphile-worker', 'pg-boss', 'bullmq-redis', 'floo
 /** A place for each, with jobs for its workers; all are there throughout and take turns. */
 async function open(bench, size) {
   const stages = {}
-  const close = () => Promise.all(Object.values(stages).map((stage) => stage.close()))
+  const release = await releaseBuild()
+  const close = () => Promise.all([release.remove(), ...Object.values(stages).map((stage) => stage.close())])
   try {
     for (const system of systems) {
       try {
@@ -31,15 +33,15 @@ async function open(bench, size) {
     await close()
     throw error
   }
-  return { stages, close }
+  return { stages, close, package: release.url }
 }
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 
 /** Milliseconds from the start of the process to what it says; then it is killed, as it has nothing to lose. */
-async function startOnce(system, role, url, limitMs) {
+async function startOnce(system, role, url, own, limitMs) {
   const begun = now()
-  const child = fork(program, [JSON.stringify({ system, role, url })], {
+  const child = fork(program, [JSON.stringify({ system, role, url, package: own })], {
     execPath: benchNode(),
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -59,12 +61,12 @@ async function startOnce(system, role, url, limitMs) {
 
 const starting = (system) => [
   system,
-  async (_bench, { starts }, { stages }) => {
+  async (_bench, { starts }, { stages, package: own }) => {
     if (!stages[system]) throw new Error('could not be prepared')
     const figures = {}
     for (const role of ['producer', 'worker']) {
       const times = []
-      for (let i = 0; i < starts; i++) times.push(await startOnce(system, role, stages[system].url, 30_000))
+      for (let i = 0; i < starts; i++) times.push(await startOnce(system, role, stages[system].url, own, 30_000))
       figures[role] = median(times)
     }
     return figures

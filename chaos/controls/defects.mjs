@@ -87,7 +87,7 @@ const defectsInCode = [
     caughtBy: 'I6',
     story: longJob,
     put: inModule(
-      'store/sql-files.js',
+      'store/query-files.js',
       "greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')",
       'l.expires_at',
     ),

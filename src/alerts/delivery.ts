@@ -5,7 +5,6 @@ import { type AnyJobType, defineType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { AlertStore, TargetSecretsRow } from '../store/alert-store.js'
 import { messageOf, type Trouble } from './message.js'
-import { call } from './post.js'
 import { signed } from './signature.js'
 
 /** The type of the jobs that send webhooks. */
@@ -30,6 +29,8 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
       if (!target) return log(`target ${trouble.target} was removed; nobody is called`)
       const body = JSON.stringify(messageOf(trouble))
       const secrets = secretsOf(target, privacy, log)
+      // Loaded for the first of them: most workers start without one to send.
+      const { call } = await import('./post.js')
       await call(placeOf(target.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
     },
   })

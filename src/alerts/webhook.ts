@@ -8,7 +8,6 @@ import { type AnyJobType, defineType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { WebhookRow, WebhookStore } from '../store/webhook-store.js'
 import { placeOf } from './delivery.js'
-import { call } from './post.js'
 import { signed } from './signature.js'
 
 /** What the transaction that made it happen wrote. */
@@ -35,6 +34,8 @@ export function webhookDelivery(store: WebhookStore, hosts: readonly string[], p
       if (!webhook) return log(`${own ? `job ${told.job}` : told.type} has no webhook any more; nobody is told`)
       const body = JSON.stringify({ type: `job.${kind}`, timestamp: at, data: told })
       const secrets = webhook.secrets.map((secret) => opened(webhook.url, secret, privacy))
+      // Loaded for the first of them: most workers start without one to send.
+      const { call } = await import('./post.js')
       await call(placeOf(webhook.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
     },
   })

@@ -3,6 +3,7 @@ import { definedTogether } from '../job/dependency.js'
 import { didYouMean } from '../job/nearest.js'
 import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
+import type { StartRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import type { Queryable } from '../store/transaction.js'
@@ -40,14 +41,20 @@ export class TypeRegistry {
     if (!tx) for (const type of fresh) this.#known.set(type.type, type)
   }
 
-  /** A worker registers its definitions when it starts. They are the newest, so registered types take their values. */
-  async update(types: readonly AnyJobType[]): Promise<void> {
+  /**
+   * A worker registers its definitions when it starts. They are the newest, so registered types take their values. Most starts change
+   * nothing: then all that is asked beside the types is what the worker has to know, which is the answer.
+   */
+  async update(types: readonly AnyJobType[]): Promise<StartRow> {
+    const dependencies = definedTogether(types)
     await this.#register(types, true)
     try {
-      await this.#store.defineLimits(types)
+      const start = await this.#store.inspect.readStart(types, dependencies)
+      if (start.limits) await this.#store.defineLimits(types)
       // Before types use them, so that no job starts in between without the limit.
-      await this.#store.operate.defineDependencies(definedTogether(types))
-      await this.#store.defineUses(types)
+      if (start.dependencies) await this.#store.operate.defineDependencies(dependencies)
+      if (start.uses) await this.#store.defineUses(types)
+      return start
     } catch (error) {
       throw explained(error)
     }
@@ -78,8 +85,7 @@ export class TypeRegistry {
   async #register(types: readonly AnyJobType[], update: boolean): Promise<void> {
     const unique = [...new Map(types.map((type) => [type.type, type])).values()]
     try {
-      await this.#checkLanes(unique)
-      await this.#store.registerTypes(unique, { update })
+      checkLanes(unique, await this.#store.registerTypes(unique, { update }))
     } catch (error) {
       throw explained(error)
     }
@@ -87,13 +93,12 @@ export class TypeRegistry {
     // Otherwise the first death would find no type to enqueue.
     await this.ensure(unique.flatMap(({ reaction }) => reaction ?? []))
   }
+}
 
-  async #checkLanes(types: readonly AnyJobType[]): Promise<void> {
-    const lanes = (await this.#store.lanes()).map((lane) => lane.name)
-    for (const { type, lane } of types) {
-      if (lanes.includes(lane)) continue
-      const message = `${type} names the lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
-      throw new HoldfastError('unknown_lane', message, { field: 'lane' })
-    }
+function checkLanes(types: readonly AnyJobType[], lanes: readonly string[]): void {
+  for (const { type, lane } of types) {
+    if (lanes.includes(lane)) continue
+    const message = `${type} names the lane "${lane}", which does not exist${didYouMean(lane, lanes)}; there are ${lanes.join(', ')}`
+    throw new HoldfastError('unknown_lane', message, { field: 'lane' })
   }
 }

@@ -3,6 +3,7 @@ import type { Database } from './database.js'
 import type { ExplainFacts } from './explain-rows.js'
 import type { LaneLoadRow, TypeDepthRow } from './load-rows.js'
 import { statement } from './queries.js'
+import { newestSchemaFile } from './query-files.js'
 import type {
   ApprovalRow,
   AttemptRow,
@@ -14,10 +15,10 @@ import type {
   NewestJobRow,
   OneJobRow,
   ProgressRow,
+  StartRow,
   StatusCount,
   WatchedRow,
 } from './rows.js'
-import { newestSchemaFile } from './schema-files.js'
 import { StepStore } from './step-store.js'
 import type { Queryable } from './transaction.js'
 
@@ -184,14 +185,24 @@ export class InspectStore {
     return this.#database.query(statement('laneLoads'), [])
   }
 
-  /**
-   * What there is to say about a schema that a newer version has migrated; undefined where none has. Migrations keep the version
-   * before them working, so this is no error: it is how a rolling deploy looks from the older side.
-   */
+  /** What a worker with these definitions has to know at its start. */
+  async readStart(
+    types: readonly { type: string; limits: string | undefined; uses: readonly string[] }[],
+    dependencies: readonly { name: string; limits: string | undefined }[],
+  ): Promise<StartRow> {
+    const [names, limits, uses] = [
+      types.map((t) => t.type),
+      types.map((t) => t.limits ?? null),
+      types.map((t) => JSON.stringify(t.uses)),
+    ]
+    const values = [names, limits, uses, dependencies.map((d) => d.name), dependencies.map((d) => d.limits ?? null)]
+    return (await this.#database.query<StartRow>(statement('readStart'), values))[0] as StartRow
+  }
+
+  /** What there is to say about a schema that a newer version has migrated; undefined where none has. */
   async schemaAhead(): Promise<string | undefined> {
     const [row] = await this.#database.query<{ newest: number }>(statement('newestMigration'), [])
-    if (!row || row.newest <= newestSchemaFile()) return undefined
-    return `the schema is at file ${row.newest} and this version knows ${newestSchemaFile()}: a newer version has migrated it; deploy that one here`
+    return row && schemaAheadOf(row.newest)
   }
 
   /** Throws where the schema is older than this version needs, or the database does not answer. */
@@ -205,4 +216,13 @@ export class InspectStore {
   async ping(): Promise<void> {
     await this.#database.query(statement('ping'), [], pingTimeoutMs)
   }
+}
+
+/**
+ * The same where the last migration is known. Migrations keep the version before them working, so this is no error: it is how a rolling
+ * deploy looks from the older side.
+ */
+export function schemaAheadOf(newest: number): string | undefined {
+  if (newest <= newestSchemaFile()) return undefined
+  return `the schema is at file ${newest} and this version knows ${newestSchemaFile()}: a newer version has migrated it; deploy that one here`
 }

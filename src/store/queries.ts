@@ -1,4 +1,4 @@
-import { sqlFiles } from './sql-files.js'
+import { queryFiles } from './query-files.js'
 
 /** A statement from queries/*.sql: its name in the file is also the name it is prepared under. */
 export interface Statement {
@@ -9,7 +9,7 @@ export interface Statement {
 /** Every named statement. A block runs from its `-- name:` line to the next one; its comments stay, for pg_stat_activity. */
 function readStatements(): Map<string, Statement> {
   const statements = new Map<string, Statement>()
-  for (const [file, sql] of sqlFiles('queries')) {
+  for (const [file, sql] of queryFiles()) {
     const blocks = sql.split(/^-- name: (\w+)$/m)
     for (let i = 1; i < blocks.length; i += 2) {
       const name = blocks[i] as string

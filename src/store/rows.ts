@@ -16,6 +16,26 @@ export interface TypeRow {
   redact: string[] | null
 }
 
+/** Settings of the server as text: `fsync`, `full_page_writes`, `synchronous_commit`, `synchronous_standby_names`. */
+export interface DurabilitySettings {
+  fsync: string
+  pages: string
+  commits: string
+  standbys: string
+}
+
+export interface StartRow extends DurabilitySettings {
+  types: TypeRow[]
+  /** Whether any of these is defined otherwise than the worker has it. */
+  limits: boolean
+  uses: boolean
+  dependencies: boolean
+  /** Whether any of the types has a webhook. */
+  webhooks: boolean
+  /** The last migration that ran. */
+  newest: number
+}
+
 export interface RescuedRow {
   id: string
   type: string

@@ -22,13 +22,6 @@ export function schemaFiles(files = sqlFiles('schema')): SchemaFile[] {
   })
 }
 
-/** The number of the last schema file of this version. */
-export function newestSchemaFile(): number {
-  newest ??= schemaFiles().at(-1)?.number ?? 0
-  return newest
-}
-let newest: number | undefined
-
 /** The single statements of a file that runs outside of a transaction. Such a file holds no function, so a semicolon at the end of a line ends one. */
 export function statementsOf({ sql }: SchemaFile): string[] {
   return sql.split(/;[ \t]*$/m).filter((text) => text.replaceAll(/^\s*--.*$/gm, '').trim() !== '')

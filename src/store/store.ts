@@ -116,9 +116,13 @@ export class Store {
     return new Store(this.#options, this.database.over(line))
   }
 
-  /** Makes types known. With `update`, a known type takes the new values; without, it keeps its own. */
-  async registerTypes(types: readonly RegisteredType[], { update }: { update: boolean }): Promise<void> {
-    await this.database.query(statement('registerTypes'), registerValues(types, update))
+  /**
+   * Makes types known. With `update`, a known type takes the new values; without, it keeps its own. Answers with the names of all lanes; where a
+   * type names another, nothing was written.
+   */
+  async registerTypes(types: readonly RegisteredType[], { update }: { update: boolean }): Promise<string[]> {
+    const rows = await this.database.query<{ lanes: string[] }>(statement('registerTypes'), registerValues(types, update))
+    return rows[0]?.lanes ?? []
   }
 
   /** Applies the limits of definitions that changed since a worker last started with them. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fileBesideCode } from '../code-files.js'
 
 /** A PostgreSQL that databases can be made on, until it is released. */
 export interface TestServer {
@@ -24,7 +25,6 @@ interface Embedded {
 
 /** How long the embedded server waits for another test after the last one closed its queue. Starting it takes longer. */
 const lingerMs = 1_000
-const guardProgram = fileURLToPath(new URL('./server-guard.js', import.meta.url))
 
 let embedded: Promise<Embedded> | undefined
 let borrowers = 0
@@ -78,7 +78,7 @@ async function startEmbedded(): Promise<Embedded> {
 
 /** A process that ends the server when we end, however that happens: by itself, by Ctrl-C or by kill -9. */
 function startGuard(): ChildProcess {
-  const guard = spawn(process.execPath, [guardProgram], {
+  const guard = spawn(process.execPath, [fileURLToPath(fileBesideCode('testing/server-guard.js') as URL)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     windowsHide: true,

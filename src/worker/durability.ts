@@ -1,4 +1,4 @@
-import type { DurabilitySettings } from '../store/durability.js'
+import type { DurabilitySettings } from '../store/rows.js'
 
 /** What this server may lose of what it has acknowledged, one sentence for each setting that allows it. */
 export function durabilityWarnings({ fsync, pages, commits, standbys }: DurabilitySettings): string[] {

@@ -9,7 +9,7 @@ import { misconfigured } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { bulkWork } from '../operate/bulk-job.js'
 import type { Schedule } from '../schedule/spec.js'
-import { readDurability } from '../store/durability.js'
+import { schemaAheadOf } from '../store/inspect-store.js'
 import { explained } from '../store/sqlstate.js'
 import { threadsFile } from '../threads.js'
 import { version } from '../version.js'
@@ -51,10 +51,9 @@ export async function startWorker(
     for (const [lane, fields] of lanesFromEnvironment(process.env)) {
       await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe: options.unsafe ?? false })
     }
-    await types.update([...handlers.values()])
-    await store.webhooks.define([...given.keys()], webhooks)
+    const { types: known, webhooks: hadWebhooks, newest, ...durability } = await types.update([...handlers.values()])
+    if (hadWebhooks || webhooks.length > 0) await store.webhooks.define([...given.keys()], webhooks)
     for (const workflow of workflows) await holdfast.executions.register(workflow)
-    const known = await store.types([...handlers.keys()])
     const name = settings.name ?? `${hostname()}:${process.pid}`
     const id = await store.registerWorker({
       name,
@@ -64,9 +63,9 @@ export async function startWorker(
       types: known.map((row) => row.id),
       versions: known.map((row) => handlers.get(row.name)?.version ?? 1),
     })
-    const ahead = await store.inspect.schemaAhead()
+    const ahead = schemaAheadOf(newest)
     const gone = options.schedules ? await defineSchedules(holdfast, options.schedules, options.scheduleSet) : []
-    const warnings = [...durabilityWarnings(await readDurability(store.database)), ...(ahead ? [ahead] : []), ...gone]
+    const warnings = [...durabilityWarnings(durability), ...(ahead ? [ahead] : []), ...gone]
     const log = options.logger ?? defaultLogger()
     return await Worker.start({ store, privacy, id, name, handlers, known, settings, log, warnings })
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import { Afterwards } from '../background/afterwards.js'
 import { BackgroundGroup } from '../background/group.js'
 import { Lanes } from '../claim/lanes.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
@@ -147,12 +148,16 @@ export class Worker {
       claimed: (rows, lane) => intake.take(rows, lane),
       expiredLeases: (expired, sharing) => news.heard(expired, sharing),
       unacknowledged: () => store.releaseUnacknowledged(id, leases.known),
-      looked: () => leases.looked(),
+      looked: () => {
+        leases.looked()
+        for (const part of later) part.now()
+      },
       dutiesDone: (duties) => report.dutiesDone(duties),
     })
     const turn = new FleetTurn((ms) => store.operate.takeFleetTurn(id, ms))
     const upkeep = new Upkeep(choresOf(store, settings, meter, report, news), report, turn)
     const scheduler = new Scheduler(store.schedules, privacy, id, report, report)
+    const later = [upkeep, scheduler].map((part) => new Afterwards(part))
     const guard = new ProcessGuard(settings.handleSignals ? () => this.stop() : undefined)
     const drain = new Drain(pools, settings.drainMs)
     // Each stage works for those after it, and so stops after them: results need the heartbeat that keeps their leases.
@@ -163,11 +168,7 @@ export class Worker {
         [leases, logWriter, ...(listener ? [listener] : [])].map((part) => ({ part, stopWithinMs: writeWithinMs })),
         [{ part: settler, stopWithinMs: writeWithinMs }],
         [{ part: drain, stopWithinMs: drain.longestMs }],
-        [
-          { part: loop, stopWithinMs: lastClaimWithinMs },
-          { part: upkeep, stopWithinMs: writeWithinMs },
-          { part: scheduler, stopWithinMs: writeWithinMs },
-        ],
+        [{ part: loop, stopWithinMs: lastClaimWithinMs }, ...later.map((part) => ({ part, stopWithinMs: writeWithinMs }))],
       ],
       report,
     )

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { Holdfast } from 'holdfast'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { bundle } from '../../tools/bundle.mjs'
 import { bundlers } from '../support/bundlers.mjs'
 import { onDatabase } from '../support/empty-database.js'
 import { eventually } from '../support/facts.js'
@@ -19,14 +20,15 @@ const tried = Object.keys(bundlers)
 let project: string
 let scratch: ScratchDatabase
 
-/** A project that has holdfast installed, with a producer, a worker and handlers of every isolation. */
+/** A project that has holdfast installed as a release has it, with a producer, a worker and handlers of every isolation. */
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'holdfast-project-'))
   await cp(join(repository, 'test', 'support', 'bundled'), project, { recursive: true })
   await mkdir(join(project, 'node_modules'))
   await mkdir(installed())
   for (const name of ['dist', 'package.json']) await cp(join(repository, name), join(installed(), name), { recursive: true })
-  for (const name of ['croner', 'pg', 'pino']) {
+  await bundle(join(installed(), 'dist'))
+  for (const name of ['croner', 'pg']) {
     await symlink(await realpath(join(repository, 'node_modules', name)), join(project, 'node_modules', name))
   }
 })
@@ -138,7 +140,7 @@ describe('a worker that was bundled alone', { timeout: 180_000 }, () => {
     const out = await emptyPlace()
     const extension = await alone(out)
     await mkdir(join(out, 'node_modules'))
-    await symlink(repository, join(out, 'node_modules', 'holdfast'))
+    await symlink(installed(), join(out, 'node_modules', 'holdfast'))
     await workOff(await produce(out, extension), out, extension)
   })
 

@@ -34,6 +34,11 @@ describe('a package that was packed in a checkout where nothing was built', () =
     expect([...extensions].sort()).toEqual(['css', 'd.ts', 'html', 'js', 'json', 'md', 'svg'])
   })
 
+  it('has its modules in a few files, so that a program that starts reads a few', () => {
+    const modules = packed.paths.filter((path) => path.endsWith('.js') && !path.startsWith('dist/dashboard/'))
+    expect(modules.length).toBeLessThan(80)
+  })
+
   it('has a README whose links lead to the files of this very release, and leaves the README of the checkout as it was', async () => {
     const read = await unpack(packed, checkout.directory)
     const links = [...(await read('README.md')).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link as string)

@@ -54,9 +54,12 @@ describe('what an entry of the package loads', () => {
     const { packages, own } = await loadedBy(command)
     expect(own.length).toBeGreaterThan(0)
     expect(packages).toEqual(documented().get(entry))
-    expect({ runsJobs: own.some((file) => file.startsWith('run/')), serves: own.includes('server/app.js') }).toEqual({
+    const has = (file: string) => own.includes(file)
+    const runsJobs = own.some((file) => file.startsWith('run/'))
+    expect({ runsJobs, serves: has('server/app.js'), makesSchemas: has('store/sql-files.js') }).toEqual({
       runsJobs: ['holdfast/worker', 'holdfast/remote-worker', 'holdfast/testing'].includes(entry),
       serves: entry === 'holdfast/server',
+      makesSchemas: entry === 'holdfast/testing',
     })
   })
 })

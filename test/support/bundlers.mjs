@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 // Each bundles the programs of `project` (test/support/bundled) into `out` and returns the extension that their files have there.
 // Loaded when they are used: each takes longer than what it bundles.
@@ -64,7 +67,24 @@ const nextLike = async (project, out) => {
   })
 }
 
+/** The lines of docs/install.md as they stand, but that npx need not look for esbuild, and with the handlers as one more entry, as the page says. */
+const asDocumented = async (project, out) => {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const page = readFileSync(join(root, 'docs', 'install.md'), 'utf8')
+  const lines = [...page.matchAll(/```sh\n([\s\S]*?)```/g)]
+    .map(([, block]) => block)
+    .filter((block) => block.includes('npx esbuild'))
+  if (lines.length !== 2) throw new Error(`docs/install.md has ${lines.length} blocks with esbuild`)
+  for (const name of ['producer', 'worker']) writeFileSync(join(project, `${name}.js`), `import './${name}.mjs'\n`)
+  const esbuild = `"${process.execPath}" "${join(root, 'node_modules', 'esbuild', 'bin', 'esbuild')}"`
+  const script = lines.join('').replaceAll('npx esbuild', esbuild).replace('worker.js ', 'worker.js handlers.mjs ')
+  execFileSync('sh', ['-e', '-c', script], { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] })
+  cpSync(join(project, 'out'), out, { recursive: true })
+  return 'cjs'
+}
+
 export const bundlers = {
+  'the lines of docs/install.md': asDocumented,
   'esbuild, ES modules': esbuildEsm,
   'esbuild, CommonJS': esbuildCjs,
   'rollup, ES modules': rollupEsm,

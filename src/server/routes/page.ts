@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fileBesideCode } from '../../code-files.js'
 import { HoldfastError } from '../../errors.js'
 import { askedPath } from '../prefix.js'
 
-const folder = new URL('../../dashboard/', import.meta.url)
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -48,12 +48,13 @@ interface PageFile {
 
 /** Empty where this build has no dashboard. */
 function readDashboard(): ReadonlyMap<string, PageFile> {
-  if (!existsSync(new URL('index.html', folder))) return new Map()
-  const assets = readdirSync(new URL('assets/', folder)).map((name) => fileOf(`assets/${name}`, forever))
-  return new Map([fileOf('index.html', checked), fileOf('icon.svg', checked), ...assets])
+  const page = fileBesideCode('dashboard/index.html')
+  if (!page) return new Map()
+  const assets = readdirSync(new URL('assets/', page)).map((name) => fileOf(page, `assets/${name}`, forever))
+  return new Map([fileOf(page, 'index.html', checked), fileOf(page, 'icon.svg', checked), ...assets])
 }
 
-function fileOf(path: string, cache: string): [string, PageFile] {
+function fileOf(folder: URL, path: string, cache: string): [string, PageFile] {
   const content = readFileSync(new URL(path, folder))
   const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
   const type = types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream'

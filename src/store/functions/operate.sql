@@ -85,6 +85,13 @@ create or replace function holdfast.write_limits(p_gate integer, p_limits jsonb)
   where g.type_id = p_gate
 $$;
 
+-- Those of these types whose limits code defined otherwise when a worker last started with them.
+create or replace function holdfast.limited_otherwise(p_types text[], p_limits jsonb[]) returns integer[] language sql stable as $$
+  select array(
+    select t.id from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type
+    left join holdfast.gates as g on g.type_id = t.id where d.limits is distinct from g.defined)
+$$;
+
 -- Applies the limits that definitions name, where they changed since last time; what a definition no longer names is taken
 -- away. What an operator has set stands until then. The arrays stand side by side; null: the definition names no limits.
 create or replace function holdfast.define_limits(p_types text[], p_limits jsonb[]) returns void language plpgsql as $$
@@ -92,9 +99,7 @@ declare
   v_type text;
   v_limits jsonb;
   v_before jsonb;
-  v_changed constant integer[] := array(
-    select t.id from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type
-    left join holdfast.gates as g on g.type_id = t.id where d.limits is distinct from g.defined);
+  v_changed constant integer[] := holdfast.limited_otherwise(p_types, p_limits);
 begin
   if v_changed = '{}' then
     return;

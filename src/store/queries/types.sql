@@ -2,22 +2,27 @@
 -- Makes job types known, or brings what is known up to date. Writes nothing where nothing changed.
 -- A known type comes with the id it has: asking for a new one that is thrown away would use up the ids with the starts of processes.
 -- Takes rows in name order, so that many workers starting at once wait for each other instead of deadlocking.
+-- Answers with the names of all lanes. Where a type names one that there is not, nothing is written.
 -- $6: whether a type that is known already takes these values (a worker's start) or keeps its own (a producer's first use).
+with asked as (
+  select * from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[],
+                       $10::boolean[], $11::boolean[], $12::text[], $13::boolean[], $14::integer[], $15::boolean[], $16::text[], $17::smallint[])
+    as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version)
+), made as (
 insert into holdfast.types as known (id, name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff,
                                      sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version)
 overriding system value
 select coalesce(k.id, nextval('holdfast.types_id_seq')), t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb,
        t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, t.version
-from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[], $10::boolean[],
-            $11::boolean[], $12::text[], $13::boolean[], $14::integer[], $15::boolean[], $16::text[], $17::smallint[])
-  as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version)
+from asked as t
 join holdfast.lanes as l on l.name = t.lane
 left join holdfast.types as k on k.name = t.name
-where k.id is null or $6::text::boolean
+where not exists (select from asked as a where not exists (select from holdfast.lanes as n where n.name = a.lane))
+  and (k.id is null or $6::text::boolean
   and (k.defined_lane, k.priority, k.max_attempts, k.timeout_ms, k.approval, k.uniqueness, k.backoff, k.sensitive, k.encrypted, k.redact,
        k.shared_keys, k.max_result_bytes, k.alert_expired, k.on_dead, k.version)
       is distinct from (l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive,
-                        t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, greatest(k.version, t.version))
+                        t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, greatest(k.version, t.version)))
 order by t.name
 on conflict (name) do update
   set lane_id = case when known.defined_lane = excluded.defined_lane then known.lane_id else excluded.lane_id end,
@@ -31,6 +36,8 @@ on conflict (name) do update
       shared_keys = excluded.shared_keys, max_result_bytes = excluded.max_result_bytes, alert_expired = excluded.alert_expired, on_dead = excluded.on_dead,
       version = greatest(known.version, excluded.version)
   where $6::text::boolean
+)
+select to_jsonb(array(select l.name from holdfast.lanes as l order by l.id)) as lanes
 
 -- name: readTypes
 -- The registered types with their lane, by name.
