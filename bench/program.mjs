@@ -74,13 +74,18 @@ const calls = {
     producing.stopped = true
   },
 
-  /** With `watch` false nothing is noted: a timer of ours would be most of what an idle worker does. */
-  async work({ watch = true, ...options } = {}) {
+  /** With `watch` false nothing is noted: a timer of ours would be most of what an idle worker does. `lookMs`: how often it notes how far it is. */
+  async work({ watch = true, lookMs = 5, ...options } = {}) {
     worker = await system.startWorker(url, options, (payload) => {
       if (seen.handled++ === 0) seen.firstAt = now()
       if (payload?.sentAt) seen.latencies.push(now() - payload.sentAt)
     })
-    if (watch) look()
+    if (watch) look(lookMs)
+  },
+  /** What was done until now was to get warm. */
+  forget() {
+    before = worker.settled()
+    Object.assign(seen, { firstAt: 0, lastAt: 0, handled: 0, settled: 0, latencies: [], timeline: [] })
   },
   /** Where it stands; times by the clock all processes share. */
   progress: () => ({ firstAt: seen.firstAt, lastAt: seen.lastAt, settled: seen.settled, cpuMs: cpuMs() }),
@@ -93,10 +98,11 @@ const calls = {
   },
 }
 let producing
+let before = 0
 
-/** Notes how far it is every 5 ms, and every 100 ms for the record. */
-function look() {
-  const settled = worker.settled()
+/** Notes how far it is every so often, and every 100 ms for the record. */
+function look(everyMs) {
+  const settled = worker.settled() - before
   if (settled > seen.settled) {
     seen.settled = settled
     seen.lastAt = now()
@@ -104,7 +110,7 @@ function look() {
   if (now() - (seen.timeline.at(-1)?.at ?? 0) >= 100) {
     seen.timeline.push({ at: now(), settled, rss: process.memoryUsage.rss() })
   }
-  setTimeout(look, 5)
+  setTimeout(look, everyMs, everyMs)
 }
 
 function cpuMs() {

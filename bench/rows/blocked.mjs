@@ -40,7 +40,10 @@ const ways = {
     await holdfast.flow.pauseType('blocked', who)
     const begun = performance.now()
     const inTheWay = async () => (await stage.client.query('select from holdfast.queue where pass = 0 limit 1')).rowCount > 0
-    while (await inTheWay()) await reader.claim(worker, { limit: eachClaim, inARow: 1 }, 60_000)
+    while (await inTheWay()) {
+      if (performance.now() - begun > place.limitMs) throw new Error('claims do not move aside what stands in their way')
+      await reader.claim(worker, { limit: eachClaim, inARow: 1 }, 60_000)
+    }
     place.movingUs = ((performance.now() - begun) * 1000) / jobs
   },
 }
@@ -57,7 +60,7 @@ async function open(bench, { jobs }) {
   try {
     for (const [name, block] of Object.entries(ways)) {
       const stage = await openStage(bench, 'holdfast')
-      const place = { stage }
+      const place = { stage, limitMs: bench.limitMs }
       places[name] = place
       place.holdfast = new Holdfast({ connectionString: stage.url, connections: 2 })
       const { store } = insideOf(place.holdfast)

@@ -1,7 +1,7 @@
 // What a fleet of worker processes costs: connections and processor time at rest, and connections and throughput under load.
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { drain, fill } from '../draining.mjs'
+import { drainBy, fill, setLane } from '../draining.mjs'
 import { onStage } from '../stage.mjs'
 
 const startAtOnce = 10
@@ -62,24 +62,27 @@ const resting =
       return { connections, cpu, p50: latencies[Math.floor(latencies.length / 2)] }
     })
 
-/** `together`: how many handlers run at once in all workers. `served`: an HTTP server stands beside them and is asked all the time. */
+/**
+ * `together`: how many handlers run at once in all workers. `served`: an HTTP server stands beside them and is asked all the time.
+ * The lane is drained until every worker has started: a hundred processes take half a minute for that on two cores, and the first of
+ * them would have done all the work meanwhile.
+ */
 const working =
   (which, { served = false } = {}) =>
   (bench, { [which]: workers, together, jobs }) =>
     onStage(patient(bench), 'holdfast', async (stage) => {
       await fill(stage, jobs)
-      const calling = served ? await serve(stage) : undefined
+      await setLane(stage, false)
+      const options = { concurrency: Math.ceil(together / workers), handlerMs: pauseMs, lookMs: Math.max(5, workers) }
       let over = false
-      const watching = watch(stage, bench.limitMs, () => over)
-      const { seen, ...figures } = await drain(stage, {
-        jobs,
-        workers,
-        options: { concurrency: Math.ceil(together / workers), handlerMs: pauseMs },
-      })
+      const sinceTheStart = watch(stage, bench.limitMs, () => over)
+      const programs = await startAll(stage, workers, options)
+      const calling = served ? await serve(stage) : undefined
+      const whileBusy = watch(stage, bench.limitMs, () => over)
+      const { seen, ...figures } = await drainBy(stage, programs, { jobs, begin: () => setLane(stage, true) })
       over = true
       await calling?.end()
-      const { average, most } = await watching
-      return { ...figures, connections: average / workers, most }
+      return { ...figures, connections: (await whileBusy).average / workers, most: (await sinceTheStart).most }
     })
 
 async function serve(stage) {

@@ -23,6 +23,12 @@ export const defectsInFlow = [
     put: inSql('gate_taken', 'select coalesce(sum(', 'select -1 + coalesce(sum('),
   },
   {
+    name: 'running-jobs-not-counted',
+    caughtBy: 'I11',
+    story: twoAtOnce,
+    put: inSql('gate_running', 'q.lease_id = any (v_leases)', 'false'),
+  },
+  {
     name: 'slot-never-released',
     caughtBy: 'I2',
     story: twoAtOnce,

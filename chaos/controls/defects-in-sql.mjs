@@ -1,6 +1,6 @@
 // Defects in the functions of the database.
 import { inSql } from './patches.mjs'
-import { lateResult, lateRetry, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
+import { committedLate, lateResult, lateRetry, longJob, oldDay, oldLease, poison, quiet, sameKey, shutdown } from './stories.mjs'
 
 export const defectsInSql = [
   {
@@ -39,6 +39,13 @@ export const defectsInSql = [
     story: longJob,
     drainMs: 10_000,
     put: inSql('claim_jobs', /(insert into holdfast\.leases.*?from claimed as c)/gs, '$1 having false'),
+  },
+  {
+    name: 'front-that-counts-at-the-head',
+    caughtBy: 'I2',
+    story: committedLate,
+    drainMs: 10_000,
+    put: inSql('from_front', 'and p_after[v_priority + 1] > 0', ''),
   },
   {
     name: 'retry-that-loses-the-job',

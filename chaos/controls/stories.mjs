@@ -138,6 +138,26 @@ const cutEnqueue = (fault) =>
 export const cutBeforeCommit = cutEnqueue('cut-before')
 export const cutAfterCommit = cutEnqueue('cut-after')
 
+/** A job is committed when two hundred that were enqueued after it have run. */
+export async function committedLate(stage) {
+  stage.promises.undisturbed = true
+  await stage.worker(stage.url, patient)
+  const client = new pg.Client({ connectionString: stage.url, application_name: 'chaos stage' })
+  await client.connect()
+  await client.query('begin')
+  await stage.enqueue(
+    async (requests) => {
+      const jobs = await stage.producer().enqueueMany(requests, { tx: client })
+      await enqueue(stage, Array(200).fill({}))
+      await stage.until(() => starts(stage).length === 200)
+      await client.query('commit')
+      return jobs
+    },
+    [{}],
+  )
+  await client.end()
+}
+
 /** A caller's transaction is rolled back. */
 export async function rollback(stage) {
   const client = new pg.Client({ connectionString: stage.url, application_name: 'chaos stage' })

@@ -61,7 +61,7 @@ end $$;
 
 -- What people set about a gate, and what shuts it: for the audit log.
 create or replace function holdfast.gate_settings(p_type integer) returns jsonb language sql stable as $$
-  select to_jsonb(g) - '{type_id,uses,defined,turn,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
+  select to_jsonb(g) - '{type_id,uses,defined,turn_key,turn_taken,front_seq,front_job,front_at,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
 $$;
 
 -- What people set about a key: for the audit log. Null: nobody ever did.

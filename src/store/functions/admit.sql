@@ -62,14 +62,12 @@ begin
   if v_gate.keyed then
     select t.rows, t.jobs, t.keys into rows, jobs, v_keys
     from holdfast.take_by_turn(v_gate, v_room.room, coalesce(v_room.slots, v_room.room), p_in_a_row, v_now) as t;
+    if cardinality(rows) >= 64 then
+      perform holdfast.note_front(v_gate, v_now);
+    end if;
   else
-    select array_agg(f.ctid), array_agg(f.job_id) into rows, jobs
-    from (
-      select q.ctid, q.job_id from holdfast.queue as q
-      where q.type_id::bigint = p_type and q.pass > 0 and q.lease_id is null
-      order by q.seq, q.job_id limit least(v_room.room, v_room.slots)
-      for update skip locked
-    ) as f;
+    select t.rows, t.jobs into rows, jobs
+    from holdfast.take_in_order(v_gate, least(v_room.room, v_room.slots), p_outdated is null, v_now) as t;
   end if;
   if p_outdated is not null then
     select array_agg(r.row_at order by r.nth), array_agg(r.job_id order by r.nth), array_agg(r.key order by r.nth) into rows, jobs, v_keys

@@ -5,7 +5,8 @@
 -- priorities move too; inside one priority, first in first out.
 -- p_after: per priority (0 to 9) the position in the queue up to which this worker has read before. A claim that starts there instead of
 -- at the head stays fast while dead index entries pile up under somebody's long transaction; the price is that a job committed late,
--- behind that position, is found only by the next claim from the head.
+-- behind that position, is found only by the next claim from the head. Where others have read further, the claim starts where they
+-- stopped (fronts.sql); zero: at the head.
 -- p_types: only jobs of these types; null where the worker runs every type of the lane.
 -- A lane with a limit of slots is claimed from by one worker at a time, which locks the lane's row; a lane without one takes no lock.
 -- Jobs whose type got a gate after they were queued are put before it by the first claim that reads them. Jobs before gates are claimed
@@ -33,7 +34,8 @@ set enable_nestloop = off set enable_mergejoin = off set jit = off set plan_cach
 as $$
 declare
   v_now timestamptz;
-  v_after bigint[] := p_after;
+  v_front bigint := holdfast.front_of(p_lane, p_types);
+  v_after bigint[];
   v_enabled boolean;
   v_step interval;
   v_slots integer;
@@ -84,6 +86,7 @@ begin
     return;
   end if;
 
+  v_after := holdfast.from_front(p_after, v_front);
   -- Reads the first free job of every priority without locking it, to know in which order to claim from the priorities. The job itself may
   -- be gone by then.
   select array_agg(head.rank order by p.priority) into v_ranks
@@ -166,6 +169,10 @@ begin
     end if;
     v_found := cardinality(v_rows);
     if v_best < 10 then
+      -- Not where it leaves some of them free: those that are too new for this worker, or more than it takes.
+      if not v_outdated and v_portion <= v_left then
+        perform holdfast.move_front(v_front, v_best, v_after[v_best + 1], v_last);
+      end if;
       v_after[v_best + 1] := v_last;
     end if;
     if v_look then

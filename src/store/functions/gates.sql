@@ -29,16 +29,21 @@ end $$;
 -- The jobs that hold a slot of a gated type: those that run, and those that were cancelled and whose handler may still be at work.
 -- Derived from the jobs themselves, so that nothing has to be given back and nothing can be left behind.
 create or replace function holdfast.gate_running(p_type integer) returns table (job_id uuid, concurrency_key text)
-language sql stable
+language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select q.job_id, q.concurrency_key from holdfast.gate_leases as g
-  join holdfast.leases as e on e.id = g.lease_id cross join lateral unnest(e.jobs) as j (job_id)
-  join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
-  where g.type_id = p_type and q.type_id = p_type
-  union all
-  select c.job_id, c.concurrency_key from holdfast.cancellations as c where c.type_id = p_type
-$$;
+declare
+  v_leases bigint[] := array(select g.lease_id from holdfast.gate_leases as g where g.type_id = p_type);
+  v_jobs uuid[] := array(select unnest(e.jobs) from holdfast.leases as e where e.id = any (v_leases));
+begin
+  -- One walk through the index for all jobs; joined with them it would be a descent for each.
+  return query
+    select q.job_id, q.concurrency_key from holdfast.queue as q
+    where q.job_id = any (v_jobs) and q.lease_id = any (v_leases) and q.type_id = p_type
+    union all
+    select c.job_id, c.concurrency_key from holdfast.cancellations as c where c.type_id = p_type;
+end $$;
 
 -- How many slots of a type are taken. Of a key with a limit no more run at once than that, however many are claimed to run one
 -- after the other.
@@ -149,14 +154,8 @@ begin
 end $$;
 
 -- The position of the first job that waits before the gate of a type; null where none does.
-create or replace function holdfast.first_before_gate(p_type integer) returns bigint
-language plpgsql stable
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return (select q.seq from holdfast.queue as q where q.type_id::bigint = p_type and q.pass > 0 and q.lease_id is null
-          order by q.seq limit 1);
-end $$;
+create or replace function holdfast.first_before_gate(p_type integer) returns bigint language sql stable
+as $$ select f.seq from holdfast.first_free(p_type) as f $$;
 
 -- Looks at every gate, as the clock asks for: says whether one of these types has jobs before it and may be open, when the next will be,
 -- at the latest in half a second while jobs wait for anything but people, and what claims have set aside since the last look.

@@ -52,6 +52,10 @@ begin
     execute format('grant select, insert, update, delete on holdfast.%I to %s', v_name, v_those_who_work);
   end loop;
   execute format('grant usage on all sequences in schema %s to %s', v_in, v_those_who_work);
+  -- Claims say in these how far they have read.
+  for v_name in select format('holdfast.front_%s', n) from generate_series(0, 7) as n loop
+    execute format('grant update on sequence %s to %s', v_name, v_those_who_work);
+  end loop;
   execute 'grant insert on holdfast.audit_log to ' || v_those_who_work;
   execute 'grant select on holdfast.alert_targets to ' || v_those_who_work;
   execute 'grant insert, update, delete on holdfast.alert_targets to ' || concat_ws(', ', v_operator, v_server);

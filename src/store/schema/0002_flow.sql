@@ -31,6 +31,10 @@ create table holdfast.gates (
   -- Keys take turns in their order: whose turn it is, and how many jobs it has had of it.
   turn_key         text collate "C" not null default '',
   turn_taken       double precision not null default 0,
+  -- Up to where claims have read the jobs before it, and when one last began with the first (fronts.sql). Null: it was never worth saying.
+  front_seq        bigint,
+  front_job        uuid,
+  front_at         timestamptz,
   -- Keys of this type are told apart: some limit, pause or stop is per key, or the type is fair.
   keyed            boolean not null default false,
   paused_at        timestamptz,
@@ -54,6 +58,16 @@ create table holdfast.gates (
 );
 
 create index gates_using on holdfast.gates (type_id) where uses <> '{}';
+
+-- Up to where claims have read the queue, as fronts.sql has it.
+create sequence holdfast.front_0;
+create sequence holdfast.front_1;
+create sequence holdfast.front_2;
+create sequence holdfast.front_3;
+create sequence holdfast.front_4;
+create sequence holdfast.front_5;
+create sequence holdfast.front_6;
+create sequence holdfast.front_7;
 
 -- The leases under which jobs of a gated type run, and how many it claimed: never fewer than run. Who ends attempts does not touch it;
 -- the next claim through the gate removes the rows whose lease is gone.
