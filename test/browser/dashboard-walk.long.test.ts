@@ -164,7 +164,20 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
   })
 
   const pages = [
-    ...['/', '/lanes', '/types', '/types/works', '/jobs', '/new', '/dead', '/approvals', '/schedules', '/batches', '/workflows'],
+    ...[
+      '/',
+      '/lanes',
+      '/types',
+      '/types/works',
+      '/jobs',
+      '/new',
+      '/dead',
+      '/errors',
+      '/approvals',
+      '/schedules',
+      '/batches',
+      '/workflows',
+    ],
     ...['/alerts', '/audit', '/keys', '/settings', '/nothing'],
   ]
   test.each([

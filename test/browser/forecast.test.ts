@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { forecast } from '../../dashboard/src/charts/forecast.js'
+import { startsOf } from '../../dashboard/src/charts/starts.js'
+import { rankOf } from '../../dashboard/src/pages/job/rank.js'
 
 /** Fifteen minutes in steps of ten seconds. */
 const steps = (waitingAt: (minute: number) => number) => Array.from({ length: 91 }, (_, step) => waitingAt(step / 6))
@@ -21,4 +23,26 @@ test('what grows says how fast, and what neither grows nor shrinks, or has not b
   expect(of((minute) => (minute < 12 ? 1 : 2))).toBeUndefined()
   expect(of(() => 0)).toBeUndefined()
   expect(forecast({ step_ms: 10_000, waiting: [5, 9] })).toBeUndefined()
+})
+
+test('workers that started together are one deploy, of the types that are asked for', () => {
+  const worker = (name: string, minute: number, ...types: string[]) => ({
+    ...{ name, version: '1.0.0', types, started_at: new Date(minute * 60_000).toISOString() },
+  })
+  const fleet = [worker('c', 60, 'mail'), worker('a', 1, 'mail'), worker('b', 3, 'print'), worker('old', -9, 'mail')]
+  expect(startsOf(fleet, undefined, 0)).toEqual([
+    { at: 60, text: '2 workers started, Holdfast 1.0.0' },
+    { at: 3_600, text: 'worker c started, Holdfast 1.0.0' },
+  ])
+  expect(startsOf(fleet, 'print', 0)).toEqual([{ at: 180, text: 'worker b started, Holdfast 1.0.0' }])
+})
+
+test('a run time is compared with the latest step that has any', () => {
+  const run = { p50: [9, 1, null], p95: [9, 2, null], p99: [9, 3, null] }
+  const words = (seconds: number) => rankOf(seconds, run)?.words
+  expect([0.5, 1.5, 2.5, 4].map(words)).toEqual([
+    ...['as usual, shorter than half', 'as usual, longer than half'],
+    ...['longer than 95 % of its type', 'longer than 99 % of its type'],
+  ])
+  expect(rankOf(1, { p50: [null], p95: [null], p99: [null] })).toBeUndefined()
 })

@@ -15,7 +15,20 @@ const pages = ['/']
 
 /** Every place of the page. */
 const places = [
-  ...['/', '/lanes', '/types', '/types/dies', '/jobs', '/dead', '/approvals', '/schedules', '/batches', '/workflows', '/alerts'],
+  ...[
+    '/',
+    '/lanes',
+    '/types',
+    '/types/dies',
+    '/jobs',
+    '/dead',
+    '/errors',
+    '/approvals',
+    '/schedules',
+    '/batches',
+    '/workflows',
+    '/alerts',
+  ],
   ...['/audit', '/keys', '/settings', '/new'],
 ]
 

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import type { auditAnswer } from '../../../src/api/admin.js'
 import type { SeriesAnswer } from '../../../src/api/series.js'
+import { useAlerts, useFleet } from '../api/answers.js'
 import { ask } from '../api/ask.js'
 import { type Answered, useAnswer } from '../api/use.js'
 import { Select } from '../parts/filter.js'
@@ -11,6 +12,7 @@ import { go, usePlace } from '../routing.js'
 import { useMay } from '../session/session.js'
 import { type Forecast, forecast } from './forecast.js'
 import type { ChartProps, Line, Mark } from './line.js'
+import { startsOf } from './starts.js'
 
 const tryAgainMs = 2_000
 
@@ -40,7 +42,8 @@ export function Charts({ type }: { type?: string }) {
   const range: Range = asked !== null && asked in ranges ? (asked as Range) : '1h'
   const series = useSeries(range, type)
   const now = useSeries('15m', type)
-  const marks = useMarks(type, range)
+  const marks = [...useMarks(type, range), ...useStarts(type, range)]
+  const limits = useLimits(type)
   const choose = (next: string) => go(path, { ...Object.fromEntries(query), range: next === '1h' ? '' : next }, { replace: true })
   const words = Object.fromEntries(Object.entries(ranges).map(([name, one]) => [name, one.words]))
   return (
@@ -53,7 +56,9 @@ export function Charts({ type }: { type?: string }) {
         </>
       }
     >
-      <Loaded query={series}>{(answer) => <AllCharts answer={answer} marks={marks} ofFleet={type === undefined} />}</Loaded>
+      <Loaded query={series}>
+        {(answer) => <AllCharts answer={answer} marks={marks} ofFleet={type === undefined} limits={limits} />}
+      </Loaded>
     </Card>
   )
 }
@@ -81,6 +86,24 @@ function useMarks(type: string | undefined, range: Range): readonly Mark[] {
       })
       .filter(({ at }) => at * 1_000 >= from)
   }, [audit.data, range])
+}
+
+/** Workers that started, those of a few minutes as one: a deploy. */
+function useStarts(type: string | undefined, range: Range): readonly Mark[] {
+  const workers = useFleet().data?.workers
+  return useMemo(() => startsOf(workers ?? [], type, Date.now() - ranges[range].ms), [workers, type, range])
+}
+
+/** From which value on a rule of alerts fires: for how long the oldest job is due, and how many jobs wait. */
+function useLimits(type: string | undefined): Limits {
+  const rules = useAlerts().data?.rules
+  return useMemo(() => {
+    const least = (kind: string) => {
+      const its = rules?.filter((rule) => rule.kind === kind && rule.enabled && (rule.type === null || rule.type === type))
+      return its === undefined || its.length === 0 ? undefined : Math.min(...its.map(({ threshold }) => threshold))
+    }
+    return { oldest: least('oldest'), depth: least('depth') }
+  }, [rules, type])
 }
 
 function Drain({ of }: { of: Forecast }) {
@@ -112,8 +135,20 @@ const shortSeconds = (value: number) => {
   return value < 3_600 ? `${round(value / 60)} min` : `${round(value / 3_600)} h`
 }
 
-function AllCharts({ answer, marks, ofFleet }: { answer: SeriesAnswer; marks: readonly Mark[]; ofFleet: boolean }) {
-  const charts = useMemo(() => chartsOf(answer, ofFleet), [answer, ofFleet])
+interface Limits {
+  readonly oldest: number | undefined
+  readonly depth: number | undefined
+}
+
+interface AllChartsProps {
+  readonly answer: SeriesAnswer
+  readonly marks: readonly Mark[]
+  readonly ofFleet: boolean
+  readonly limits: Limits
+}
+
+function AllCharts({ answer, marks, ofFleet, limits }: AllChartsProps) {
+  const charts = useMemo(() => chartsOf(answer, ofFleet, limits), [answer, ofFleet, limits])
   if (answer.enqueued.length < 2) {
     return <p className="empty">Nothing is sampled yet. A worker or a server looks every ten seconds, and stores what changed.</p>
   }
@@ -128,7 +163,7 @@ function AllCharts({ answer, marks, ofFleet }: { answer: SeriesAnswer; marks: re
   )
 }
 
-function chartsOf(answer: SeriesAnswer, ofFleet: boolean): Omit<ChartProps, 'marks'>[] {
+function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth }: Limits): Omit<ChartProps, 'marks'>[] {
   const { step_ms, run_s } = answer
   const first = Date.parse(answer.from) / 1_000
   const times = answer.enqueued.map((_, step) => first + ((step + 1) * step_ms) / 1_000)
@@ -139,6 +174,18 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean): Omit<ChartProps, 'mar
     values,
     ...more,
   })
+  /** Only where it is near: a limit far above everything would flatten the curve. */
+  const alert = (limit: number | undefined, values: readonly (number | null)[]) =>
+    limit !== undefined && values.some((value) => (value ?? 0) > limit / 4)
+      ? [
+          line(
+            'alert',
+            'dead',
+            times.map(() => limit),
+            { dash: [2, 4] },
+          ),
+        ]
+      : []
   return [
     {
       title: 'In and out per minute',
@@ -159,12 +206,19 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean): Omit<ChartProps, 'mar
     },
     {
       title: 'Jobs that wait and run',
-      lines: [line('waiting', 'pending', answer.waiting, { fill: true }), line('running', 'processing', answer.running)],
+      lines: [
+        line('waiting', 'pending', answer.waiting, { fill: true }),
+        line('running', 'processing', answer.running),
+        ...alert(depth, answer.waiting),
+      ],
       inWords: count,
     },
     {
       title: 'Oldest that waits',
-      lines: oldestOf(answer).map(({ name, dash, values }, at) => line(name, 'pending', values, { dash, fill: at === 0 })),
+      lines: [
+        ...oldestOf(answer).map(({ name, dash, values }, at) => line(name, 'pending', values, { dash, fill: at === 0 })),
+        ...alert(oldest, answer.oldest_s),
+      ],
       inWords: seconds,
       onAxis: shortSeconds,
     },

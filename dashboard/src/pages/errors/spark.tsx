@@ -21,7 +21,6 @@ export function Spark({ days, over }: { days: ErrorGroupAnswer['days']; over: nu
         const height = count === 0 ? 1 : Math.max(2, (count / most) * bar.height)
         return (
           <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is the day at its place
             key={at}
             data-status={count === 0 ? undefined : 'failed'}
             x={at * (bar.width + bar.gap)}

@@ -4,6 +4,7 @@ import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Status } from '../../parts/status.js'
 import { inWords, Moment } from '../../parts/time.js'
+import { RunTime } from './run-time.js'
 
 /** What a job is, in a glance. */
 export function JobFacts({ job }: { job: JobAnswer }) {
@@ -33,6 +34,7 @@ export function JobFacts({ job }: { job: JobAnswer }) {
           <Moment at={job.finished_at} />
         </Fact>
       )}
+      <RunTime job={job} />
       {job.start_by && (
         <Fact name="Has to start">
           <Moment at={job.start_by} />

@@ -6,10 +6,18 @@ import { SlotBar } from '../../parts/slots.js'
 import { Table } from '../../parts/table.js'
 import { inWords } from '../../parts/time.js'
 
+interface LanesNowProps {
+  readonly lanes: readonly Lane[]
+  readonly loads: Readonly<Record<string, Load>>
+  /** How many workers it would take to be done within a minute, and how many there are. */
+  readonly wanted: number
+  readonly alive: number
+}
+
 /** How fast each lane works, and when what waits will be done. */
-export function LanesNow({ lanes, loads }: { lanes: readonly Lane[]; loads: Readonly<Record<string, Load>> }) {
+export function LanesNow({ lanes, loads, wanted, alive }: LanesNowProps) {
   return (
-    <Card title="Lanes">
+    <Card title="Lanes" aside={<Wanted wanted={wanted} alive={alive} />}>
       <Table
         label="Lanes"
         rows={lanes}
@@ -31,4 +39,17 @@ export function LanesNow({ lanes, loads }: { lanes: readonly Lane[]; loads: Read
 export function drain(load: Load | undefined): string {
   if (!load || load.waiting === 0) return '–'
   return load.drain_s === null ? 'not at this speed' : inWords(load.drain_s * 1_000)
+}
+
+function Wanted({ wanted, alive }: { wanted: number; alive: number }) {
+  const words = `${alive} ${alive === 1 ? 'worker' : 'workers'}, ${wanted} wanted`
+  return (
+    <span
+      className="status"
+      data-status={wanted > alive ? 'failed' : undefined}
+      title="as many as GET /autoscale asks for: so that what waits is done within a minute"
+    >
+      {words}
+    </span>
+  )
 }

@@ -31,7 +31,14 @@ export function Overview() {
         <Charts />
         <div className="columns">
           <div className="stack">
-            {fleet.data && loads.data && <LanesNow lanes={fleet.data.lanes} loads={loads.data.lanes} />}
+            {fleet.data && loads.data && (
+              <LanesNow
+                lanes={fleet.data.lanes}
+                loads={loads.data.lanes}
+                wanted={loads.data.workers}
+                alive={fleet.data.workers.length}
+              />
+            )}
             {status.data && <TypesNow types={status.data.types} depths={fleet.data?.depths ?? []} />}
             {seesAudit && <LastChanges />}
           </div>
