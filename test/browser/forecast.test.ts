@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { forecast } from '../../dashboard/src/charts/forecast.js'
 import { startsOf } from '../../dashboard/src/charts/starts.js'
 import { rankOf } from '../../dashboard/src/pages/job/rank.js'
+import { rowsBetween } from '../../dashboard/src/parts/rows-in-view.js'
 
 /** Fifteen minutes in steps of ten seconds. */
 const steps = (waitingAt: (minute: number) => number) => Array.from({ length: 91 }, (_, step) => waitingAt(step / 6))
@@ -45,4 +46,12 @@ test('a run time is compared with the latest step that has any', () => {
     ...['longer than 95 % of its type', 'longer than 99 % of its type'],
   ])
   expect(rankOf(1, { p50: [null], p95: [null], p99: [null] })).toBeUndefined()
+})
+
+test('of a long list those rows are there that are seen, with gaps as high as the others', () => {
+  expect(rowsBetween(1_000, new Map(), 4_000, 4_100)).toEqual({ from: 99, to: 103, abovePx: 3_960, belowPx: 35_880 })
+  expect(rowsBetween(1_000, new Map(), -900, 100)).toEqual({ from: 0, to: 3, abovePx: 0, belowPx: 39_880 })
+  // Rows that were measured count as they are, and the others as their average.
+  const measured = new Map([...Array(10).keys()].map((row) => [row, 100]))
+  expect(rowsBetween(20, measured, 950, 1_150)).toEqual({ from: 9, to: 12, abovePx: 900, belowPx: 800 })
 })

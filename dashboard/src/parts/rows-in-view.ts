@@ -58,26 +58,20 @@ const same = (one: RowsInView, other: RowsInView) =>
   one.from === other.from && one.to === other.to && one.abovePx === other.abovePx && one.belowPx === other.belowPx
 
 function inView(count: number, known: ReadonlyMap<number, number>, body: HTMLElement): RowsInView {
+  const { top } = body.getBoundingClientRect()
+  return rowsBetween(count, known, -top - beyondPx, -top + window.innerHeight + beyondPx)
+}
+
+/** The rows that lie between two heights below the head of the list. */
+export function rowsBetween(count: number, known: ReadonlyMap<number, number>, fromPx: number, toPx: number): RowsInView {
   const sum = [...known.values()].reduce((total, height) => total + height, 0)
   const guess = known.size === 0 ? firstGuessPx : sum / known.size
-  const { top } = body.getBoundingClientRect()
-  const [seenFrom, seenTo] = [-top - beyondPx, -top + window.innerHeight + beyondPx]
-  let at = 0
-  let from = 0
-  let abovePx = 0
-  let to = count
-  let toPx = 0
+  let [from, to, at, abovePx, endPx] = [0, 0, 0, 0, 0]
   for (let row = 0; row < count; row++) {
-    const height = known.get(row) ?? guess
-    if (at + height < seenFrom) {
-      from = row + 1
-      abovePx = at + height
-    }
-    if (at <= seenTo) {
-      to = row + 1
-      toPx = at + height
-    }
-    at += height
+    const next = at + (known.get(row) ?? guess)
+    if (next < fromPx) [from, abovePx] = [row + 1, next]
+    if (at <= toPx) [to, endPx] = [row + 1, next]
+    at = next
   }
-  return { from, to: Math.max(to, from), abovePx: Math.round(abovePx), belowPx: Math.round(Math.max(0, at - toPx)) }
+  return { from, to: Math.max(to, from), abovePx: Math.round(abovePx), belowPx: Math.round(Math.max(0, at - endPx)) }
 }

@@ -89,7 +89,7 @@ export function Jobs() {
         />
         <Filter label="Text" value={filter.text} onValue={change('text')} placeholder="text in keys, errors or payload" wide />
         <Filter label="Error group" value={filter.error_group} onValue={change('error_group')} />
-        <Filter label="Batch" value={filter.batch} onValue={change('batch')} placeholder="batch or workflow" />
+        <Filter label="Batch" value={filter.batch} onValue={change('batch')} />
       </search>
       <BulkBar selection={selection} filter={bulkFilter(given)} statuses={statuses} />
       <Card>
