@@ -94,7 +94,15 @@ async function ensureTemplate(serverUrl: string, client: pg.Client, today: strin
   const exists = async () => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1
   if (await exists()) return name
   await client.query('select pg_advisory_lock($1)', [lockKey])
-  if (await exists()) return name
+  try {
+    if (!(await exists())) await makeTemplate(serverUrl, client, name, today)
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [lockKey]).catch(() => {})
+  }
+  return name
+}
+
+async function makeTemplate(serverUrl: string, client: pg.Client, name: string, today: string): Promise<void> {
   await dropLeftovers(client, today)
   const unfinished = `${name}_unfinished`
   await client.query(`drop database if exists ${unfinished} with (force)`)
@@ -102,7 +110,6 @@ async function ensureTemplate(serverUrl: string, client: pg.Client, today: strin
   const database = new Database({ connectionString: withDatabase(serverUrl, unfinished), connections: 1 })
   await migrate(database).finally(() => database.close())
   await client.query(`alter database ${unfinished} rename to ${name}`)
-  return name
 }
 
 /**
@@ -120,19 +127,64 @@ async function dropLeftovers(client: pg.Client, today: string): Promise<void> {
   for (const { name } of rows) await client.query(`drop database if exists ${name}`).catch(() => {})
 }
 
+/** A connection to each server that was used a moment ago: one test drops its database and the next one makes its own. */
+const kept = new Map<string, { client: Server; timer: NodeJS.Timeout }>()
+/** The driver has these two, its types do not. */
+type Server = pg.Client & { ref(): void; unref(): void }
+const keptMs = 500
+
 async function onServer(serverUrl: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl })
-  client.on('error', () => {})
-  await client.connect()
+  const client = (await takeKept(serverUrl)) ?? (await connectTo(serverUrl))
   try {
     await work(client)
   } catch (error) {
+    await client.end().catch(() => {})
     if ((error as { code?: string }).code !== '42501') throw error
     const message = `user ${client.user} may not create databases on the test server: alter role ${client.user} createdb, name another server in HOLDFAST_TEST_URL, or make a schema instead with scratchQueue({ schema: true })`
     throw new HoldfastError('invalid_configuration', message, { cause: error })
-  } finally {
-    await client.end()
   }
+  if (kept.has(serverUrl)) await client.end()
+  else keep(serverUrl, client)
+}
+
+async function connectTo(serverUrl: string): Promise<Server> {
+  const client = new pg.Client({ connectionString: serverUrl }) as Server
+  client.on('error', () => forget(serverUrl, client))
+  await client.connect()
+  return client
+}
+
+/** It keeps no process alive. */
+function keep(serverUrl: string, client: Server): void {
+  const timer = setTimeout(() => {
+    forget(serverUrl, client)
+    void client.end().catch(() => {})
+  }, keptMs)
+  timer.unref()
+  client.unref()
+  kept.set(serverUrl, { client, timer })
+}
+
+/** The connection, if it is still one: the server may have gone. */
+async function takeKept(serverUrl: string): Promise<Server | undefined> {
+  const found = kept.get(serverUrl)?.client
+  if (!found) return undefined
+  forget(serverUrl, found)
+  found.ref()
+  try {
+    await found.query('select')
+    return found
+  } catch {
+    await found.end().catch(() => {})
+    return undefined
+  }
+}
+
+function forget(serverUrl: string, client: Server): void {
+  const found = kept.get(serverUrl)
+  if (found?.client !== client) return
+  clearTimeout(found.timer)
+  kept.delete(serverUrl)
 }
 
 function withDatabase(serverUrl: string, name: string): string {

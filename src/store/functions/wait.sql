@@ -20,7 +20,7 @@ end $$;
 create or replace function holdfast.ends_of(p_jobs uuid[])
 returns table (id uuid, type text, encrypted boolean, status text, reason text, attempt smallint, error jsonb, result json)
 language sql stable
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
   with gone as materialized (
     select j.id from unnest(p_jobs) as j (id)
