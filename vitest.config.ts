@@ -13,7 +13,7 @@ const alone = [
   'chaos/fuzz/fuzz.sized.test.mjs',
   'src/job/id.test.ts',
   'src/run/isolate/child.test.ts',
-  'test/dev/*.test.ts',
+  'test/dev/postgres*.test.ts',
   'test/docs/tracing-and-privacy.test.ts',
   'test/journeys/alert-addresses.test.ts',
   'test/journeys/pool.test.ts',

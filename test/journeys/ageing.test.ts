@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
-import { by, startWorkers } from '../support/flow.js'
+import { by, startTogether } from '../support/flow.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
 
 /**
@@ -43,7 +43,7 @@ test('a flood of 9s at 120 % of capacity delays a 0 by nine ageing steps beyond 
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.setLane('default', { ageing: stepMs }, by)
-  await startWorkers(queue, 2, { worker: { concurrency: slots / 2 } })
+  await startTogether(queue, 2, { worker: { concurrency: slots / 2 } })
   const flood = startFlood(queue)
   await eventually(() => queue.ledger.starts().length >= slots)
   const { id } = await queue.holdfast.enqueue(work, {}, { priority: 0 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
-import { killAndNote, mostAtOnce, startWorkers } from '../support/flow.js'
+import { killAndNote, mostAtOnce, startTogether, startWorkers } from '../support/flow.js'
 import type { Execution } from '../support/ledger.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
 
@@ -114,7 +114,7 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.limit('work', { maxRunning: 1 }, { by: 'ada' })
-  await startWorkers(queue, 3)
+  await startTogether(queue, 3)
   // Some wait from the start, and some come one by one when the fleet may just be becoming idle.
   const jobs = await enqueueKeyed(queue, 60, () => ({ ms: 5 }))
   await completed(queue, jobs.length)
@@ -142,7 +142,7 @@ test('a free slot with a job waiting for it idles for no more than moments', asy
 test('a limit set while jobs run counts them; lowered and raised, it holds from then on', async () => {
   const queue = await makeQueue()
   await queue.holdfast.registerTypes([work])
-  await startWorkers(queue, 2)
+  await startTogether(queue, 2)
   const running = () => queue.ledger.starts().length - queue.ledger.finishes().length
   await queue.holdfast.enqueueMany(Array.from({ length: 6 }, () => work.job({ hold: queue.ledger.beside('first') })))
   await eventually(() => running() === 6)

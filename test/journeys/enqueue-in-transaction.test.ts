@@ -4,6 +4,7 @@ import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { clients, type OpenClient } from '../support/clients.js'
+import { emptied } from '../support/emptied.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const ran: unknown[] = []
@@ -28,7 +29,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   ran.length = 0
-  await sql.query('truncate holdfast.bodies, holdfast.queue, holdfast.waiting, holdfast.history, holdfast.idempotency_keys')
+  await emptied(sql, 'bodies', 'queue', 'waiting', 'history', 'idempotency_keys')
 })
 
 /** Every row that an enqueue may leave, as another connection sees it. */

@@ -2,6 +2,7 @@ import { defineType, type Holdfast } from 'holdfast'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { emptied } from '../support/emptied.js'
 
 const note = defineType({ type: 'note', lane: 'interactive', priority: 3, maxAttempts: 7, run() {} })
 const other = defineType({ type: 'other', run() {} })
@@ -23,7 +24,7 @@ afterAll(async () => {
   await sql.end()
   await queue.close()
 })
-beforeEach(() => sql.query('truncate holdfast.bodies, holdfast.queue, holdfast.uniques'))
+beforeEach(() => emptied(sql, 'bodies', 'queue', 'uniques'))
 
 /** What is free to run, in the order of its place in line, with its body. */
 async function inLine() {

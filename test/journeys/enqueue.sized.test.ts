@@ -2,6 +2,7 @@ import { defineType, type Enqueued, Holdfast } from 'holdfast'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emptied } from '../support/emptied.js'
 import { sized } from '../support/sized.js'
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -25,7 +26,7 @@ afterAll(async () => {
   await sql.end()
   await queue.close()
 })
-beforeEach(() => sql.query('truncate holdfast.bodies, holdfast.queue, holdfast.waiting, holdfast.idempotency_keys'))
+beforeEach(() => emptied(sql, 'bodies', 'queue', 'waiting', 'idempotency_keys'))
 
 async function count(table: 'bodies' | 'queue' | 'waiting' | 'idempotency_keys'): Promise<number> {
   return (await sql.query(`select count(*)::int as n from holdfast.${table}`)).rows[0].n

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
-import { startWorkers } from '../support/flow.js'
+import { startTogether } from '../support/flow.js'
 import { costOf } from '../support/plans.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
 import { sized } from '../support/sized.js'
@@ -39,7 +39,7 @@ const hot = sized({ sample: 20_000, whole: 100_000 })
 test(`one key's ${hot} jobs do not starve the next key's one`, async () => {
   const { queue, client } = await fairQueue()
   await addJobs(client, hot, () => "'hot'")
-  await startWorkers(queue, 3)
+  await startTogether(queue, 3)
   await eventually(() => queue.ledger.starts().length > 100)
   const { id } = await queue.holdfast.enqueue(work, { key: 'cold' }, { concurrencyKey: 'cold' })
   // Leases are counted instead of starts: how many jobs two workers run while the third is kept from a processor says nothing.
@@ -55,7 +55,7 @@ test('weights hold: a key of weight 3 starts three times as often as one of weig
   const { queue, client } = await fairQueue({ maxRunning: 4 })
   await queue.holdfast.flow.setWeight('work', 'heavy', 3, { by: 'ada' })
   await addJobs(client, 2_000, (n) => `case when ${n} % 2 = 0 then 'heavy' else 'light' end`)
-  await startWorkers(queue, 2)
+  await startTogether(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 400)
   const counted = queue.ledger
     .starts()
@@ -69,7 +69,7 @@ test('a key that was paused for a long time comes back without a claim to the tu
   const { queue, client } = await fairQueue({ maxRunning: 2 })
   await addJobs(client, 1_000, (n) => `case when ${n} % 2 = 0 then 'away' else 'here' end`)
   await queue.holdfast.flow.pauseKey('work', 'away', { by: 'ada' })
-  await startWorkers(queue, 2)
+  await startTogether(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 100)
   await queue.holdfast.flow.resumeKey('work', 'away', { by: 'ada' })
   await eventually(() => queue.ledger.starts().filter(({ key }) => key === 'away').length >= 60)

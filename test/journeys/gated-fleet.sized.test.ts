@@ -9,7 +9,7 @@ import { sized } from '../support/sized.js'
 
 const keys = ['a', 'b', 'c', 'd', 'e']
 const most = { maxRunning: 6, maxRunningPerKey: 2 }
-const jobs = sized({ sample: 200, whole: 400 })
+const jobs = sized({ sample: 120, whole: 400 })
 const worker = { lease: '5s', concurrency: 10 }
 
 test('workers on one type whose limits, pause and lane an operator changes while workers are killed: no limit is exceeded, no slot leaks', async () => {
@@ -39,7 +39,7 @@ test('workers on one type whose limits, pause and lane an operator changes while
     () => flow.resumeKey('work', 'a', by),
   ]
   const started = () => queue.ledger.starts().length
-  for (let turn = 0; turn < 2 * changes.length; turn++) {
+  for (let turn = 0; turn < sized({ sample: 11, whole: 2 * changes.length }); turn++) {
     await changes[(turn * (turn < changes.length ? 1 : 4)) % changes.length]?.()
     if (turn % 6 === 3) {
       await killAndNote(queue, workers.shift() as Program)

@@ -2,6 +2,7 @@ import { defineType, type Enqueued, Holdfast } from 'holdfast'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { emptied } from '../support/emptied.js'
 
 const charge = defineType({ type: 'charge', run() {} })
 const refund = defineType({ type: 'refund', run() {} })
@@ -23,7 +24,7 @@ afterAll(async () => {
   await holdfast.close()
   await queue.close()
 })
-beforeEach(() => sql.query('truncate holdfast.bodies, holdfast.queue, holdfast.history, holdfast.idempotency_keys'))
+beforeEach(() => emptied(sql, 'bodies', 'queue', 'history', 'idempotency_keys'))
 
 async function connect(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: queue.connectionString })

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { fromTheHead } from '../support/bare-queue.js'
 import { eventually } from '../support/facts.js'
-import { by, mostAtOnce, startWorkers } from '../support/flow.js'
+import { by, mostAtOnce, startTogether } from '../support/flow.js'
 import { startPgBouncer } from '../support/pgbouncer.js'
 import { whenInstalled } from '../support/programs.js'
 import { openQueue, work } from '../support/queue.js'
@@ -67,7 +67,7 @@ test('workers on such a database keep to the slots of a lane and run every job o
   const queue = openQueue(await databaseIn('repeatable read'))
   await queue.holdfast.registerTypes([work])
   await queue.holdfast.flow.setLane('default', { slots: 2 }, by)
-  await startWorkers(queue, 2)
+  await startTogether(queue, 2)
   await queue.holdfast.enqueueMany(Array.from({ length: 30 }, () => work.job({ ms: 5 })))
   await eventually(() => queue.ledger.finishes().length === 30, { every: 50 })
   expect(mostAtOnce(queue.ledger.entries())).toBeLessThanOrEqual(2)

@@ -1,7 +1,7 @@
 import { defineType } from 'holdfast'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
-import { by, killAndNote, mostAtOnce, startWorkers } from '../support/flow.js'
+import { by, killAndNote, mostAtOnce, startTogether, startWorkers } from '../support/flow.js'
 import { type Program, runProgram } from '../support/processes.js'
 import { makeQueue, type Queue } from '../support/queue.js'
 
@@ -29,7 +29,7 @@ async function ids(jobs: Promise<{ id: string }[]>): Promise<string[]> {
 
 test('neither a full nor a drained lane delays another', async () => {
   const queue = await twoLanes({ slots: 2 })
-  await startWorkers(queue, 2, { types, worker: { concurrency: 4 } })
+  await startTogether(queue, 2, { types, worker: { concurrency: 4 } })
   const held = await ids(
     queue.holdfast.enqueueMany(Array.from({ length: 50 }, () => report.job({ hold: queue.ledger.beside('go') }))),
   )
@@ -99,7 +99,7 @@ test('a type that changes its lane takes every job along, also those of transact
   const tx = await queue.connect()
   await tx.query('begin')
   const { id: late } = await queue.holdfast.enqueue(report, {}, { tx })
-  await startWorkers(queue, 2, { types })
+  await startTogether(queue, 2, { types })
   await queue.holdfast.flow.setLane('faster', {}, by, { create: true })
   expect(await queue.holdfast.flow.moveType('report', 'faster', { by: 'ada' })).toBe(300)
   await done(queue, waiting)

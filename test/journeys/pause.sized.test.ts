@@ -2,7 +2,7 @@ import { defineType } from 'holdfast'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
-import { by, startWorkers } from '../support/flow.js'
+import { by, startTogether, startWorkers } from '../support/flow.js'
 import { costOf } from '../support/plans.js'
 import { makeQueue, type Queue } from '../support/queue.js'
 import { sized } from '../support/sized.js'
@@ -106,7 +106,7 @@ test(`${paused} jobs that stood in the queue when their type was paused are out 
   await addMails(client, paused)
   await queue.holdfast.flow.pauseType('mail', by)
   const { id } = await queue.holdfast.enqueue(other, {})
-  await startWorkers(queue, 2, { types })
+  await startTogether(queue, 2, { types })
   await eventually(() => queue.ledger.finishes(id).length === 1)
   await eventually(async () => (await queue.sql('select count(*)::int as n from holdfast.queue where pass > 0'))[0]?.n === paused)
   expect(queue.ledger.starts().length).toBe(1)

@@ -2,6 +2,7 @@ import { defineType } from 'holdfast'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emptied } from '../support/emptied.js'
 
 const seen: unknown[] = []
 const edge = defineType({
@@ -26,7 +27,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   seen.length = 0
-  await sql.query('truncate holdfast.bodies, holdfast.queue, holdfast.history')
+  await emptied(sql, 'bodies', 'queue', 'history')
 })
 
 async function storedText(id: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
-import { killAndNote, mostWithin, startWorkers } from '../support/flow.js'
+import { killAndNote, mostWithin, startTogether, startWorkers } from '../support/flow.js'
 import { makeQueue, type Queue, work } from '../support/queue.js'
 import { sized } from '../support/sized.js'
 
@@ -78,7 +78,7 @@ test('a rate that is set while hundreds of jobs stand in line holds from then on
   await queue.holdfast.enqueueMany(Array.from({ length: 300 }, () => work.job({})))
   await queue.holdfast.flow.limit('work', { rate: { count: 5, per: '1s' } }, { by: 'ada' })
   const starts = await watchStarts(queue)
-  await startWorkers(queue, 2)
+  await startTogether(queue, 2)
   await eventually(() => queue.ledger.starts().length >= 15)
   expect(
     mostWithin(

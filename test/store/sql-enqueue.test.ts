@@ -4,6 +4,7 @@ import { defineType } from 'holdfast'
 import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emptied } from '../support/emptied.js'
 
 const ran: unknown[] = []
 const sendEmail = defineType({
@@ -31,7 +32,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   ran.length = 0
-  await sql.query('truncate holdfast.bodies, holdfast.queue, holdfast.waiting, holdfast.history, holdfast.idempotency_keys')
+  await emptied(sql, 'bodies', 'queue', 'waiting', 'history', 'idempotency_keys')
 })
 
 async function enqueue(type: string | null, payload: string | null, options?: unknown): Promise<{ id: string; status: string }> {

@@ -10,6 +10,11 @@ export interface FleetOptions {
   worker?: object
 }
 
+/** Several workers in one process, where none of them is killed or told from the others: a process more costs twice what a worker does. */
+export function startTogether(queue: Queue, workers: number, { types, worker = {} }: FleetOptions = {}): Promise<Program> {
+  return queue.worker(worker, { workers, ...(types && { types }) })
+}
+
 /** Several worker processes at once. */
 export function startWorkers(queue: Queue, count: number, { types, worker = {} }: FleetOptions = {}): Promise<Program[]> {
   return Promise.all(Array.from({ length: count }, () => queue.worker(worker, types ? { types } : {})))

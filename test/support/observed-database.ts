@@ -1,6 +1,7 @@
 import { makeScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
+import { planned } from './planned.js'
 
 export interface Row {
   // biome-ignore lint/suspicious/noExplicitAny: a test asks for whatever columns it needs
@@ -28,7 +29,7 @@ export async function makeObservedDatabase(serverUrl = process.env.HOLDFAST_TEST
     await pool.end()
     await drop()
   })
-  const sql = async (text: string, values: unknown[] = []): Promise<Row[]> => (await pool.query(text, values)).rows
+  const sql = async (text: string, values: unknown[] = []): Promise<Row[]> => (await pool.query(planned(text, values))).rows
   return {
     url,
     name: new URL(url).pathname.slice(1),

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { eventually } from './facts.js'
 import { type Ledger, openLedger } from './ledger.js'
+import { planned } from './planned.js'
 import { type Program, runProgram } from './processes.js'
 
 /** The type that worker-program.mjs runs; its payload says what it does. */
@@ -46,7 +47,7 @@ export function openQueue(url: string): Queue {
     holdfast,
     ledger,
     async sql(text, values = []) {
-      return (await pool.query(text, values)).rows
+      return (await pool.query(planned(text, values))).rows
     },
     async connect() {
       const client = new pg.Client({ connectionString: url })
@@ -60,7 +61,7 @@ export function openQueue(url: string): Queue {
       await program.heard('ready')
       await eventually(async () => {
         const beating = 'select from holdfast.workers where pid = $1 and seen_at > started_at'
-        return (await pool.query(beating, [program.pid])).rowCount === (more.workers ?? 1)
+        return (await pool.query(planned(beating, [program.pid]))).rowCount === (more.workers ?? 1)
       })
       return program
     },
