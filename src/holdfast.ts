@@ -2,6 +2,7 @@ import { Access } from './access/access.js'
 import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { Alerts } from './alerts/alerts.js'
 import { type BatchCreated, Batches, type BatchRequest } from './batch/batches.js'
+import { type CheckUp, checkUp, type DoctorOptions } from './doctor/doctor.js'
 import { counterOf } from './enqueue/counter.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
@@ -226,6 +227,17 @@ export class Holdfast extends JobOperations {
    */
   async series(question: SeriesQuestion = {}): Promise<Series> {
     return told(readSeries(this.#store, question))
+  }
+
+  /**
+   * Looks for what endangers jobs or makes them slow: settings of the server, connections, dead rows, long transactions, indexes, clocks,
+   * notifications, retention, lanes, the schema. Says what to do about each, and changes nothing.
+   * @example
+   * const { verdict, findings } = await holdfast.doctor()
+   * if (verdict !== 'fine') console.error(findings.map(({ message, remedy }) => `${message}: ${remedy}`).join('\n'))
+   */
+  async doctor(options: DoctorOptions = {}): Promise<CheckUp> {
+    return checkUp(this.#store, options)
   }
 
   /** What operators did, the latest first. */

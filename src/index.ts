@@ -8,6 +8,8 @@ export { type Permission, permissions } from './api/permissions.js'
 export type { Batch } from './batch/batch.js'
 export type { BatchCancelled, BatchCreated, Batches, BatchFilter, BatchRequest } from './batch/batches.js'
 export type { BatchCallbacks } from './batch/callbacks.js'
+export type { CheckUp, DoctorOptions } from './doctor/doctor.js'
+export type { DoctorFinding } from './doctor/finding.js'
 export type { Enqueued } from './enqueue/enqueue.js'
 export {
   type ErrorCode,

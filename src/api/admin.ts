@@ -59,7 +59,12 @@ export const workersAnswer = answer({
     }),
   ),
   lanes: list(lane),
-  depths: list(answer({ type: text, lane: text, waiting: number, scheduled: number, blocked: number, oldest_ms: numberOrNull })),
+  depths: list(
+    answer({
+      ...{ type: text, lane: text, waiting: number, scheduled: number, blocked: number, running: number },
+      oldest_ms: numberOrNull,
+    }),
+  ),
 })
 /** The workers that live, the lanes, and how much waits. */
 export type WorkersAnswer = Of<typeof workersAnswer>

@@ -1,3 +1,4 @@
+import type { rotateBody } from './admin.js'
 import { duration, jobId, number, text, textOrNull, time, why, yesOrNo } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
@@ -52,9 +53,10 @@ export const ruleBody = object({
 export type RuleBody = Of<typeof ruleBody>
 
 const rules = { type: ['array', 'null'], items: text } as const
-export const targetsAnswer = answer({
-  targets: list(answer({ id: number, url: text, rules, created_at: time, created_by: text })),
-})
+const target = answer({ id: number, url: text, rules, created_at: time, created_by: text })
+/** An address that is called about trouble. */
+export type TargetAnswer = Of<typeof target>
+export const targetsAnswer = answer({ targets: list(target) })
 export const targetBody = object(
   {
     url: {
@@ -68,10 +70,17 @@ export const targetBody = object(
   },
   ['url'],
 )
+/** An address to call about trouble, for these rules or all. */
 export type TargetBody = Of<typeof targetBody>
 export const newTargetAnswer = answer({ id: number, url: text, secret: text })
+/** A target with its secret, which is shown once. */
+export type NewTargetAnswer = Of<typeof newTargetAnswer>
+/** For how long the old secret of a target signs too. */
+export type RotateTargetBody = Of<typeof rotateBody>
 export const targetParams = object(
   { id: { type: 'string', pattern: '^[1-9][0-9]{0,8}$', description: 'the number of a target' } },
   ['id'],
 )
 export const testAnswer = answer({ job: jobId })
+/** The job that calls a target as a test. */
+export type TestAnswer = Of<typeof testAnswer>

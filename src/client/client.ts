@@ -1,4 +1,5 @@
 import type { MovedAnswer } from '../api/common.js'
+import type { DoctorAnswer, DoctorQuery } from '../api/doctor.js'
 import type {
   CountsAnswer,
   CountsQuery,
@@ -150,6 +151,11 @@ export class HoldfastClient {
   /** What went on, step by step, for charts: the last hour where no time is named. Every list has an entry for each step. */
   async series(query: SeriesQuery = {}): Promise<SeriesAnswer> {
     return (await this.#send<SeriesAnswer>('GET', `/series${queryOf(query)}`)).answer
+  }
+
+  /** What is wrong with the server, the schema and the fleet, and what to do about each. */
+  async doctor(query: DoctorQuery = {}): Promise<DoctorAnswer> {
+    return (await this.#send<DoctorAnswer>('GET', `/doctor${queryOf(query)}`)).answer
   }
 
   /** Why a job is not running now: the gates that are shut, and what would open them; undefined where there is no such job. */

@@ -17,7 +17,16 @@ export type {
   TypeGateAnswer,
   WorkersAnswer,
 } from '../api/admin.js'
-export type { AlertsAnswer, RuleAnswer, RuleBody } from '../api/alerts.js'
+export type {
+  AlertsAnswer,
+  NewTargetAnswer,
+  RotateTargetBody,
+  RuleAnswer,
+  RuleBody,
+  TargetAnswer,
+  TargetBody,
+  TestAnswer,
+} from '../api/alerts.js'
 export type { BatchAnswer, BatchListQuery, RetriedBatchAnswer, RetryBatchBody } from '../api/batches.js'
 export type { BulkAnswer, BulkBody, BulkEstimateAnswer, BulkListQuery } from '../api/bulk.js'
 export type { MovedAnswer } from '../api/common.js'
@@ -30,6 +39,7 @@ export type {
   ReplayBody,
   ReplayManyBody,
 } from '../api/dlq.js'
+export type { DoctorAnswer, DoctorQuery } from '../api/doctor.js'
 export type { ErrorAnswer, ErrorGroupAnswer, ErrorsQuery } from '../api/errors.js'
 export type { EventAnswer, EventQuery } from '../api/events.js'
 export type {

@@ -27,6 +27,7 @@ import { autoscaleRoutes } from './routes/autoscale.js'
 import { batchRoutes } from './routes/batches.js'
 import { bulkRoutes } from './routes/bulk.js'
 import { errorRoutes } from './routes/errors.js'
+import { doctorRoutes } from './routes/doctor.js'
 import { eventRoutes } from './routes/events.js'
 import { executionWaitRoute } from './routes/execution-wait.js'
 import { executionRoutes } from './routes/executions.js'
@@ -122,6 +123,7 @@ export function makeApp(
   metricsRoutes(app, reading.reader)
   seriesRoutes(app, reading)
   errorRoutes(app, reading)
+  doctorRoutes(app, holdfast)
   workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)

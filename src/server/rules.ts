@@ -23,6 +23,8 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /series': 'workers:view',
   'GET /errors': 'workers:view',
   'GET /errors/:fingerprint': 'workers:view',
+  // It opens connections, and names the sessions of other programs.
+  'GET /doctor': 'workers:manage',
 
   'POST /jobs': 'jobs:enqueue',
   'POST /jobs/bulk': 'jobs:enqueue',

@@ -162,7 +162,7 @@ export class InspectStore {
     return this.#database.query(statement('liveWorkers'), [])
   }
 
-  /** How much waits, by type, as it was counted last. */
+  /** How much waits and runs, by type, as it was counted last. */
   async depths(): Promise<TypeDepthRow[]> {
     return this.#database.query(statement('readDepths'), [])
   }

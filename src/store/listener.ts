@@ -31,8 +31,8 @@ export interface ListenerEvents {
   ordered(ids: string): void
   /** The connection is lost; until the next one no notification arrives. */
   disconnected(): void
-  /** A pooler between here and the server swallows the notifications. Comes once. */
-  swallowed?(): void
+  /** A pooler between here and the server swallows the notifications, or no longer does. Comes once for each. */
+  swallowed?(swallowed: boolean): void
 }
 
 export interface ListenerOptions {
@@ -160,7 +160,7 @@ export class Listener implements Background {
     await client.connect()
     const direct = (await backendOf(client)) === (client as unknown as { processID: number }).processID
     const hears = direct || (await this.#hearsThroughPooler(client))
-    if (!hears && !this.#swallowed) this.#events.swallowed?.()
+    if (hears === this.#swallowed) this.#events.swallowed?.(!hears)
     this.#swallowed = !hears
     if (!hears) return false
     await client.query(`set tcp_user_timeout = ${this.#unreadForMs}`)

@@ -5,6 +5,7 @@ export interface TypeDepthRow {
   waiting: number
   scheduled: number
   blocked: number
+  running: number
   oldest: number | null
 }
 

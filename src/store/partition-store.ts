@@ -56,6 +56,11 @@ export class PartitionStore {
     return rows[0]?.dropped ?? null
   }
 
+  /** Notes that nothing is left that had its time. */
+  async ran(keep: Keep): Promise<void> {
+    await this.#database.query(statement('retentionRan'), [keep.completedMs, keep.deadMs])
+  }
+
   /** Removes at most `limit` rows of each kind that outlived their day. */
   async sweep(keep: Keep, limit: number): Promise<number> {
     const rows = await this.#database.query<{ swept: number }>(statement('sweepDefaultPartitions'), [

@@ -57,6 +57,11 @@ export class PrivacyStore {
     return this.#database.query(nextOf[what](), values)
   }
 
+  /** About how many texts there are to look at, at no price. */
+  async roughly(): Promise<number> {
+    return (await this.#database.query<{ texts: number }>(statement('roughlyStored'), []))[0]?.texts ?? 0
+  }
+
   /** Answers with how many were exchanged; one that has changed meanwhile is not. */
   async put(what: StoredKind, texts: readonly Exchanged[]): Promise<number> {
     const values = [texts.map(({ id }) => id), texts.map(({ was }) => was), texts.map(({ made }) => made)]

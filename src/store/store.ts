@@ -6,6 +6,7 @@ import { type ClaimedColumns, claimedRows } from './claimed-columns.js'
 import { CompletionStore } from './completion-store.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { DeadLetterStore } from './dead-letter-store.js'
+import { DoctorStore } from './doctor-store.js'
 import type { TickRow } from './duty-rows.js'
 import { type EnqueueOptions, enqueueJobsValues, enqueueJobValues, isPlain } from './enqueue-values.js'
 import { ErrorStore } from './error-store.js'
@@ -74,6 +75,7 @@ export class Store {
   readonly webhooks: WebhookStore
   readonly bulk: BulkStore
   readonly errors: ErrorStore
+  readonly doctor: DoctorStore
 
   constructor(options: DatabaseOptions, database = new Database(options)) {
     this.#options = options
@@ -102,6 +104,7 @@ export class Store {
     this.webhooks = new WebhookStore(this.database)
     this.bulk = new BulkStore(this.database)
     this.errors = new ErrorStore(this.database)
+    this.doctor = new DoctorStore(this.database)
   }
 
   /** The same database over connections of its own, which only read and for no longer than that. */
@@ -184,6 +187,7 @@ export class Store {
       worker.version,
       worker.types,
       worker.versions ?? null,
+      this.database.mostConnections,
     ])
     return (rows[0] as { id: number }).id
   }

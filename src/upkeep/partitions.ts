@@ -34,7 +34,9 @@ export function retentionChore(partitions: PartitionStore, keep: Keep, onDropped
       } finally {
         swept = await partitions.sweep(keep, sweepAtOnce)
       }
-      return { more: dropped !== null || swept >= sweepAtOnce }
+      const more = dropped !== null || swept >= sweepAtOnce
+      if (!more) await partitions.ran(keep)
+      return { more }
     },
   }
 }

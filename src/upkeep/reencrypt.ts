@@ -15,8 +15,8 @@ export interface ReencryptOptions {
    * @default 100
    */
   batch?: number
-  /** Called after every batch with what was done so far. */
-  onBatch?(so: Reencrypted): void
+  /** Called after every batch with what was done so far, and about how many payloads there are to look at. */
+  onBatch?(so: Reencrypted & { about: number }): void
 }
 
 /** What `reencrypt` found and did. */
@@ -46,6 +46,7 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {
+    const about = options.onBatch ? await store.privacy.roughly() : 0
     for (const what of kinds) {
       const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
@@ -55,12 +56,12 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
         done.looked += rows.length
         more = rows.length === limit
         after = rows.at(-1)?.id ?? after
-        options.onBatch?.(structuredClone(done))
+        options.onBatch?.({ ...structuredClone(done), about: Math.max(about, done.looked) })
       }
     }
     await reencryptSecrets(store, privacy, done)
     await reencryptWebhooks(store, privacy, limit, done)
-    options.onBatch?.(structuredClone(done))
+    options.onBatch?.({ ...structuredClone(done), about: Math.max(about, done.looked) })
   } catch (error) {
     throw explained(error)
   }

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { alertDelivery } from '../alerts/delivery.js'
 import { webhookDelivery, webhooksOf } from '../alerts/webhook.js'
+import { durabilityFindings } from '../doctor/durability.js'
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
@@ -14,7 +15,6 @@ import { explained } from '../store/sqlstate.js'
 import { threadsFile } from '../threads.js'
 import { version } from '../version.js'
 import type { AnyWorkflow } from '../workflow/typed.js'
-import { durabilityWarnings } from './durability.js'
 import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
@@ -48,8 +48,9 @@ export async function startWorker(
   const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const settings = { ...read, module }
   try {
-    for (const [lane, fields] of lanesFromEnvironment(process.env)) {
-      await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe: options.unsafe ?? false })
+    const unsafe = options.unsafe ?? false
+    for (const [lane, fields] of lanesFromEnvironment(process.env, { unsafe })) {
+      await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe })
     }
     const { types: known, webhooks: hadWebhooks, newest, ...durability } = await types.update([...handlers.values()])
     if (hadWebhooks || webhooks.length > 0) await store.webhooks.define([...given.keys()], webhooks)
@@ -65,7 +66,8 @@ export async function startWorker(
     })
     const ahead = schemaAheadOf(newest)
     const gone = options.schedules ? await defineSchedules(holdfast, options.schedules, options.scheduleSet) : []
-    const warnings = [...durabilityWarnings(durability), ...(ahead ? [ahead] : []), ...gone]
+    const careless = durabilityFindings(durability).map(({ message }) => message)
+    const warnings = [...careless, ...(ahead ? [ahead] : []), ...gone]
     const log = options.logger ?? defaultLogger()
     return await Worker.start({ store, privacy, id, name, handlers, known, settings, log, warnings })
   } catch (error) {

@@ -94,7 +94,11 @@ export class Worker {
           notified: () => loop.notified(),
           ordered: () => leases.beatNow(),
           disconnected: () => loop.wake.signal(),
-          swallowed: () => log.warn({ worker: id }, swallowedCalls),
+          swallowed: (swallowed) => {
+            if (swallowed) log.warn({ worker: id }, swallowedCalls)
+            // For the check-up alone; one that is not noted is in the log and in the health of this worker.
+            setup.store.doctor.wakeUpsSwallowed(id, swallowed).catch(() => {})
+          },
         })
       : undefined
     const store = listener ? setup.store.over(listener.line) : setup.store

@@ -70,6 +70,11 @@ whenInstalled(
     })
     await eventually(() => warned.some((message) => message.includes('listen: false')))
     expect(worker.health().warnings).toContainEqual(expect.stringContaining('pooler'))
+    await eventually(async () => {
+      const { findings } = await holdfast.doctor()
+      const swallowed = findings.filter(({ code }) => code.startsWith('swallowed_wake_ups')).map(({ code }) => code)
+      return swallowed.join() === 'swallowed_wake_ups,swallowed_wake_ups_here'
+    })
     const producer = new Holdfast({ connectionString: database.url })
     onTestFinished(() => producer.close())
     for (let n = 1; n <= 5; n++) {

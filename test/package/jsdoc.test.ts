@@ -135,6 +135,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'Holdfast.bulk',
     'Holdfast.bury',
     'Holdfast.cancel',
+    'Holdfast.doctor',
     'Holdfast.enqueue',
     'Holdfast.enqueueMany',
     'Holdfast.explain',

@@ -82,6 +82,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /worker/sign-off',
   ],
   'workers:manage': [
+    'GET /doctor',
     'PATCH /admin/workers/lanes/:name',
     'POST /admin/workers/remote/:id/drain',
     'POST /admin/workers/jobs/:id/cancel',

@@ -19,7 +19,7 @@ import { whyQuery } from '../../api/jobs.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
-import { ruleAnswer, alertsAnswer as troubleAnswer } from './alert-answers.js'
+import { ruleAnswer, targetAnswer, alertsAnswer as troubleAnswer } from './alert-answers.js'
 import { theirs } from './job-request.js'
 
 interface Why {
@@ -64,10 +64,7 @@ export function adminAlertRoutes(app: FastifyInstance, holdfast: Holdfast): void
     '/admin/alerts/targets',
     { schema: { summary: 'Who is called about trouble, without what is secret', response: { 200: targetsAnswer } } },
     async (_request, reply) => {
-      const targets = (await alerts.targets()).map(({ id, url, rules, createdAt, createdBy }) => {
-        return { id, url, rules, created_at: createdAt.toISOString(), created_by: createdBy }
-      })
-      return reply.header('cache-control', 'no-store').send({ targets })
+      return reply.header('cache-control', 'no-store').send({ targets: (await alerts.targets()).map(targetAnswer) })
     },
   )
 

@@ -11,28 +11,13 @@ import {
 } from '../../api/admin.js'
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
 import { slotsAnswer, slotsQuery } from '../../api/types.js'
-import { HoldfastError } from '../../errors.js'
-import type { LaneState } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
-import { insideOf } from '../../inside.js'
-import { didYouMean } from '../../job/nearest.js'
 import { explained } from '../../store/sqlstate.js'
 import { actor } from '../auth.js'
-import { overHttp } from '../spelling.js'
 import { laneAnswer } from './admin-answers.js'
 import { workersAnswer as fleetAnswer } from './fleet-answers.js'
-import { theirs } from './job-request.js'
+import { changeLane } from './lane-change.js'
 import { orConflict } from './one-job.js'
-
-async function refuseUnknownTypes(holdfast: Holdfast, types: readonly string[]): Promise<void> {
-  if (types.length === 0) return
-  const known = (await insideOf(holdfast).store.types(null)).map(({ name }) => name)
-  const at = types.findIndex((type) => !known.includes(type))
-  const unknown = types[at]
-  if (unknown === undefined) return
-  const problem = `no job type named "${unknown}" is registered${didYouMean(unknown, known)}`
-  throw new HoldfastError('unknown_type', problem, { field: `types[${at}]` })
-}
 
 /** What operators see of lanes and workers, and do to lanes and single jobs. */
 export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): void {
@@ -55,17 +40,8 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
       },
     },
     async (request) => {
-      const { why, unsafe = false, create = false, types = [], ...fields } = request.body
-      const { name } = request.params
-      const { flow } = holdfast
-      await refuseUnknownTypes(holdfast, types)
-      await flow.setLane(name, theirs(fields) as object, actor(request, why), { unsafe, create }).catch((error) => {
-        throw overHttp(error)
-      })
-      const stateOf = async () => (await flow.lanes()).find((lane) => lane.name === name) as LaneState
-      const there = types.length === 0 ? [] : (await stateOf()).types
-      for (const type of types.filter((one) => !there.includes(one))) await flow.moveType(type, name, actor(request, why))
-      return laneAnswer(await stateOf())
+      const { why, ...change } = request.body
+      return changeLane(holdfast, request.params.name, change, actor(request, why))
     },
   )
 

@@ -1,5 +1,5 @@
-import type { AlertRule } from '../../alerts/alerts.js'
-import type { AlertsAnswer, RuleAnswer } from '../../api/alerts.js'
+import type { AlertRule, AlertTarget } from '../../alerts/alerts.js'
+import type { AlertsAnswer, RuleAnswer, TargetAnswer } from '../../api/alerts.js'
 import type { Holdfast } from '../../holdfast.js'
 
 /** What fires, every rule, and how many targets are called, in the words of the API. */
@@ -14,4 +14,8 @@ export async function alertsAnswer({ alerts }: Holdfast): Promise<AlertsAnswer> 
 
 export function ruleAnswer({ minPriority, holdMs, ...rule }: AlertRule): RuleAnswer {
   return { ...rule, min_priority: minPriority, hold_ms: holdMs }
+}
+
+export function targetAnswer({ createdAt, createdBy, ...target }: AlertTarget): TargetAnswer {
+  return { ...target, created_at: createdAt.toISOString(), created_by: createdBy }
 }

@@ -3,22 +3,21 @@ import { allows, onlyOwn } from '../../access/caller.js'
 import {
   type BulkBody,
   type BulkListQuery,
-  bulkAnswer,
   bulkBody,
   bulkEstimate,
   bulkListAnswer,
   bulkListQuery,
+  bulkAnswer as bulkSchema,
 } from '../../api/bulk.js'
 import { jobParams, whyBody } from '../../api/common.js'
 import type { Permission } from '../../api/permissions.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
-import type { BulkAction } from '../../operate/bulk.js'
-import type { BulkActionName, BulkRequest } from '../../operate/bulk-request.js'
+import type { BulkActionName } from '../../operate/bulk-request.js'
 import { actor, callerOf } from '../auth.js'
 import type { Reading } from '../reading.js'
 import { overHttp } from '../spelling.js'
-import { libraryFilter } from './filter.js'
+import { bulkAnswer, bulkRequest } from './bulk-answers.js'
 import { ownerAsked } from './jobs.js'
 
 /** Room for ten thousand ids. */
@@ -47,7 +46,7 @@ export function bulkRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }:
       schema: {
         summary: 'Do something to all jobs that fit a filter, in the background; with dry_run, only count them',
         body: bulkBody,
-        response: { 200: bulkEstimate, 201: bulkAnswer },
+        response: { 200: bulkEstimate, 201: bulkSchema },
       },
     },
     async (request, reply) => {
@@ -55,13 +54,14 @@ export function bulkRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }:
       refuseAction(request, request.body.action)
       const owner = ownerOf(request)
       try {
-        const asked = requestOf(request, owner.owner)
+        ownerAsked(request.body.filter?.owner, owner.owner)
+        const asked = bulkRequest(request.body)
         if (dry_run) return reply.send({ dry_run: true, ...(await reader.bulkActions.estimate(asked, owner)) })
         const made = await holdfast.bulkActions.create(asked, actor(request, why), owner)
         return reply
           .status(201)
           .headers({ location: `/bulk/${made.id}`, 'cache-control': 'no-store' })
-          .send(answered(made))
+          .send(bulkAnswer(made))
       } catch (error) {
         throw overHttp(error)
       }
@@ -85,19 +85,19 @@ export function bulkRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }:
         ...(cursor === undefined ? {} : { before: cursor }),
       })
       const next = actions.length === limit ? (actions.at(-1)?.id ?? null) : null
-      return reply.header('cache-control', 'no-store').send({ actions: actions.map(answered), next })
+      return reply.header('cache-control', 'no-store').send({ actions: actions.map(bulkAnswer), next })
     },
   )
 
   app.get<OneBulk>(
     '/bulk/:id',
     {
-      schema: { summary: 'One bulk action, and how far it has come', params: jobParams, response: { 200: bulkAnswer } },
+      schema: { summary: 'One bulk action, and how far it has come', params: jobParams, response: { 200: bulkSchema } },
     },
     async (request, reply) => {
       const found = await reader.bulkActions.get(request.params.id, ownerOf(request))
       if (!found) throw notKept(request.params.id)
-      return reply.header('cache-control', 'no-store').send(answered(found))
+      return reply.header('cache-control', 'no-store').send(bulkAnswer(found))
     },
   )
 
@@ -108,7 +108,7 @@ export function bulkRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }:
         summary: 'End a bulk action after the portion under way',
         params: jobParams,
         body: whyBody,
-        response: { 200: bulkAnswer },
+        response: { 200: bulkSchema },
       },
     },
     async (request) => {
@@ -116,7 +116,7 @@ export function bulkRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }:
       const found = await holdfast.bulkActions.get(id, ownerOf(request))
       if (!found) throw notKept(id)
       refuseAction(request, found.action)
-      return answered(await holdfast.bulkActions.abort(id, actor(request, request.body.why), ownerOf(request)))
+      return bulkAnswer(await holdfast.bulkActions.abort(id, actor(request, request.body.why), ownerOf(request)))
     },
   )
 }
@@ -131,37 +131,6 @@ function refuseAction(request: FastifyRequest, action: BulkActionName): void {
 function ownerOf(request: FastifyRequest): { owner?: string } {
   const owner = onlyOwn(callerOf(request))
   return owner === undefined ? {} : { owner }
-}
-
-function requestOf(request: FastifyRequest<{ Body: BulkBody }>, own: string | undefined): BulkRequest {
-  const { action, filter, ids, priority, run_at, delay, pace, confirm } = request.body
-  return {
-    action,
-    ...(filter !== undefined && { filter: filterOf(filter, own) }),
-    ...(ids !== undefined && { ids }),
-    ...(priority !== undefined && { priority }),
-    ...(run_at !== undefined && { runAt: new Date(run_at) }),
-    ...(delay !== undefined && { delay: delay as NonNullable<BulkRequest['delay']> }),
-    ...(pace !== undefined && { pace }),
-    ...(confirm !== undefined && { confirm }),
-  } as BulkRequest
-}
-
-function filterOf(filter: NonNullable<BulkBody['filter']>, own: string | undefined): NonNullable<BulkRequest['filter']> {
-  ownerAsked(filter.owner, own)
-  return libraryFilter(filter)
-}
-
-function answered(bulk: BulkAction) {
-  const { createdAt, startedAt, endedAt, abortedBy, abortedWhy, ...same } = bulk
-  return {
-    ...same,
-    created_at: createdAt.toISOString(),
-    started_at: startedAt?.toISOString() ?? null,
-    ended_at: endedAt?.toISOString() ?? null,
-    aborted_by: abortedBy,
-    aborted_why: abortedWhy,
-  }
 }
 
 function notKept(id: string): HoldfastError {

@@ -22,7 +22,7 @@ select holdfast.drop_alert_rule($1::text, holdfast.actor($2::text, $3::text, $4:
 
 -- name: readAlertTargets
 -- Every target, without its secret.
-select t.id, t.url, t.rules, date_part('epoch', t.created_at) * 1000 as created, t.created_by as by
+select t.id, t.url, to_jsonb(t.rules) as rules, date_part('epoch', t.created_at) * 1000 as created, t.created_by as by
 from holdfast.alert_targets as t order by t.id
 
 -- name: alertTarget

@@ -188,11 +188,13 @@ from holdfast.workers as w
 where w.stopped_at is null and w.seen_at > holdfast.now() - interval '1 day' order by w.id
 
 -- name: readDepths
--- How much waits, by type, as it was counted last.
-select t.name as type, l.name as lane, sum(d.waiting)::float8 as waiting, sum(d.scheduled)::float8 as scheduled,
-       sum(d.blocked)::float8 as blocked,
+-- How much waits and runs, by type, as it was counted last.
+select t.name as type, l.name as lane, coalesce(sum(d.waiting), 0)::float8 as waiting, coalesce(sum(d.scheduled), 0)::float8 as scheduled,
+       coalesce(sum(d.blocked), 0)::float8 as blocked, coalesce(max(e.running), 0)::float8 as running,
        extract(epoch from holdfast.now() - min(d.oldest_at))::float8 * 1000 as oldest
-from holdfast.depths as d join holdfast.types as t on t.id = d.type_id join holdfast.lanes as l on l.id = t.lane_id
+from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id
+left join holdfast.depths as d on d.type_id = t.id left join holdfast.enqueued as e on e.type_id = t.id and e.running > 0
+where d.type_id is not null or e.type_id is not null
 group by t.name, l.name order by t.name
 
 -- name: laneLoads

@@ -10,6 +10,12 @@ select holdfast.make_partition($1::text, $2::text::date) as made
 -- Drops the oldest day that nothing needs any more, after carrying over the few rows that are. Null: none is old enough.
 select holdfast.drop_oldest_partition($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond') as dropped
 
+-- name: retentionRan
+-- Notes that everything that had its time is gone, and how long it was to be kept.
+insert into holdfast.retention_ran as r (ran_at, completed, dead)
+values (holdfast.now(), $1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond')
+on conflict (one) do update set ran_at = excluded.ran_at, completed = excluded.completed, dead = excluded.dead
+
 -- name: sweepDefaultPartitions
 -- Removes a few old rows that were carried over, and what belongs to jobs that are gone. Answers with how many.
 select holdfast.sweep_rest($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond', $3::text::integer) as swept

@@ -1,3 +1,9 @@
+-- name: roughlyStored
+-- How many payloads, checkpoints, results, steps, signals and executions there are, as the statistics have it.
+select coalesce(sum(s.n_live_tup), 0)::float8 as texts from pg_stat_all_tables as s join pg_class as c on c.oid = s.relid
+where c.relnamespace = 'holdfast'::regnamespace and c.relkind = 'r'
+  and c.relname ~ '^(bodies|checkpoints|results|steps|signals|executions|tasks)(_rest|_[0-9]{8})?$'
+
 -- name: nextToEncrypt
 -- The next $2 payloads by id, and of those that are not encrypted with the key $3 the text. $4: also those of types that do not
 -- ask for it. Reads no more than it answers with.

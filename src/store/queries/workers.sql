@@ -16,8 +16,8 @@ select coalesce((
 
 -- name: registerWorker
 -- A new identity for this process start, never given out before.
-insert into holdfast.workers (name, host, pid, version, types, versions)
-values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], $6::smallint[])
+insert into holdfast.workers (name, host, pid, version, types, versions, connections)
+values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], $6::smallint[], $7::text::integer)
 returning id
 
 -- name: workerStopped

@@ -1,5 +1,4 @@
--- Why: the tables a job lives in. A body is written once and rewritten only when a unique enqueue replaces it; what changes
--- is one narrow row.
+-- Why: the tables a job lives in. A body is written once, rewritten only when a unique enqueue replaces it; what changes is one narrow row.
 --   bodies        what was asked for, immutable, one partition a day (by the time inside the UUIDv7)
 --   queue         jobs that are free to run or running: the only table a claim reads
 --   waiting       jobs that may not run yet, with the time they become due
@@ -33,8 +32,7 @@ create table holdfast.lanes (
   constraint lane_name_is_short check (name ~ '^[a-z][a-z0-9_-]{0,62}$')
 );
 
-insert into holdfast.lanes (name, slots, poll_ms) values
-  ('default', null, 2000), ('interactive', 2, 2000), ('maintenance', 1, 15000), ('system', 1, 30000);
+insert into holdfast.lanes (name, slots, poll_ms) values ('default', null, 2000), ('interactive', 2, 2000), ('maintenance', 1, 15000), ('system', 1, 30000);
 
 create table holdfast.types (
   id             integer generated always as identity primary key,
@@ -97,8 +95,10 @@ create table holdfast.workers (
   -- When it last asked for jobs and was answered, as its heartbeats say. Null: it has not, or does not say.
   looked_at   timestamptz,
   stopped_at  timestamptz,
-  -- SHA-256 of the secret a remote worker was given when it registered. Null: it is no remote worker, and nobody can speak
-  -- for it over HTTP.
+  -- Most connections of the pool of its process; null for a remote worker. Since when a pooler swallows its notifications; null: it does not.
+  connections   integer,
+  swallowed_at  timestamptz,
+  -- SHA-256 of the secret a remote worker was given when it registered. Null: it is none, and nobody can speak for it over HTTP.
   token_hash       bytea constraint hash_has_32_bytes check (octet_length(token_hash) = 32),
   -- The drain is an order: claim no more.
   drain_asked_at   timestamptz,

@@ -77,6 +77,14 @@ create table holdfast.duties (
   seconds   double precision not null
 );
 
+-- When a worker last went through everything that had its time, and how long it was told to keep what completed and what died.
+create table holdfast.retention_ran (
+  one        boolean primary key default true constraint there_is_one check (one),
+  ran_at     timestamptz not null,
+  completed  interval not null,
+  dead       interval not null
+);
+
 -- What was noted already, so that a note whose answer was lost can be sent again and counts once.
 create table holdfast.notes (
   id  uuid primary key,

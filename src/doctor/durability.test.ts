@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { durabilityWarnings } from './durability.js'
+import { durabilityFindings } from './durability.js'
 
 const safe = { fsync: 'on', pages: 'on', commits: 'on', standbys: '' }
 
 test('a server that keeps what it commits is nothing to warn of', () => {
   for (const commits of ['on', 'remote_write', 'remote_apply', 'local'])
-    expect(durabilityWarnings({ ...safe, commits })).toEqual([])
+    expect(durabilityFindings({ ...safe, commits })).toEqual([])
 })
 
 test.each([
@@ -14,9 +14,9 @@ test.each([
   [{ commits: 'off' }, /^synchronous_commit is off/],
   [{ commits: 'local', standbys: 'one' }, /^synchronous_commit is local/],
 ])('%o is named', (setting, warning) => {
-  expect(durabilityWarnings({ ...safe, ...setting })).toEqual([expect.stringMatching(warning)])
+  expect(durabilityFindings({ ...safe, ...setting }).map(({ message }) => message)).toEqual([expect.stringMatching(warning)])
 })
 
 test('every dangerous setting is named', () => {
-  expect(durabilityWarnings({ fsync: 'off', pages: 'off', commits: 'off', standbys: '' })).toHaveLength(3)
+  expect(durabilityFindings({ fsync: 'off', pages: 'off', commits: 'off', standbys: '' })).toHaveLength(3)
 })

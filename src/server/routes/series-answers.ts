@@ -1,0 +1,24 @@
+import type { SeriesAnswer, SeriesQuery } from '../../api/series.js'
+import type { Series, SeriesQuestion } from '../../history/series.js'
+
+/** The query of a request as the library asks. */
+export function seriesQuestion({ from, to, ...rest }: SeriesQuery): SeriesQuestion {
+  return {
+    ...rest,
+    ...(from !== undefined && { from: new Date(from) }),
+    ...(to !== undefined && { to: new Date(to) }),
+  }
+}
+
+/** What went on, in the words of the API. */
+export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, priorities, ...columns }: Series): SeriesAnswer {
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    step_ms: stepMs,
+    ...columns,
+    oldest_s: oldestSeconds,
+    run_s: run,
+    priorities: priorities.map(({ oldestSeconds: seconds, ...rest }) => ({ ...rest, oldest_s: seconds })),
+  }
+}
