@@ -22,6 +22,8 @@ const watchEveryMs = 2_000
 export class Cli {
   readonly io: Io
   readonly screen: Screen
+  /** The database schema that was named; undefined: the usual one. */
+  schema: string | undefined
   /** What the process ends with where the command does not fail. */
   exitCode = 0
 
@@ -67,11 +69,15 @@ export class Cli {
   }
 
   using<Result>(options: Common, use: (operator: Operator) => Promise<Result>): Promise<Result> {
-    return withOperator(this.io, options, { by: options.by ?? userInfo().username, from: 'cli' }, use)
+    return withOperator(this.io, this.#where(options), { by: options.by ?? userInfo().username, from: 'cli' }, use)
   }
 
   usingDatabase<Result>(options: Common, purpose: string, use: (holdfast: Holdfast) => Promise<Result>): Promise<Result> {
-    return withDatabase(this.io, options, purpose, use)
+    return withDatabase(this.io, this.#where(options), purpose, use)
+  }
+
+  #where(options: Common): Where {
+    return this.schema === undefined ? options : { ...options, schema: this.schema }
   }
 
   answer(options: Common, value: unknown, inWords: () => string): void {

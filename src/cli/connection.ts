@@ -10,6 +10,7 @@ export interface Where {
   databaseUrl?: string
   url?: string
   by?: string
+  schema?: string
 }
 
 type Chosen = { database: string } | { url: string; key: string }
@@ -24,7 +25,7 @@ export async function withOperator<Result>(
   const chosen = choose(io.env, where)
   if ('database' in chosen) {
     const { DatabaseOperator } = await import('./operator/database.js')
-    return withHoldfast(chosen.database, io, (holdfast) => use(new DatabaseOperator(holdfast, actor)))
+    return withHoldfast(chosen.database, where, (holdfast) => use(new DatabaseOperator(holdfast, actor)))
   }
   if (where.by !== undefined) {
     throw new UsageError('--by is for the database alone: over HTTP the audit log names the service that the key is of', '--by')
@@ -42,7 +43,7 @@ export async function withDatabase<Result>(
   const url = where.databaseUrl ?? (io.env.DATABASE_URL || undefined)
   if (where.url === undefined && url !== undefined) {
     checkDatabaseUrl(url, where.databaseUrl === undefined ? 'DATABASE_URL' : '--database-url')
-    return withHoldfast(url, io, use)
+    return withHoldfast(url, where, use)
   }
   const server = where.url !== undefined || io.env.HOLDFAST_URL ? '; a server cannot do this' : ''
   const said = `no database was given ${purpose}: set DATABASE_URL, or pass --database-url postgres://user:password@host:port/name`
@@ -87,10 +88,13 @@ function server(url: string, givenAs: string, { HOLDFAST_KEY: key }: Io['env']):
   throw new UsageError(said, 'HOLDFAST_KEY', 'invalid_configuration')
 }
 
-async function withHoldfast<Result>(url: string, io: Io, use: (holdfast: Holdfast) => Promise<Result>): Promise<Result> {
+async function withHoldfast<Result>(
+  url: string,
+  { schema }: Where,
+  use: (holdfast: Holdfast) => Promise<Result>,
+): Promise<Result> {
   // Loaded here and not above, so that `holdfast --help` does not load the driver.
   const { Holdfast } = await import('../holdfast.js')
-  const schema = io.env.HOLDFAST_SCHEMA
   // A person at a terminal is told at once that the database is away.
   const holdfast = new Holdfast({ connectionString: url, connections: 2, retryEnqueueFor: 0, ...(schema && { schema }) })
   try {

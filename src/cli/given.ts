@@ -9,10 +9,10 @@ export interface Setting {
 
 /** Settings of a command: an option of the command line, or else the environment. An empty one counts as none. */
 export class Given {
-  readonly #environment: NodeJS.ProcessEnv
+  readonly #environment: Readonly<Record<string, string | undefined>>
   readonly #options: Readonly<Record<string, unknown>>
 
-  constructor(environment: NodeJS.ProcessEnv, options: Readonly<Record<string, unknown>> = {}) {
+  constructor(environment: Readonly<Record<string, string | undefined>>, options: Readonly<Record<string, unknown>> = {}) {
     this.#environment = environment
     this.#options = options
   }

@@ -1,25 +1,33 @@
 // The commands and their options. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
-import { Command, Help, Option } from 'commander'
+import { Command, Help, type Option } from 'commander'
+import { Checker } from '../job/checker.js'
 import { version } from '../version.js'
 import { Cli } from './cli.js'
+import { addAlerts } from './commands/alerts.js'
 import { addBatches } from './commands/batches.js'
+import { addBulk } from './commands/bulk.js'
 import { addCompletion } from './commands/completion.js'
+import { addConfig } from './commands/config.js'
 import { addDeadLetters } from './commands/dead-letters.js'
 import { addDependencies } from './commands/dependencies.js'
+import { addDoctor } from './commands/doctor.js'
 import { addEnqueue } from './commands/enqueue.js'
-import { addLanes, addPause, addTypes, addWorkers } from './commands/flow.js'
+import { addLanes, addWorkers } from './commands/flow.js'
 import { addJobs } from './commands/jobs.js'
 import { addKeys } from './commands/keys.js'
 import { addMigrate } from './commands/migrate.js'
 import { addOneJob } from './commands/one-job.js'
-import { addAlerts, addApprovals, addAudit } from './commands/people.js'
+import { addApprovals, addAudit } from './commands/people.js'
 import { addReencrypt } from './commands/reencrypt.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
+import { addTop } from './commands/top.js'
+import { addPause, addTypes } from './commands/types.js'
 import { addUp } from './commands/up-command.js'
 import { addWork } from './commands/work.js'
 import { addWorkflows } from './commands/workflows.js'
 import type { Io } from './io.js'
+import { refuseMisspelt } from './variable-names.js'
 
 /** Every command, reading from and writing to `io`. */
 export function makeProgram(io: Io): { program: Command; cli: Cli } {
@@ -40,21 +48,42 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
     })
     .configureHelp({ visibleOptions: ownFirst })
     .exitOverride()
-    .addOption(new Option('--schema <name>', 'the database schema that Holdfast uses (default: holdfast)').env('HOLDFAST_SCHEMA'))
+    .option('--schema <name>', 'the database schema that Holdfast uses (HOLDFAST_SCHEMA; default: holdfast)')
     .hook('preAction', (_, command) => {
-      // Everything a command opens, and every process it starts, reads it there.
-      const { schema } = command.optsWithGlobals()
-      if (schema !== undefined) process.env.HOLDFAST_SCHEMA = schema
+      cli.schema = (command.optsWithGlobals().schema as string | undefined) ?? (io.env.HOLDFAST_SCHEMA || undefined)
+      if (!checksItself.includes(command.name())) refuseEnvironment(io.env)
     })
-  addUp(program)
-  addServe(program)
-  addWork(program)
+  addUp(program, cli)
+  addServe(program, cli)
+  addWork(program, cli)
   const adders = [
-    ...[addMigrate, addReencrypt, addEnqueue, addJobs, addOneJob, addDeadLetters, addApprovals, addSchedules, addWorkflows],
-    ...[addBatches, addLanes, addTypes, addPause, addDependencies, addWorkers, addAlerts, addAudit, addKeys, addCompletion],
+    ...[
+      addMigrate,
+      addReencrypt,
+      addEnqueue,
+      addJobs,
+      addOneJob,
+      addBulk,
+      addDeadLetters,
+      addApprovals,
+      addSchedules,
+      addWorkflows,
+    ],
+    ...[addBatches, addLanes, addTypes, addPause, addDependencies, addWorkers, addAlerts, addAudit, addKeys, addTop, addDoctor],
+    ...[addConfig, addCompletion],
   ]
   for (const add of adders) add(program, cli)
   return { program, cli }
+}
+
+/** Commands that say everything that is wrong with the environment at once, or read none of it. */
+const checksItself = ['up', 'serve', 'work', 'check', 'completion']
+
+/** A misspelt name would send the command elsewhere than it was meant. */
+function refuseEnvironment(env: Io['env']): void {
+  const check = new Checker()
+  refuseMisspelt(check, env)
+  check.done('invalid_configuration', 'the environment has problems')
 }
 
 /** What most commands take stands under what only this one does. */

@@ -53,6 +53,23 @@ export function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 }
 
+/** A text in lines that fit; those after the first begin under its text. `width`: undefined where nothing cuts a line. */
+export function wrapped(text: string, width: number | undefined, first: string): string[] {
+  if (width === undefined) return [first + text]
+  const lines: string[] = []
+  let line = first
+  const rest = ' '.repeat([...first].length)
+  for (const word of text.split(' ')) {
+    const full = line !== first && line !== rest && [...line].length + 1 + [...word].length > width
+    if (full) {
+      lines.push(line)
+      line = rest
+    }
+    line += line === first || line === rest ? word : ` ${word}`
+  }
+  return [...lines, line]
+}
+
 export function cutTo(text: string, width: number): string {
   const letters = [...text]
   return letters.length <= width ? text : `${letters.slice(0, Math.max(0, width - 1)).join('')}…`

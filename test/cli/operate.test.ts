@@ -70,6 +70,15 @@ test('holdfast lanes, types, workers and pause all show and change the flow, ove
   expect(await both('lanes', 'ls')).toMatch(/^LANE .*\n(?:.*\n)*default +drains +0 +7 .*2s {2}broken, .*mail/)
   expect(await eachWay.http('lanes', 'resume', 'default')).toMatch(/^default {2}runs/)
   expect(await both('lanes', 'set', 'default')).toMatch(/^2 holdfast: nothing to change was given/)
+  expect(await eachWay.database('lanes', 'create', 'bulk', '--slots', '3', '--type', 'broken')).toMatch(
+    /^bulk {2}runs {2}0 of 3 slots in use {2}poll 2s {2}types broken$/,
+  )
+  expect(await eachWay.http('lanes', 'types', 'bulk', 'mail')).toMatch(/ {2}types broken, mail$/)
+  expect(await eachWay.database('lanes', 'types', 'default', 'mail', 'broken')).toMatch(
+    /^default {2}.* {2}types .*broken, .*mail/,
+  )
+  expect(await both('lanes', 'types', 'bulk', 'mial')).toMatch(/^1 holdfast: no job type named "mial" .*mail/)
+  expect(await both('lanes', 'types', 'bukl', 'mail')).toMatch(/^1 holdfast: .*bukl/)
   expect(await eachWay.http('types', 'limit', 'mail', '--max-running', '3', '--rate-per-key', '5/1m')).toMatch(
     /^mail {2}0 of 3 running\n/,
   )
@@ -107,4 +116,54 @@ test('holdfast approvals, audit, roles and alerts show and decide, over the data
   )
   expect(await both('alerts', 'rules')).toMatch(/^deep +depth +5 +all +1m +on$/m)
   expect(await eachWay.database('alerts', 'drop', 'deep', '--yes')).toBe('deep is removed.')
+
+  expect(await both('alerts', 'targets', 'ls')).toBe('Nobody is called.')
+  const hook = 'https://hooks.example.com/holdfast'
+  const made = /^\S{20,}\nTarget 1 at https:\/\/hooks\.example\.com\/holdfast\. The secret cannot be shown again\.$/
+  expect(await eachWay.http('alerts', 'targets', 'create', hook, '--rule', 'dead-letters')).toMatch(made)
+  expect(await both('alerts', 'targets', 'create', 'http://10.0.0.7/')).toMatch(/^1 holdfast: url /)
+  expect(await both('alerts', 'targets', 'ls')).toMatch(
+    /^ +1 {2}https:\/\/hooks\.example\.com\/holdfast {2}dead-letters {2}admin +\d+s$/m,
+  )
+  expect(await eachWay.database('alerts', 'targets', 'test', '1')).toMatch(/^Job [0-9a-f-]{36} calls target 1;/)
+  expect(await eachWay.database('alerts', 'targets', 'rotate', '1', '--grace', '1h')).toMatch(made)
+  expect(await both('alerts', 'targets', 'delete', '1')).toMatch(/^2 holdfast: nothing was done: pass --yes to delete target 1/)
+  expect(await eachWay.http('alerts', 'targets', 'delete', '1', '--yes')).toBe('Target 1 is called no more.')
+  expect(await both('alerts', 'targets', 'test', '1')).toBe('1 holdfast: there is no target 1')
+})
+
+test('holdfast bulk counts, begins, follows, lists and aborts what is done to many jobs, over the database and over HTTP', async () => {
+  const { queue, both, eachWay, database } = await reach()
+  const { holdfast } = queue
+  const jobs = await holdfast.enqueueMany([1, 2, 3].map((tenant) => mail.job({ tenant }, { delay: '1h', tags: ['spring'] })))
+  expect(await both('bulk', 'ls')).toBe('There are no bulk actions.')
+  expect(await both('bulk', 'start', 'cancel')).toMatch(
+    /^2 holdfast: say which: a filter such as --type send_email, --all, or --id/,
+  )
+  expect(await both('bulk', 'start', 'cancel', '--tag', 'spring', '--dry-run')).toBe('3 jobs fit; nothing was done.')
+  expect(await both('bulk', 'start', 'cancel', '--payload', '{"tenant": 2}', '--dry-run')).toBe('1 jobs fit; nothing was done.')
+  expect(await both('bulk', 'start', 'cancel', '--tag', 'spring')).toMatch(
+    /^2 holdfast: nothing was done: pass --yes to cancel 3 jobs/,
+  )
+  const begun = await eachWay.http('bulk', 'start', 'cancel', '--tag', 'spring', '--yes', '--why', 'wrong text')
+  const [id = ''] = begun.split('\n')
+  expect(begun).toBe(`${id}\n3 jobs fit; holdfast bulk wait ${id} follows it.`)
+  expect(await both('bulk', 'ls')).toMatch(new RegExp(`^${id} {2}cancel {2}waiting +0 {3}3 +\\d+s {2}admin {2}wrong text$`, 'm'))
+  expect(await eachWay.database('bulk', 'abort', id, '--yes')).toMatch(/^\S+ {2}cancel {2}aborted\n[\s\S]*aborted by /)
+  expect(await both('bulk', 'wait', id)).toMatch(/^1 /)
+  expect(await both('bulk', 'show', id)).toMatch(/ {2}0 of 0 jobs that were found are done/)
+  await startHere(queue, [broken])
+  const first = jobs[0]?.id as string
+  const seen: string[] = []
+  const { out, code } = await database(['bulk', 'start', 'set-priority', '--priority', '9', '--id', first, '--wait', '--yes'], {
+    columns: 80,
+    watch: (text) => void seen.push(text),
+  })
+  expect({ out, code }).toMatchObject({ out: expect.stringContaining('1 of 1 jobs that were found are done'), code: 0 })
+  // How far it has come is written over itself, and gone before the answer.
+  expect(seen.some((text) => text.startsWith('\r░'))).toBe(true)
+  expect(await eachWay.http('bulk', 'start', 'cancel', '--tag', 'spring', '--wait', '--yes')).toMatch(
+    /cancel {2}completed\n {2}3 of 3 jobs/,
+  )
+  expect(await both('bulk', 'show', first)).toMatch(/^1 holdfast: no bulk action/)
 })

@@ -19,13 +19,17 @@ export interface Terminal {
   stop?: AbortSignal
   /** Sees what is written, as it is written. */
   watch?: (text: string) => void
+  /** A terminal with keys and signals of its own, for commands that draw on it. */
+  live?: LiveTerminal
 }
+
+type LiveTerminal = NonNullable<Parameters<typeof run>[1]['live']>
 
 export type Type = (args: readonly string[], terminal?: Terminal) => Promise<Typed>
 
 /** The command line in this process, with an environment of its own. */
 export function typing(env: Record<string, string>): Type {
-  return async (args, { columns, says, stop = new AbortController().signal, watch } = {}) => {
+  return async (args, { columns, says, stop = new AbortController().signal, watch, live } = {}) => {
     const seen = { out: '', err: '' }
     const output = (to: 'out' | 'err') => ({
       write(text: string) {
@@ -34,12 +38,14 @@ export function typing(env: Record<string, string>): Type {
       },
       isTTY: columns !== undefined,
       columns,
+      rows: 24,
     })
     const ask = async () => says as string
     const code = await run(args, {
       ...{ out: output('out'), err: output('err'), stop },
       env: { NO_COLOR: '1', ...env },
       ...(says !== undefined && { ask }),
+      ...(live && { live }),
     })
     return { code, out: seen.out.trimEnd(), err: seen.err.trimEnd() }
   }

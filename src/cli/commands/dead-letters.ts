@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander'
 import type { LetterAnswer, ManyAnswer, ManyBody } from '../../api/dlq.js'
+import { sleep } from '../../clock.js'
 import { HoldfastError } from '../../errors.js'
 import { type Cli, type Common, limitOption, moment, parsed } from '../cli.js'
 import { defined } from '../defined.js'
 import { UsageError } from '../exit.js'
 import type { Operator } from '../operator/operator.js'
+import { Progress } from '../progress.js'
 import { letterGroups, letterTable, lookedAt } from '../show/dead-letters.js'
 import { jobLines } from '../show/jobs.js'
 import { examples, say, why } from './jobs.js'
@@ -24,6 +26,7 @@ interface Filtered extends Common {
   cursor?: string
 }
 
+const countEveryMs = 1_000
 const oneOrMany = ['[id]', 'the id of the job; left out, all that fit the filter'] as const
 
 /** `holdfast dlq ls|groups|show|replay|edit|discard`. */
@@ -115,10 +118,35 @@ async function moveMany(cli: Cli, act: 'replay' | 'discard', options: Filtered):
   const counted = await cli.using(options, (operator) => move(operator, true))
   if (options.dryRun) return cli.answer(options, counted, () => `${counted.matched} dead letters fit; nothing was done.`)
   await cli.confirm(options, `${act} ${counted.matched} dead letters`)
-  const done = await cli.using(options, (operator) => move(operator, false))
+  const done = await cli.using(options, (operator) =>
+    whileCounting(cli, counted.matched, `${act}ed`, move(operator, false), async () => (await move(operator, true)).matched),
+  )
   const refused = Object.entries(done.refused).map(([because, count]) => `\n  ${count} were not: ${because}`)
   const waits = done.waits === undefined ? '' : `\n  They do not run yet: ${done.waits}.`
   cli.answer(options, done, () => `${done.done} of ${done.matched} dead letters were ${act}ed.${refused.join('')}${waits}`)
+}
+
+/** Shows how many of them are gone while they are moved, a thousand at a time. */
+async function whileCounting<Done>(
+  cli: Cli,
+  total: number,
+  what: string,
+  moving: Promise<Done>,
+  left: () => Promise<number>,
+): Promise<Done> {
+  const progress = new Progress(cli.io, what)
+  const moved = new AbortController()
+  const ended = moving.finally(() => moved.abort())
+  ended.catch(() => {})
+  try {
+    while (cli.io.err.isTTY && !moved.signal.aborted) {
+      await sleep(countEveryMs, { signal: moved.signal })
+      if (!moved.signal.aborted) progress.at(Math.max(0, total - (await left())), total)
+    }
+    return await ended
+  } finally {
+    progress.end()
+  }
 }
 
 async function edit(cli: Cli, id: string, payload: string, options: Common & { confirm?: string }): Promise<void> {

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
-import type { BreakerBody, DependencyAnswer } from '../../api/admin.js'
+import type { DependencyAnswer } from '../../api/admin.js'
 import { HoldfastError } from '../../errors.js'
 import { didYouMean } from '../../job/nearest.js'
 import type { Cli, Common } from '../cli.js'
 import type { Operator } from '../operator/operator.js'
 import type { Screen } from '../screen.js'
-import { breakerActions, gateLines, limitWords, shutWords } from '../show/gates.js'
+import { gateLines, limitWords, shutWords } from '../show/gates.js'
+import { addGateMoves, changeGate, type Gated, type LimitedOptions, limitOptions } from './gates.js'
 import { why } from './jobs.js'
-import { limitsOf, refuseNone, type TypedLimits } from './limits.js'
+import { limitsOf, refuseNone } from './limits.js'
 
 const ofOne = ['<name>', 'the name of the dependency'] as const
 const columns = [{ head: 'NAME' }, { head: 'LIMITS' }, { head: 'SHUT', cut: true }, { head: 'USED BY', cut: true }]
@@ -18,6 +19,17 @@ export function addDependencies(program: Command, cli: Cli): void {
   dependencies.description(
     'Shows and operates what several types use and share the limits of. What is changed stands in the audit log.',
   )
+  const gated: Gated<DependencyAnswer> = {
+    what: 'dependency',
+    argument: ofOne,
+    paused: 'Pauses a dependency: jobs of all types that use it wait.',
+    resumed: 'Lets the types that use a paused dependency run again.',
+    pause: (flow, name, options) => flow.pauseDependency(name, options),
+    resume: (flow, name, options) => flow.resumeDependency(name, options),
+    breaker: (flow, name, body) => flow.dependencyBreaker(name, body),
+    json: (_name, state) => state,
+    words: (_name, state) => lines(cli.screen, state),
+  }
   cli
     .watching(dependencies, 'ls', 'Lists dependencies: their limits, how many jobs run, and what holds jobs back.')
     .action((options: Common) =>
@@ -37,43 +49,22 @@ export function addDependencies(program: Command, cli: Cli): void {
         (state) => lines(cli.screen, state),
       ),
     )
-  const act = async (options: Common, change: (operator: Operator) => Promise<DependencyAnswer>) => {
-    const state = await cli.using(options, change)
-    cli.answer(options, state, () => lines(cli.screen, state))
-  }
-  cli
-    .changing(dependencies, 'limit', 'Sets limits of a dependency. What is left out stays; none takes a limit away.')
-    .argument(...ofOne)
-    .option('--max-running <n>', 'most jobs of all types that use it running at once, or none')
-    .option('--rate <n/time>', 'how many of them may start within a time, such as 100/1s, or none')
-    .option('--breaker <share>', 'the share of failed attempts that opens its breaker, such as 0.5, or off')
+  const limit = cli.changing(
+    dependencies,
+    'limit',
+    'Sets limits of a dependency. What is left out stays; none takes a limit away.',
+  )
+  limitOptions(limit.argument(...ofOne), 'all types that use it')
     .option('--create', 'make the dependency where there is none of that name')
-    .action((name: string, options: Common & TypedLimits & { create?: boolean }) => {
+    .action((name: string, options: LimitedOptions & { create?: boolean }) => {
       const limits = limitsOf(options)
       refuseNone(limits)
       const created = options.create === undefined ? {} : { create: options.create }
-      return act(options, ({ flow }) => flow.limitDependency(name, { ...limits, ...created, ...why(options) }))
+      return changeGate(cli, gated, name, options, (flow) =>
+        flow.limitDependency(name, { ...limits, ...created, ...why(options) }),
+      )
     })
-  cli
-    .changing(dependencies, 'pause', 'Pauses a dependency: jobs of all types that use it wait.')
-    .argument(...ofOne)
-    .action((name: string, options: Common) => act(options, ({ flow }) => flow.pauseDependency(name, why(options))))
-  cli
-    .changing(dependencies, 'resume', 'Lets the types that use a paused dependency run again.')
-    .argument(...ofOne)
-    .action((name: string, options: Common) => act(options, ({ flow }) => flow.resumeDependency(name, why(options))))
-  cli
-    .changing(
-      dependencies,
-      'breaker',
-      'Opens, closes or holds the breaker of a dependency, or releases it to open and close by itself.',
-    )
-    .argument(...ofOne)
-    .addArgument(dependencies.createArgument('<action>', 'what to do').choices(Object.keys(breakerActions)))
-    .action((name: string, action: keyof typeof breakerActions, options: Common) => {
-      const body: BreakerBody = { action: breakerActions[action], ...why(options) }
-      return act(options, ({ flow }) => flow.dependencyBreaker(name, body))
-    })
+  addGateMoves(dependencies, cli, gated)
 }
 
 async function one({ flow }: Operator, name: string): Promise<DependencyAnswer> {

@@ -11,7 +11,7 @@ import { words } from '../screen.js'
 import { jobLines, jobTable } from '../show/jobs.js'
 import { addTail } from './tail.js'
 
-interface Listed extends Common {
+export interface Listed extends Common {
   type?: string
   status?: JobStatus
   lane?: string
@@ -32,18 +32,7 @@ const ofOne = ['<id>', 'the id of the job'] as const
 export function addJobs(program: Command, cli: Cli): void {
   const jobs = program.command('jobs').summary('find, show, cancel, replay and reschedule jobs')
   jobs.description('Shows and operates single jobs. What is changed stands in the audit log.')
-  cli
-    .watching(jobs, 'ls', 'Lists jobs, newest first, ended or not: those that fit every filter that is given.')
-    .option('--type <name>', 'only those of this type')
-    .addOption(new Option('--status <status>', 'only these').choices(Object.keys(statuses)))
-    .option('--lane <name>', 'only those of this lane')
-    .option('--key <key>', 'only those with this concurrency key')
-    .option('--owner <service>', 'only those that this service enqueued over HTTP')
-    .option('--tag <tag...>', 'only those that have all of these tags')
-    .option('--created-after <time>', 'only those created then or later, such as 2026-03-01T00:00:00Z')
-    .option('--created-before <time>', 'only those created before')
-    .option('--payload <json>', 'only those whose payload holds this, such as \'{"tenant": 7}\'')
-    .option('--text <text>', 'only those with this text in their id, keys, tags, owner, last error or payload')
+  jobFilters(cli.watching(jobs, 'ls', 'Lists jobs, newest first, ended or not: those that fit every filter that is given.'))
     .addOption(limitOption())
     .option('--cursor <cursor>', 'the page after this one, as an earlier page named it')
     .addHelpText('after', examples('jobs ls --status dead --type send_email', 'jobs ls --payload \'{"tenant": 7}\' --json'))
@@ -66,6 +55,21 @@ export function addJobs(program: Command, cli: Cli): void {
     )
   addTail(jobs, cli)
   addMoves(jobs, cli)
+}
+
+/** The options by which jobs are found. */
+export function jobFilters(command: Command): Command {
+  return command
+    .option('--type <name>', 'only those of this type')
+    .addOption(new Option('--status <status>', 'only these').choices(Object.keys(statuses)))
+    .option('--lane <name>', 'only those of this lane')
+    .option('--key <key>', 'only those with this concurrency key')
+    .option('--owner <service>', 'only those that this service enqueued over HTTP')
+    .option('--tag <tag...>', 'only those that have all of these tags')
+    .option('--created-after <time>', 'only those created then or later, such as 2026-03-01T00:00:00Z')
+    .option('--created-before <time>', 'only those created before')
+    .option('--payload <json>', 'only those whose payload holds this, such as \'{"tenant": 7}\'')
+    .option('--text <text>', 'only those with this text in their id, keys, tags, owner, last error or payload')
 }
 
 function addMoves(jobs: Command, cli: Cli): void {
@@ -160,10 +164,16 @@ export function examples(...lines: readonly string[]): string {
 }
 
 function queryOf(options: Listed): ListQuery {
-  const { type, status, lane, key, owner, tag, createdAfter, createdBefore, payload, text, limit, cursor } = options
+  const { limit, cursor } = options
+  return { ...filterOf(options), ...defined({ limit, cursor }) }
+}
+
+/** The filter that was typed, in the fields of the API. */
+export function filterOf(options: Omit<Listed, 'limit' | 'cursor'>): Omit<ListQuery, 'limit' | 'cursor'> {
+  const { type, status, lane, key, owner, tag, createdAfter, createdBefore, payload, text } = options
   if (payload !== undefined) parsed(payload, '--payload')
   return defined({
-    ...{ type, status, lane, owner, payload, text, limit, cursor },
+    ...{ type, status, lane, owner, payload, text },
     concurrency_key: key,
     tags: tag,
     created_after: createdAfter === undefined ? undefined : moment(createdAfter, '--created-after'),

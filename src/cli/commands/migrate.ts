@@ -28,8 +28,8 @@ export function addMigrate(program: Command, cli: Cli): void {
 async function migrate(cli: Cli, options: MigrateOptions): Promise<void> {
   const { migrationScript, rolesScript } = await import('../../store/migrate.js')
   const { checkSchemaName, defaultSchema } = await import('../../store/schema-name.js')
-  const { screen, io } = cli
-  const schema = checkSchemaName(io.env.HOLDFAST_SCHEMA ?? defaultSchema)
+  const { screen } = cli
+  const schema = checkSchemaName(cli.schema ?? defaultSchema)
   if (options.sql) return screen.print((options.roles ? rolesScript(schema) : migrationScript(schema)).trimEnd())
   const { migrated, ahead } = await cli.usingDatabase(options, 'to migrate', async (holdfast) => {
     const done = { migrated: await holdfast.migrate(), ahead: await insideOf(holdfast).store.inspect.schemaAhead() }

@@ -5,8 +5,8 @@ import { type Cli, type Common, parsed } from '../cli.js'
 import { defined } from '../defined.js'
 import { explanationLines } from '../show/jobs.js'
 import { reasonLines } from '../show/schedules.js'
-import { everyType } from './flow.js'
 import { examples, unknown, why } from './jobs.js'
+import { everyType } from './types.js'
 
 /** `holdfast explain`, `holdfast signal` and `holdfast resume`. */
 export function addOneJob(program: Command, cli: Cli): void {

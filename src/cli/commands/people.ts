@@ -1,7 +1,5 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { AuditQuery } from '../../api/admin.js'
-import { alertKinds, type RuleBody } from '../../api/alerts.js'
-import { formatDuration } from '../../job/duration.js'
 import { type Cli, type Common, limitOption } from '../cli.js'
 import { defined } from '../defined.js'
 import { UsageError } from '../exit.js'
@@ -87,68 +85,4 @@ export function addAudit(program: Command, cli: Cli): void {
         },
       ),
     )
-}
-
-/** `holdfast alerts ls|rules|set|drop`. */
-export function addAlerts(program: Command, cli: Cli): void {
-  const alerts = program.command('alerts').summary('list what is wrong, and change what counts as that')
-  cli.watching(alerts, 'ls', 'Lists the alerts that fire.').action((options: Common) =>
-    cli.show(
-      options,
-      ({ alerts: all }) => all.get(),
-      ({ firing }) => {
-        const rows = firing.map((one) => [one.rule, one.subject, String(one.value), String(one.threshold), ago(one.since)])
-        const columns = ['RULE', 'SUBJECT', 'VALUE', 'THRESHOLD', 'SINCE'].map((head, at) => ({
-          head,
-          right: at > 1,
-          cut: at === 1,
-        }))
-        return cli.screen.table(columns, rows, 'Nothing is wrong.')
-      },
-    ),
-  )
-  cli.looking(alerts, 'rules', 'Lists the rules that say what is wrong.').action((options: Common) =>
-    cli.show(
-      options,
-      ({ alerts: all }) => all.get(),
-      ({ rules }) => {
-        const rows = rules.map(({ name, kind, threshold, type, hold_ms, enabled }) => [
-          ...[name, kind, String(threshold), type ?? 'all', formatDuration(hold_ms), enabled ? 'on' : 'off'],
-        ])
-        const columns = ['RULE', 'KIND', 'THRESHOLD', 'TYPE', 'HOLD', 'STATE'].map((head, at) => ({
-          head,
-          right: at === 2,
-          cut: at === 3,
-        }))
-        return cli.screen.table(columns, rows, 'There are no rules.')
-      },
-    ),
-  )
-  cli
-    .changing(alerts, 'set', 'Makes a rule, or changes its named fields.')
-    .argument('<rule>', 'the name of the rule')
-    .addOption(new Option('--kind <kind>', 'what it watches; needed for a new one').choices(alertKinds))
-    .addOption(new Option('--threshold <n>', 'it fires above this').argParser(Number))
-    .option('--type <name>', 'only of this job type')
-    .option('--hold <time>', 'how long it has to be so, such as 5m')
-    .option('--enabled <yes>', 'on or off')
-    .action(async (name: string, { kind, threshold, type, hold, enabled, ...options }) => {
-      const rule = defined({
-        kind,
-        threshold,
-        type,
-        hold,
-        enabled: enabled === undefined ? undefined : enabled === 'on',
-      }) as RuleBody
-      const set = await cli.using(options, (operator) => operator.alerts.setRule(name, { ...rule, ...why(options) }))
-      cli.answer(options, set, () => `${name} fires above ${set.threshold} (${set.kind})${set.enabled ? '' : ', but is off'}.`)
-    })
-  cli
-    .destroying(alerts, 'drop', 'Removes a rule.')
-    .argument('<rule>', 'the name of the rule')
-    .action(async (name: string, options: Common) => {
-      await cli.confirm(options, `remove the rule ${name}`)
-      await cli.using(options, (operator) => operator.alerts.dropRule(name, why(options)))
-      cli.answer(options, { name, removed: true }, () => `${name} is removed.`)
-    })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Cli, Common } from '../cli.js'
-import { printForNow, takeBack } from '../print.js'
+import { Progress } from '../progress.js'
 
 /** `holdfast reencrypt`. */
 export function addReencrypt(program: Command, cli: Cli): void {
@@ -19,16 +19,15 @@ export function addReencrypt(program: Command, cli: Cli): void {
 
 async function reencrypt(cli: Cli, options: Common & { batch?: string }): Promise<void> {
   const { batch, json } = options
-  const done = await cli.usingDatabase(options, 'to re-encrypt', (holdfast) =>
-    holdfast.reencrypt({
-      ...(batch === undefined ? {} : { batch: Number(batch) }),
-      onBatch: ({ looked, encrypted }) => {
-        takeBack()
-        printForNow(`re-encrypted ${encrypted} of ${looked} payloads`)
-      },
-    }),
-  )
-  takeBack()
+  const progress = new Progress(cli.io, 'looked at')
+  const done = await cli
+    .usingDatabase(options, 'to re-encrypt', (holdfast) =>
+      holdfast.reencrypt({
+        ...(batch === undefined ? {} : { batch: Number(batch) }),
+        onBatch: ({ looked, about }) => progress.at(looked, about),
+      }),
+    )
+    .finally(() => progress.end())
   const unreadable = Object.entries(done.unreadable)
   // They would be lost if somebody removed the old key after this.
   if (unreadable.length > 0) cli.exitCode = 1

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
+import type { Cli } from '../cli.js'
 import { environmentHelp } from '../environment.js'
 
 /** `holdfast serve`. What it needs is loaded when it is run. */
-export function addServe(program: Command): void {
+export function addServe(program: Command, cli: Cli): void {
   program
     .command('serve')
     .summary('run the HTTP server, for production')
@@ -31,5 +32,5 @@ export function addServe(program: Command): void {
     .option('--grace <time>', 'how long it goes on answering after SIGTERM while /readyz says no', '5s')
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM', '25s')
     .addHelpText('after', environmentHelp('serve'))
-    .action(async (options) => (await import('../serve/serve.js')).serve(options))
+    .action(async (options) => (await import('../serve/serve.js')).serve({ ...options, schema: cli.schema }))
 }

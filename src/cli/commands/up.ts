@@ -12,17 +12,17 @@ import { closeServer, drain, stopWorker, type Undo, undoAll } from '../up/undo.j
 import { welcome } from '../up/welcome.js'
 
 /** Runs everything until it is asked to stop, then stops everything. Ends the process. */
-export async function up({ install = false }: { install?: boolean }): Promise<void> {
+export async function up({ install = false, schema }: { install?: boolean; schema?: string }): Promise<void> {
   const settings = readStartSettings(process.env)
   const wishes = hearSignals()
   const missing = await missingPackages(settings.databaseUrl)
   if (missing) {
     if (!install && !(await agreedTo(missing))) throw missing.error
-    await installAndRunAgain(missing)
+    await installAndRunAgain(missing, schema)
   }
   const undo: Undo[] = []
   try {
-    await bringUp(settings, wishes, undo)
+    await bringUp(settings, schema, wishes, undo)
     await fired(wishes.stop)
   } catch (error) {
     takeBack()
@@ -36,7 +36,7 @@ export async function up({ install = false }: { install?: boolean }): Promise<vo
 }
 
 /** Each step adds how to undo it. A stop that is asked for meanwhile takes effect after the current step. */
-async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): Promise<void> {
+async function bringUp(settings: StartSettings, schema: string | undefined, wishes: Wishes, undo: Undo[]): Promise<void> {
   const { tls, allowInsecure } = settings
   const home = new Home(process.cwd())
   const adminKey = home.adminKey()
@@ -54,7 +54,11 @@ async function bringUp(settings: StartSettings, wishes: Wishes, undo: Undo[]): P
   const [{ Holdfast }, { startWorker }, { createServer }, { demoTypes, startDemo }] = await modules
 
   if (wishes.stop.aborted) return
-  const holdfast = new Holdfast({ connectionString: database.url, alertHosts: settings.alertHosts })
+  const holdfast = new Holdfast({
+    connectionString: database.url,
+    alertHosts: settings.alertHosts,
+    ...(schema !== undefined && { schema }),
+  })
   undo.push(({ hurry }) => Promise.race([holdfast.close(), fired(hurry)]))
   await holdfast.migrate()
 

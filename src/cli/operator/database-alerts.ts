@@ -1,7 +1,17 @@
 import type { RuleFields } from '../../alerts/alerts.js'
-import type { AlertsAnswer, RuleAnswer, RuleBody } from '../../api/alerts.js'
+import type {
+  AlertsAnswer,
+  NewTargetAnswer,
+  RotateTargetBody,
+  RuleAnswer,
+  RuleBody,
+  TargetAnswer,
+  TargetBody,
+  TestAnswer,
+} from '../../api/alerts.js'
 import type { Holdfast } from '../../holdfast.js'
-import { alertsAnswer, ruleAnswer } from '../../server/routes/alert-answers.js'
+import type { Duration } from '../../job/duration.js'
+import { alertsAnswer, ruleAnswer, targetAnswer } from '../../server/routes/alert-answers.js'
 import { theirs } from '../../server/routes/job-request.js'
 import type { Acting, Operator } from './operator.js'
 
@@ -27,5 +37,26 @@ export class DatabaseAlerts implements Pick<Alerts, keyof Alerts> {
 
   async dropRule(name: string, { why }: { why?: string } = {}): Promise<void> {
     await this.#holdfast.alerts.dropRule(name, this.#who(why))
+  }
+
+  async targets(): Promise<TargetAnswer[]> {
+    return (await this.#holdfast.alerts.targets()).map(targetAnswer)
+  }
+
+  async addTarget({ why, ...fields }: TargetBody): Promise<NewTargetAnswer> {
+    return this.#holdfast.alerts.addTarget(fields, this.#who(why))
+  }
+
+  async removeTarget(id: number, { why }: { why?: string } = {}): Promise<void> {
+    await this.#holdfast.alerts.removeTarget(id, this.#who(why))
+  }
+
+  async testTarget(id: number, { why }: { why?: string } = {}): Promise<TestAnswer> {
+    return this.#holdfast.alerts.testTarget(id, this.#who(why))
+  }
+
+  async rotateTarget(id: number, { grace, why }: RotateTargetBody = {}): Promise<NewTargetAnswer> {
+    const options = grace === undefined ? {} : { grace: grace as Duration }
+    return this.#holdfast.alerts.rotateSecret(id, this.#who(why), options)
   }
 }

@@ -9,12 +9,12 @@ import type {
   TypeGateAnswer,
   WorkersAnswer,
 } from '../../api/admin.js'
-import type { LaneState } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { DependencyLimits, Limits } from '../../job/limits.js'
 import { dependencyAnswer, gateAnswer, laneAnswer } from '../../server/routes/admin-answers.js'
 import { typesAnswer, workersAnswer } from '../../server/routes/fleet-answers.js'
 import { theirs } from '../../server/routes/job-request.js'
+import { changeLane } from '../../server/routes/lane-change.js'
 import type { Acting, Operator } from './operator.js'
 
 type Flow = Operator['flow']
@@ -41,10 +41,8 @@ export class DatabaseFlow implements Pick<Flow, keyof Flow> {
     return (await this.#holdfast.flow.lanes()).map(laneAnswer)
   }
 
-  async setLane(name: string, { why, unsafe = false, ...fields }: LaneBody): Promise<LaneAnswer> {
-    const { flow } = this.#holdfast
-    await flow.setLane(name, theirs(fields) as object, this.#who(why), { unsafe })
-    return laneAnswer((await flow.lanes()).find((lane) => lane.name === name) as LaneState)
+  async setLane(name: string, { why, ...change }: LaneBody): Promise<LaneAnswer> {
+    return changeLane(this.#holdfast, name, change, this.#who(why))
   }
 
   async types(): Promise<TypeGateAnswer[]> {

@@ -1,5 +1,7 @@
 import type { MovedAnswer } from '../../api/common.js'
+import type { DoctorAnswer, DoctorQuery } from '../../api/doctor.js'
 import type { DecidedAnswer, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../../api/jobs.js'
+import type { SeriesAnswer, SeriesQuery } from '../../api/series.js'
 import type { ClientEnqueued } from '../../client/stored.js'
 import type { JobListFilter } from '../../history/list.js'
 import type { Holdfast } from '../../holdfast.js'
@@ -9,10 +11,12 @@ import type { NewTime } from '../../operate/moves.js'
 import { libraryFilter } from '../../server/routes/filter.js'
 import { explanationAnswer, moment, storyAnswer, summaryAnswer } from '../../server/routes/job-answers.js'
 import { orConflict } from '../../server/routes/one-job.js'
+import { seriesAnswer, seriesQuestion } from '../../server/routes/series-answers.js'
 import { defined } from '../defined.js'
 import { DatabaseAccess } from './database-access.js'
 import { DatabaseAlerts } from './database-alerts.js'
 import { DatabaseBatches } from './database-batches.js'
+import { DatabaseBulk } from './database-bulk.js'
 import { DatabaseDeadLetters } from './database-dead-letters.js'
 import { DatabaseEvents } from './database-events.js'
 import { DatabaseExecutions } from './database-executions.js'
@@ -30,6 +34,7 @@ export class DatabaseOperator implements Operator {
   readonly alerts: DatabaseAlerts
   readonly access: DatabaseAccess
   readonly events: DatabaseEvents
+  readonly bulkActions: DatabaseBulk
   readonly #holdfast: Holdfast
   readonly #who: Acting
 
@@ -45,6 +50,7 @@ export class DatabaseOperator implements Operator {
     this.alerts = new DatabaseAlerts(holdfast, who)
     this.access = new DatabaseAccess(holdfast, who)
     this.events = new DatabaseEvents(holdfast)
+    this.bulkActions = new DatabaseBulk(holdfast, who)
   }
 
   async enqueue<Input>(
@@ -112,6 +118,14 @@ export class DatabaseOperator implements Operator {
 
   async reject(id: string, { why }: { why: string }): Promise<DecidedAnswer> {
     return orConflict(await this.#holdfast.reject(id, { ...this.#who(why), why }))
+  }
+
+  async series(query: SeriesQuery = {}): Promise<SeriesAnswer> {
+    return seriesAnswer(await this.#holdfast.series(seriesQuestion(query)))
+  }
+
+  async doctor({ transaction }: DoctorQuery = {}): Promise<DoctorAnswer> {
+    return this.#holdfast.doctor(defined({ transaction }))
   }
 
   async forget(id: string, { why }: { why?: string } = {}): Promise<MovedAnswer> {

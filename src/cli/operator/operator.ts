@@ -1,6 +1,7 @@
 import type { ClientAccess } from '../../client/access.js'
 import type { ClientAlerts } from '../../client/alerts.js'
 import type { ClientBatches } from '../../client/batches.js'
+import type { ClientBulkActions } from '../../client/bulk.js'
 import type { HoldfastClient } from '../../client/client.js'
 import type { ClientDeadLetters } from '../../client/dead-letters.js'
 import type { ClientEvents } from '../../client/events.js'
@@ -29,6 +30,8 @@ export interface Operator
     | 'approve'
     | 'reject'
     | 'forget'
+    | 'doctor'
+    | 'series'
   > {
   readonly batches: Pick<ClientBatches, 'list' | 'get' | 'cancel' | 'retry' | 'close'>
   readonly executions: Pick<ClientExecutions, 'start' | 'get' | 'list' | 'tasks' | 'wait' | 'cancel' | 'resume' | 'rerun'>
@@ -54,9 +57,10 @@ export interface Operator
     | 'resumeDependency'
     | 'dependencyBreaker'
   >
+  readonly bulkActions: Pick<ClientBulkActions, keyof ClientBulkActions>
   readonly events: Pick<ClientEvents, 'page'>
   readonly access: Pick<ClientAccess, keyof ClientAccess>
-  readonly alerts: Pick<ClientAlerts, 'get' | 'setRule' | 'dropRule'>
+  readonly alerts: Pick<ClientAlerts, keyof ClientAlerts>
 }
 
 /** Who acts, and why: what the methods of the client take as `why`, beside who the terminal belongs to. */

@@ -42,7 +42,12 @@ export async function serve(options: ServeOptions): Promise<void> {
 /** Each step adds how to undo it. A stop that is asked for meanwhile takes effect after the current step. */
 async function bringUp(settings: ServeSettings, options: ServeOptions, log: Logger, wishes: Wishes, undo: Undo[]): Promise<void> {
   const { tls, allowInsecure, adminKey, prefix, trustProxy, host, port } = settings
-  const holdfast = new Holdfast({ connectionString: settings.databaseUrl, alertHosts: settings.alertHosts })
+  const { schema } = options
+  const holdfast = new Holdfast({
+    connectionString: settings.databaseUrl,
+    alertHosts: settings.alertHosts,
+    ...(schema !== undefined && { schema }),
+  })
   undo.push(({ hurry }) => Promise.race([holdfast.close(), fired(hurry)]))
   if (options.migrate) await holdfast.migrate()
   else await checkSchema(holdfast)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { lanesFromEnvironment } from '../../flow/lane-environment.js'
 import { Checker } from '../../job/checker.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
 import { showValue } from '../../job/failure.js'
@@ -10,10 +11,12 @@ import { checkPrefix } from '../../server/prefix.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
+import { refuseMisspelt } from '../variable-names.js'
 
 /** What `holdfast serve` takes on the command line, beside what the environment says. */
 export interface ServeOptions {
   databaseUrl?: string
+  schema?: string
   migrate?: boolean
   work?: string
   upkeep?: boolean
@@ -33,9 +36,10 @@ export interface ServeSettings extends Listening {
 }
 
 /** Reads the options and the environment, and throws everything that is wrong with them at once. */
-export function readServeSettings(env: NodeJS.ProcessEnv, options: ServeOptions): ServeSettings {
+export function readServeSettings(env: Readonly<Record<string, string | undefined>>, options: ServeOptions): ServeSettings {
   const given = new Given(env, { ...options })
   const check = new Checker()
+  refuseMisspelt(check, env)
   const { databaseUrl = '' } = options
   if (databaseUrl === '') check.wrong(['DATABASE_URL'], 'is missing; the server needs a database, or --database-url')
   else check.read(() => checkDatabaseUrl(databaseUrl, 'DATABASE_URL'), undefined)
@@ -53,6 +57,7 @@ export function readServeSettings(env: NodeJS.ProcessEnv, options: ServeOptions)
     drain: options.drain,
   }
   check.read(() => toMilliseconds(options.drain, '--drain'), 0)
+  if (options.upkeep || options.work !== undefined) check.read(() => lanesFromEnvironment(env), undefined)
   if (options.upkeep && options.work !== undefined)
     check.wrong(['--upkeep'], 'is not needed with --work, whose worker does upkeep too')
   if (options.concurrency !== undefined && options.work === undefined) check.wrong(['--concurrency'], 'is for --work')

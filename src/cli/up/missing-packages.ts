@@ -62,14 +62,16 @@ export async function agreedTo({ packages }: Missing): Promise<boolean> {
  * Installs them into the project with npm and runs `up` again, from the project: this process may come from elsewhere (npx), and Node remembers
  * what it did not find. Ends this process with that one.
  */
-export async function installAndRunAgain({ packages }: Missing): Promise<never> {
+export async function installAndRunAgain({ packages }: Missing, schema: string | undefined): Promise<never> {
   const project = npm('prefix')
   const program = join(project, 'node_modules', 'holdfast', 'dist', 'cli', 'main.js')
   const all = existsSync(program) ? packages : [`holdfast@${version}`, ...packages]
   print(`  Installing ${all.join(', ')} …`)
   // The one install script among them makes links, and those are made anyway where they are missing.
   npm('install', '--save-dev', '--ignore-scripts', '--no-audit', '--no-fund', ...all)
-  const again = spawn(process.execPath, [program, 'up'], { stdio: 'inherit' })
+  const again = spawn(process.execPath, [program, ...(schema === undefined ? [] : ['--schema', schema]), 'up'], {
+    stdio: 'inherit',
+  })
   // Ctrl-C reaches both; a SIGTERM reaches only us.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('SIGTERM', () => void again.kill('SIGTERM'))

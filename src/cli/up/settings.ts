@@ -1,8 +1,10 @@
+import { lanesFromEnvironment } from '../../flow/lane-environment.js'
 import { Checker } from '../../job/checker.js'
 import { type LogLevel, readLogLevel } from '../../job/log-level.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList, readSwitch } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
+import { refuseMisspelt } from '../variable-names.js'
 
 export interface StartSettings extends Listening {
   /** Undefined: a Postgres of our own. */
@@ -14,9 +16,11 @@ export interface StartSettings extends Listening {
 }
 
 /** Reads the environment, and refuses values that were probably not meant. */
-export function readStartSettings(env: NodeJS.ProcessEnv): StartSettings {
+export function readStartSettings(env: Readonly<Record<string, string | undefined>>): StartSettings {
   const given = new Given(env)
   const check = new Checker()
+  refuseMisspelt(check, env)
+  check.read(() => lanesFromEnvironment(env), undefined)
   if (env.DATABASE_URL) check.read(() => checkDatabaseUrl(env.DATABASE_URL as string, 'DATABASE_URL'), undefined)
   const listening = check.read(() => readListening(given), undefined)
   const settings = {
