@@ -2,7 +2,7 @@ import { Access } from './access/access.js'
 import { type AuditLine, type AuditQuestion, readAudit } from './access/audit.js'
 import { Alerts } from './alerts/alerts.js'
 import { type BatchCreated, Batches, type BatchRequest } from './batch/batches.js'
-import { type CheckUp, checkUp, type DoctorOptions } from './doctor/doctor.js'
+import type { CheckUp, DoctorOptions } from './doctor/doctor.js'
 import { counterOf } from './enqueue/counter.js'
 import { type Counter, type Enqueued, type EnqueueOptions, enqueue } from './enqueue/enqueue.js'
 import { TypeRegistry } from './enqueue/registry.js'
@@ -237,6 +237,7 @@ export class Holdfast extends JobOperations {
    * if (verdict !== 'fine') console.error(findings.map(({ message, remedy }) => `${message}: ${remedy}`).join('\n'))
    */
   async doctor(options: DoctorOptions = {}): Promise<CheckUp> {
+    const { checkUp } = await import('./doctor/doctor.js')
     return checkUp(this.#store, options)
   }
 

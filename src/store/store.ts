@@ -180,15 +180,9 @@ export class Store {
     /** Of each type, the version of payloads it knows. */
     versions?: readonly number[]
   }): Promise<number> {
-    const rows = await this.database.query<{ id: number }>(statement('registerWorker'), [
-      worker.name,
-      worker.host,
-      worker.pid,
-      worker.version,
-      worker.types,
-      worker.versions ?? null,
-      this.database.mostConnections,
-    ])
+    const { name, host, pid, version, types, versions = null } = worker
+    const values = [name, host, pid, version, types, versions, this.database.mostConnections]
+    const rows = await this.database.query<{ id: number }>(statement('registerWorker'), values)
     return (rows[0] as { id: number }).id
   }
 
