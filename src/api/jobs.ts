@@ -100,7 +100,18 @@ export const jobRequest = object(
 /** One job to enqueue, as the body of `POST /jobs`. */
 export type JobBody = Of<typeof jobRequest>
 
-export const bulkRequest = object({ jobs: { type: 'array', items: jobRequest, minItems: 1, maxItems: 100 } }, ['jobs'])
+export const bulkRequest = object(
+  {
+    jobs: { type: 'array', items: jobRequest, minItems: 1, maxItems: 100 },
+    pace: {
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: 100_000,
+      description: 'how many jobs become due each second, of these and of all other paced calls of their types',
+    },
+  },
+  ['jobs'],
+)
 
 export const enqueuedAnswer = answer({
   id: jobId,

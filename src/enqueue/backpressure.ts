@@ -1,11 +1,11 @@
-import { monotonicMs, sleep } from '../clock.js'
+import { monotonicMs, sleep, wallMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import type { Depth } from '../store/rows.js'
 import type { NewJob } from '../store/store.js'
 import type { Queryable } from '../store/transaction.js'
 import { Added } from './added.js'
-import { refusal } from './pressure.js'
+import { type Class, type Counts, refusal } from './pressure.js'
 
 const freshForMs = 1_000
 /** For how long a refusal may keep the caller's transaction open to count once more. */
@@ -13,6 +13,7 @@ const patienceInTransactionMs = 1_000
 /** If this process gets no connection to count for so long, it forgets what it added before: other processes count it. */
 const countedByOthersMs = 60_000
 const defaultPriority = 5
+const classes: readonly Class[] = ['ready', 'scheduled', 'unapproved']
 
 interface Snapshot {
   /** When this process last asked for a count; at first: when the depths were read. */
@@ -21,9 +22,9 @@ interface Snapshot {
   readAt: number
   depths: Depth[]
   /** What this process has added since the count was made. */
-  added: Added
+  added: Record<Class, Added>
   /** Jobs that this process is storing right now: a count may see them or not. */
-  adding: { jobs: number }
+  adding: Counts
 }
 
 /** Call it when the jobs have been stored, or could not be. */
@@ -51,12 +52,13 @@ export class Backpressure {
    * one, all wait for ever. Then the depths are read through the transaction, and the count is there for the next try.
    */
   async admit(jobs: readonly NewJob[], tx?: Queryable): Promise<AdmissionEnd> {
-    const { types, lowest } = summed(jobs)
+    const { types, lowest, asked } = summed(jobs)
     let snapshot = await this.#snapshot(types, tx)
-    if (refusal(withAdded(snapshot), lowest, jobs.length)) {
+    const counts = snapshot.depths[0]?.approves ? { ready: 0, scheduled: 0, unapproved: jobs.length } : asked
+    if (refusal(withAdded(snapshot), lowest, counts)) {
       // Jobs that were counted a moment ago may have ended since.
       snapshot = tx ? await this.#refreshBeside(types, tx) : await this.#refresh(types)
-      const refused = refusal(withAdded(snapshot), lowest, jobs.length)
+      const refused = refusal(withAdded(snapshot), lowest, counts)
       if (refused) {
         const { why, retryAfterMs, upTo } = refused
         const whom = upTo >= 9 ? 'no more jobs are taken' : `jobs of priority ${upTo} and below are not taken`
@@ -64,10 +66,12 @@ export class Backpressure {
       }
     }
     const { added, adding } = snapshot
-    adding.jobs += jobs.length
+    for (const one of classes) adding[one] += counts[one]
     return (stored) => {
-      adding.jobs -= jobs.length
-      if (stored) added.add(jobs.length)
+      for (const one of classes) {
+        adding[one] -= counts[one]
+        if (stored && counts[one] > 0) added[one].add(counts[one])
+      }
       const latest = this.#snapshots.get(types.join('\n'))
       if (!latest || isPast(latest.askedAt, freshForMs)) this.#refresh(types).catch(keepTheOldOne)
     }
@@ -110,9 +114,10 @@ export class Backpressure {
     const depths = await this.#store.depthsUnderLimit(types, tx)
     const now = monotonicMs()
     const before = this.#snapshots.get(key)
-    const added = before?.added ?? new Added()
-    added.countedAt(countedAt ?? now - countedByOthersMs)
-    const snapshot = { askedAt: before?.askedAt ?? now, readAt: now, depths, added, adding: before?.adding ?? { jobs: 0 } }
+    const added = before?.added ?? { ready: new Added(), scheduled: new Added(), unapproved: new Added() }
+    for (const one of classes) added[one].countedAt(countedAt ?? now - countedByOthersMs)
+    const adding = before?.adding ?? { ready: 0, scheduled: 0, unapproved: 0 }
+    const snapshot = { askedAt: before?.askedAt ?? now, readAt: now, depths, added, adding }
     if (this.#snapshots.size > 1_000) this.#snapshots.clear()
     this.#snapshots.set(key, snapshot)
     return snapshot
@@ -123,23 +128,36 @@ function isPast(at: number, ms: number): boolean {
   return monotonicMs() - at > ms
 }
 
-/** Their types in order, and the lowest priority among them. */
-function summed(jobs: readonly NewJob[]): { types: string[]; lowest: number } {
+/** Their types in order, the lowest priority among them, and how many of each class they ask to be. */
+function summed(jobs: readonly NewJob[]): { types: string[]; lowest: number; asked: Counts } {
   const types = new Set<string>()
+  const asked = { ready: 0, scheduled: 0, unapproved: 0 }
   let lowest = 9
   let last: string | undefined
-  for (const { type, priority } of jobs) {
-    if (type !== last) types.add(type)
-    last = type
-    lowest = Math.min(lowest, priority ?? defaultPriority)
+  for (const job of jobs) {
+    if (job.type !== last) types.add(job.type)
+    last = job.type
+    lowest = Math.min(lowest, job.priority ?? defaultPriority)
+    asked[classOf(job)] += 1
   }
-  return { types: [...types].sort(), lowest }
+  return { types: [...types].sort(), lowest, asked }
+}
+
+/** By this machine's clock, roughly: where that is wrong, jobs of the next moments count under the other limit, and no more comes of it. */
+function classOf({ approval, delayMs, runAt, unique }: NewJob): Class {
+  if (approval !== null) return 'unapproved'
+  const later =
+    delayMs !== null ? delayMs > 0 : runAt !== null ? Date.parse(runAt) > wallMs() : unique && unique.delay !== undefined
+  return later ? 'scheduled' : 'ready'
 }
 
 /** A count that failed is tried again by the next enqueue; until then the last count and what was added here are enough. */
 function keepTheOldOne(): void {}
 
 function withAdded({ depths, added, adding }: Snapshot): Depth[] {
-  const jobs = added.jobs + adding.jobs
-  return depths.map((depth) => ({ ...depth, waiting: depth.waiting + jobs }))
+  const [ready, scheduled, unapproved] = classes.map((one) => added[one].jobs + adding[one]) as [number, number, number]
+  return depths.map(({ waiting, counts, ...depth }) => ({
+    ...{ ...depth, waiting: waiting + ready },
+    counts: { ...counts, scheduled: counts.scheduled + scheduled, unapproved: counts.unapproved + unapproved },
+  }))
 }

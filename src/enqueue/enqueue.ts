@@ -10,7 +10,7 @@ import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { type Batcher, waitsForNobody } from './batcher.js'
 import { type Persistence, readPersistence, untilStored } from './durably.js'
 import type { PayloadEncryption } from './encrypt.js'
-import { paced } from './pace.js'
+import { paced, spread } from './pace.js'
 import { prepareAll } from './prepare.js'
 import type { TypeRegistry } from './registry.js'
 import { webhookType } from './webhook.js'
@@ -22,7 +22,8 @@ export interface EnqueueOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
   /**
-   * How many of these jobs become due each second; they have a low priority unless they say otherwise.
+   * How many jobs become due each second, of these and of all other paced calls of their types, which come one after the other. They have
+   * a low priority unless they say otherwise.
    * @default no pace: all are due at once
    */
   pace?: number
@@ -95,10 +96,11 @@ export async function enqueue(
   if (jobs.length === 0 && !within) return []
   const encrypt = () => counter.encryption.encrypt(requests, jobs, tx)
   const types = definitionsIn(requests)
+  const { owner, pace } = options
   const store = async () => {
-    if (tx === undefined) return storeDurably(counter, types, jobs, options.owner, within, encrypt, persistence)
+    if (tx === undefined) return storeDurably(counter, types, jobs, { owner, pace, within }, encrypt, persistence)
     await encrypt()
-    return storeIn(tx, counter, types, jobs, options.owner, within)
+    return storeIn(tx, counter, types, jobs, { owner, pace, within })
   }
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
   if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
@@ -106,6 +108,12 @@ export async function enqueue(
     const stands = standing.get(index)
     return stands ? { id: stands.id, status: stands.what } : { id: job.id, status: 'created' }
   })
+}
+
+interface HowStored {
+  owner: string | undefined
+  pace: number | undefined
+  within: Within | undefined
 }
 
 function idsOf(jobs: readonly NewJob[]): string[] {
@@ -127,11 +135,11 @@ async function storeIn(
   { store, registry, backpressure }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
-  owner: string | undefined,
-  within: Within | undefined,
+  { owner, pace, within }: HowStored,
 ): Promise<Map<number, Stands>> {
   const queryable = asQueryable(tx)
   await registry.ensure(types, queryable)
+  if (pace !== undefined) await spread(store.operate, jobs, pace, queryable)
   const ended = await backpressure.admit(jobs, queryable)
   try {
     const standing = await storeWithin(store, jobs, queryable, !jobs.some((job) => job.brought), owner, within)
@@ -158,8 +166,7 @@ async function storeDurably(
   { store, registry, backpressure, batcher }: Counter,
   types: readonly AnyJobType[],
   jobs: readonly NewJob[],
-  owner: string | undefined,
-  within: Within | undefined,
+  { owner, pace, within }: HowStored,
   encrypt: () => Promise<void> | undefined,
   persistence: Persistence,
 ): Promise<Map<number, Stands>> {
@@ -175,6 +182,7 @@ async function storeDurably(
       if (encrypting) await encrypting
       encrypted = true
       await registry.ensure(types)
+      if (pace !== undefined && !ended) await spread(store.operate, jobs, pace, undefined)
       ended ??= await backpressure.admit(jobs)
       const stored =
         fresh && together

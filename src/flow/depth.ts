@@ -1,5 +1,5 @@
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { refused } from '../job/refused.js'
+import { refused, refuseUnknown } from '../job/refused.js'
 import type { DepthLimit } from '../store/operator-store.js'
 
 /** How much may wait. What is left out is not limited. */
@@ -10,10 +10,22 @@ export interface DepthFields {
   hard?: number
   /** Once the oldest job has waited this long, the lower half of the priorities is refused; after twice as long, all. */
   oldest?: Duration
+  /** Most jobs that wait for a time of their own; from here on no such job is taken, and others are. */
+  scheduled?: number
+  /** Most jobs that wait for their next attempt; from here on nothing is taken. */
+  retrying?: number
+  /** Most jobs that wait for an approval; from here on no such job is taken, and others are. */
+  unapproved?: number
+  /** Most jobs that wait for a signal, for another job or for a newer worker; from here on nothing is taken. */
+  blocked?: number
 }
 
-export function readDepth({ soft, hard, oldest }: DepthFields): DepthLimit {
-  for (const [field, value] of Object.entries({ soft, hard })) {
+const known = ['soft', 'hard', 'oldest', 'scheduled', 'retrying', 'unapproved', 'blocked']
+
+export function readDepth(fields: DepthFields): DepthLimit {
+  refuseUnknown(fields, known)
+  const { soft, hard, oldest, ...most } = fields
+  for (const [field, value] of Object.entries({ soft, hard, ...most })) {
     if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= 1e12)) continue
     throw refused(field, `is ${String(value)}; it must be a whole number of jobs from 1. To refuse all, pause the producer`)
   }
@@ -21,5 +33,5 @@ export function readDepth({ soft, hard, oldest }: DepthFields): DepthLimit {
     throw refused('soft', `is ${soft}, more than hard, which is ${hard}`)
   const oldestMs = oldest === undefined ? null : toMilliseconds(oldest, 'oldest')
   if (oldestMs === 0) throw refused('oldest', 'is 0; every waiting job would be too old')
-  return { soft: soft ?? null, hard: hard ?? null, oldestMs }
+  return { soft: soft ?? null, hard: hard ?? null, oldestMs, most }
 }

@@ -1,3 +1,5 @@
+import type { Aside } from '../store/rows.js'
+
 /** A lane as it is now. Times are in milliseconds. */
 export interface LaneState {
   name: string
@@ -111,6 +113,9 @@ export interface DepthLimitState {
   waiting: number
   /** How long the oldest has waited; null: nothing waits. */
   waitsMs: number | null
+  /** How many jobs wait otherwise than for a worker, and how many may. */
+  counts: Record<Aside, number>
+  most: Record<Aside, number | null>
 }
 
 /** The same as the database says it: every moment is a number of milliseconds. */

@@ -1,7 +1,7 @@
 import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { Depth, DepthRow, SlotRow, StoredType } from './rows.js'
+import type { Aside, Depth, DepthRow, SlotRow, StoredType } from './rows.js'
 import type { Queryable } from './transaction.js'
 
 /** How much may wait; null: as much as comes. */
@@ -9,6 +9,8 @@ export interface DepthLimit {
   soft: number | null
   hard: number | null
   oldestMs: number | null
+  /** How many may wait otherwise than for a worker. */
+  most: Partial<Record<Aside, number>>
 }
 
 /** What operators do. Each verb is one function in the database that leaves no half-done state. */
@@ -40,8 +42,19 @@ export class OperatorStore {
   }
 
   async setDepthLimit(scope: string, name: string, limit: DepthLimit, who: RecordedActor): Promise<void> {
-    const { soft, hard, oldestMs } = limit
-    await this.#database.query(statement('setDepthLimit'), [scope, name, soft, hard, oldestMs, who.by, who.why, who.from])
+    const { soft, hard, oldestMs, most } = limit
+    const values = [scope, name, soft, hard, oldestMs, who.by, who.why, who.from, JSON.stringify(most)]
+    await this.#database.query(statement('setDepthLimit'), values)
+  }
+
+  /** Takes the next stretch of time for so many paced jobs of these types. Answers when it begins, in milliseconds since 1970. */
+  async reservePace(types: readonly string[], jobs: number, perSecond: number, tx?: Queryable): Promise<number> {
+    const ask = statement('reservePace')
+    const values = [types, jobs, perSecond]
+    const rows = tx
+      ? await tx.query<{ begins: number }>(this.#database.rendered(ask).text, values)
+      : await this.#database.query<{ begins: number }>(ask, values)
+    return Number(rows[0]?.begins)
   }
 
   /** Every limit of how much may wait, with how much did when it was counted last. */

@@ -163,6 +163,8 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
       return new HoldfastError('not_found', text, { field: detail ?? 'name', cause: error })
     case 'HF409':
       return uniqueConflict(detail ?? '', ids, error)
+    case 'HF429':
+      return new HoldfastError('too_much_waiting', text, { retryAfterMs: Number(detail), cause: error })
     case 'HF410':
       return new HoldfastError('id_conflict', text, { field: 'id', cause: error })
     case '42P01': // undefined table

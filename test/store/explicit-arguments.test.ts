@@ -67,6 +67,7 @@ test('functions, defaults and statements read no other setting than these', asyn
     'holdfast.clock_by',
     'holdfast.clock_to',
     'holdfast.notify',
+    'holdfast.room_',
     // How long the transaction of a handler may wait between two statements.
     'idle_in_transaction_session_timeout',
     'lock_timeout',

@@ -56,8 +56,8 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       },
     },
     async (request) => {
-      const { soft, hard, oldest, why } = request.body
-      const given = Object.entries({ soft, hard, oldest }).filter(([, value]) => value !== undefined && value !== null)
+      const { scope: _scope, name: _name, why, ...limit } = request.body
+      const given = Object.entries(limit).filter(([, value]) => value !== undefined && value !== null)
       await flow.limitDepth(placeOf(request.body), Object.fromEntries(given) as DepthFields, actor(request, why))
       return limits()
     },

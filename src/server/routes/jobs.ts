@@ -36,7 +36,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     },
   )
 
-  app.post<{ Body: { jobs: JobBody[] } }>(
+  app.post<{ Body: { jobs: JobBody[]; pace?: number } }>(
     '/jobs/bulk',
     {
       bodyLimit: bulkBytes,
@@ -47,7 +47,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
       },
     },
     async (request, reply) => {
-      const { jobs } = request.body
+      const { jobs, pace } = request.body
       for (const [index, { type }] of jobs.entries()) refuseOtherTypes(request, [type], `jobs[${index}].type`)
       spend(request, jobs.length - 1)
       for (const [index, job] of jobs.entries()) {
@@ -55,7 +55,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
           throw overHttp(error, ['jobs', index])
         })
       }
-      const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => placeIn(jobs, error))
+      const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => placeIn(jobs, error), pace)
       const anyNew = enqueued.some(({ status }) => status === 'created')
       return reply
         .status(anyNew ? 201 : 200)
@@ -71,10 +71,12 @@ async function enqueueOwned(
   request: FastifyRequest,
   jobs: readonly JobBody[],
   placeOf: (error: unknown) => Path,
+  pace?: number,
 ): Promise<Enqueued[]> {
   try {
     const requests = jobs.map((job) => jobRequest(job, request.headers.traceparent))
-    return await holdfast.enqueueMany(requests, { owner: callerOf(request).service, retryFor: 0 })
+    const paced = pace === undefined ? {} : { pace }
+    return await holdfast.enqueueMany(requests, { owner: callerOf(request).service, retryFor: 0, ...paced })
   } catch (error) {
     throw await asSeenBy(request, holdfast, error, placeOf)
   }

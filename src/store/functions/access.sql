@@ -177,8 +177,10 @@ begin
   return v_before is not null;
 end $$;
 
--- How much may wait in the queue, a lane or a type before enqueue is refused. All null takes the limit away.
-create or replace function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_actor holdfast.actor)
+-- How much may wait in the queue, a lane or a type before enqueue is refused. All null takes the limit away. p_others: how many jobs may
+-- wait otherwise than for a worker: {"scheduled", "retrying", "unapproved", "blocked"}.
+create or replace function holdfast.set_depth_limit(p_scope text, p_name text, p_soft bigint, p_hard bigint, p_oldest_ms double precision, p_actor holdfast.actor,
+                                                    p_others jsonb default '{}')
 returns void language plpgsql as $$
 declare
   v_before jsonb := (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name);
@@ -189,9 +191,12 @@ begin
   elsif p_scope = 'type' then
     perform holdfast.type_named(p_name);
   end if;
-  insert into holdfast.depth_limits (scope, name, soft, hard, oldest)
-  values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond')
-  on conflict (scope, name) do update set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest;
+  insert into holdfast.depth_limits (scope, name, soft, hard, oldest, scheduled, retrying, unapproved, blocked)
+  values (p_scope, p_name, p_soft, p_hard, p_oldest_ms * interval '1 millisecond', (p_others ->> 'scheduled')::bigint,
+          (p_others ->> 'retrying')::bigint, (p_others ->> 'unapproved')::bigint, (p_others ->> 'blocked')::bigint)
+  on conflict (scope, name) do update
+    set soft = excluded.soft, hard = excluded.hard, oldest = excluded.oldest, scheduled = excluded.scheduled, retrying = excluded.retrying,
+        unapproved = excluded.unapproved, blocked = excluded.blocked;
   perform holdfast.audit('limit_depth', concat_ws(' ', p_scope, nullif(p_name, '')), v_before,
     (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_actor);
 end $$;

@@ -33,6 +33,9 @@ begin
   end if;
 
   select * into v_asked from holdfast.read_options(v_options);
+  perform holdfast.refuse_excess(type, v_asked.priority, case
+    when v_asked.approval is not null then 'unapproved'
+    when v_asked.delay_ms > 0 or v_asked.run_at > holdfast.now() or v_asked.uniqueness ->> 'delay' is not null then 'scheduled' else 'ready' end);
   select e.job_id, e.what into v_stands, v_what from holdfast.enqueue_jobs(
     array[v_asked.id], array[type], array[payload::text], array[v_asked.priority], array[v_asked.max_attempts],
     array_remove(array[v_asked.delay_ms], null), array_remove(array[v_asked.run_at], null),

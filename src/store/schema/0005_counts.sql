@@ -7,6 +7,8 @@ create table holdfast.depths (
   waiting    bigint not null,
   scheduled  bigint not null,
   -- Those that wait for a signal or for another job: nobody could run them, so they are no depth and have no age.
+  retrying   bigint not null default 0,
+  unapproved bigint not null default 0,
   blocked    bigint not null,
   oldest_at  timestamptz,
   primary key (type_id, priority)
@@ -28,7 +30,9 @@ create table holdfast.depths_measured (
 
 insert into holdfast.depths_measured default values;
 
--- Past soft, low priorities are refused first; past hard, all. A null limit is none.
+-- Past soft, low priorities are refused first; past hard, all. What does not wait for a worker has limits of its own: past scheduled or
+-- unapproved, an enqueue that would add to them is refused; past retrying or blocked, which jobs come to later, every enqueue is. A null
+-- limit is none.
 create table holdfast.depth_limits (
   scope   text not null constraint scope_is_known check (scope in ('queue', 'lane', 'type')),
   name    text not null,
@@ -36,10 +40,22 @@ create table holdfast.depth_limits (
   hard    bigint constraint hard_is_positive check (hard >= 1),
   oldest  interval constraint oldest_is_positive check (oldest > interval '0'),
   primary key (scope, name),
+  scheduled   bigint constraint scheduled_is_positive check (scheduled >= 1),
+  retrying    bigint constraint retrying_is_positive check (retrying >= 1),
+  unapproved  bigint constraint unapproved_is_positive check (unapproved >= 1),
+  blocked     bigint constraint blocked_is_positive check (blocked >= 1),
   constraint soft_is_below_hard check (soft <= hard)
 );
 
-insert into holdfast.depth_limits (scope, name, soft, hard) values ('queue', '', 100000, 500000);
+-- An import of two million jobs, paced, is scheduled.
+insert into holdfast.depth_limits (scope, name, soft, hard, scheduled, retrying, unapproved, blocked)
+values ('queue', '', 100000, 500000, 2500000, 500000, 100000, 500000);
+
+-- Up to when the paced jobs of a type are spread. The next paced call begins there, so that all of them together keep to the pace.
+create table holdfast.paces (
+  type_id  integer primary key,
+  next_at  timestamptz not null
+);
 
 create table holdfast.totals (
   type_id    integer primary key,
