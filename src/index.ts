@@ -26,6 +26,7 @@ export type { Explanation } from './flow/explain.js'
 export type { Gate } from './flow/explain-gates.js'
 export type { BreakerAction, Flow } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
+export type { SettingName, SettingState } from './flow/settings.js'
 export type {
   BreakerState,
   DependencyState,

@@ -12,8 +12,10 @@ import type {
 } from '../api/jobs.js'
 import type { SeriesAnswer, SeriesQuery } from '../api/series.js'
 import { Checker } from '../job/checker.js'
+import type { Duration } from '../job/duration.js'
 import type { JobOptions } from '../job/job-options.js'
-import { wholeNumber } from '../job/refused.js'
+import { refuseUnknown, wholeNumber } from '../job/refused.js'
+import { readRetry } from '../job/retry-for.js'
 import type { JobRequest, JobType } from '../job/type.js'
 import { ClientAccess } from './access.js'
 import { ClientAlerts } from './alerts.js'
@@ -25,6 +27,7 @@ import { ClientErrorGroups } from './error-groups.js'
 import { ClientEvents } from './events.js'
 import { ClientExecutions } from './executions.js'
 import { ClientFlow } from './flow.js'
+import { type ClientPersistence, readPersistence } from './persistence.js'
 import { queryOf } from './query.js'
 import { ClientSchedules } from './schedules.js'
 import { orUndefined, type Send, sender } from './sender.js'
@@ -48,6 +51,13 @@ export interface ClientOptions {
    * @default 30_000
    */
   timeoutMs?: number
+  /**
+   * For how long an enqueue is sent again while the server or its database is away, as in a failover; it keeps its id, so it is stored
+   * once. 0: it is sent as often as `tries` says.
+   * @range 0 to 1 hour
+   * @default '30s'
+   */
+  retryEnqueueFor?: Duration
 }
 
 /**
@@ -83,15 +93,17 @@ export class HoldfastClient {
   readonly events: ClientEvents
   readonly #send: Send
   readonly #timeoutMs: number
+  readonly #retryForMs: number
 
   constructor(options: ClientOptions) {
-    const { url, key, tries = 5, timeoutMs = 30_000 } = options
+    const { url, key, tries = 5, timeoutMs = 30_000, retryEnqueueFor = '30s' } = options
     const check = new Checker()
-    check.known(options, ['url', 'key', 'tries', 'timeoutMs'])
+    check.known(options, ['url', 'key', 'tries', 'timeoutMs', 'retryEnqueueFor'])
     if (!URL.canParse(url)) check.wrong('url', 'must be the address of a server, such as https://jobs.example.com')
     if (!key) check.wrong('key', 'is missing: create one with holdfast keys create')
     check.read(() => wholeNumber(tries, 'tries', 1, 1_000), 1)
     check.read(() => wholeNumber(timeoutMs, 'timeoutMs', 1, 86_400_000), 1)
+    this.#retryForMs = check.read(() => readRetry(retryEnqueueFor, 'retryEnqueueFor'), 0)
     check.done('invalid_configuration', 'the options of the client have problems')
     this.#timeoutMs = timeoutMs
     this.#send = sender({ url: url.replace(/\/+$/, ''), key, tries, timeoutMs })
@@ -112,19 +124,30 @@ export class HoldfastClient {
     // biome-ignore lint/suspicious/noExplicitAny: what the handler takes does not matter to a producer
     type: JobType<Input, any, any> | string,
     payload: Input,
-    options: JobOptions = {},
+    options: JobOptions & ClientPersistence = {},
   ): Promise<ClientEnqueued> {
-    const made = await addressed({ ...options, type, payload } as JobRequest)
-    const { answer, sent } = await this.#send<ClientEnqueued>('POST', '/jobs', made.body)
+    const { retryFor, signal, ...asked } = options
+    const persistence = readPersistence({ retryFor, signal } as ClientPersistence, this.#retryForMs)
+    const made = await addressed({ ...asked, type, payload } as JobRequest)
+    const { answer, sent } = await this.#send<ClientEnqueued>('POST', '/jobs', made.body, persistence)
     return stored(answer, made, sent)
   }
 
-  /** Stores up to 100 jobs, all or none; answers in their order. */
-  async enqueueMany(requests: readonly JobRequest[]): Promise<ClientEnqueued[]> {
+  /**
+   * Stores up to 100 jobs, all or none; answers in their order.
+   * @param options.pace how many jobs become due each second, of these and of all other paced calls of their types
+   */
+  async enqueueMany(
+    requests: readonly JobRequest[],
+    options: ClientPersistence & { pace?: number } = {},
+  ): Promise<ClientEnqueued[]> {
+    refuseUnknown(options, ['retryFor', 'signal', 'pace'])
+    const { pace } = options
+    const persistence = readPersistence(options, this.#retryForMs)
     if (requests.length === 0) return []
     const made = await Promise.all(requests.map(addressed))
-    const body = { jobs: made.map((one) => one.body) }
-    const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/bulk', body)
+    const body = { jobs: made.map((one) => one.body), ...(pace === undefined ? {} : { pace }) }
+    const { answer, sent } = await this.#send<{ jobs: ClientEnqueued[] }>('POST', '/jobs/bulk', body, persistence)
     return answer.jobs.map((enqueued, at) => stored(enqueued, made[at] as Addressed, sent))
   }
 

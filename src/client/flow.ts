@@ -10,6 +10,7 @@ import type {
   WorkersAnswer,
 } from '../api/admin.js'
 import type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
+import type { SettingBody, SettingsAnswer } from '../api/settings.js'
 import type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
 import { queryOf } from './query.js'
 import { orUndefined, type Send } from './sender.js'
@@ -142,6 +143,16 @@ export class ClientFlow {
   /** Sets how much may wait in the queue, a lane or a type; what is null or left out is not limited. */
   async limitDepth(limit: DepthBody): Promise<DepthsAnswer['limits']> {
     return (await this.#send<DepthsAnswer>('PUT', '/admin/depth-limits', limit)).answer.limits
+  }
+
+  /** The settings of the whole installation: what counts, what the code says, and what an operator said. */
+  async settings(): Promise<SettingsAnswer['settings']> {
+    return (await this.#send<SettingsAnswer>('GET', '/admin/settings')).answer.settings
+  }
+
+  /** Sets one of them; null gives it back to the code. */
+  async setSetting(setting: SettingBody): Promise<SettingsAnswer['settings']> {
+    return (await this.#send<SettingsAnswer>('PUT', '/admin/settings', setting)).answer.settings
   }
 
   async #dependency(method: string, name: string, act: string, body: object): Promise<DependencyAnswer> {

@@ -1,5 +1,6 @@
-import { sleep } from '../clock.js'
+import { monotonicMs, sleep } from '../clock.js'
 import { type ErrorCode, errorTable, HoldfastError, UniqueConflictError } from '../errors.js'
+import { triedWords } from '../job/retry-for.js'
 
 /** How one request is sent. */
 export interface SendOptions {
@@ -9,6 +10,8 @@ export interface SendOptions {
   once?: boolean
   /** Hangs up when it fires. */
   signal?: AbortSignal
+  /** For how long it is sent again while the server or its database is away, however often that is. */
+  retryForMs?: number
 }
 
 /** How the parts of the client send a request until it has an answer. `sent`: how often it was sent. */
@@ -25,19 +28,38 @@ interface Tried<Answer> {
 }
 
 const longestPauseMs = 30_000
+/** A failover is over within seconds: who waits for its end asks about once a second. */
+const longestRestMs = 1_000
 
 /** Sends each request until it has an answer that another try would not change. */
 export function sender(server: { url: string; key: string; tries: number; timeoutMs: number }): Send {
   return async <Answer>(method: string, path: string, body?: object, options: SendOptions = {}) => {
+    const begun = monotonicMs()
     for (let sent = 1; ; sent++) {
       const { answer, error } = await tried<Answer>(server, method, path, body, options)
       if (!error) return { answer: answer as Answer, sent }
-      if (!error.retryable || options.once || sent >= server.tries) throw error
+      const elapsedMs = monotonicMs() - begun
+      const waitedFor = isAway(error) && options.retryForMs !== undefined
+      const again = waitedFor ? elapsedMs < (options.retryForMs ?? 0) : sent < server.tries
+      if (options.signal?.aborted || (waitedFor && !again)) throw told(error, sent, elapsedMs, options.signal)
+      if (!error.retryable || options.once || !again) throw error
       // Not all at the same moment: those who were refused together would come back together.
-      const pause = error.retryAfterMs ?? 100 * 2 ** sent
-      await sleep(Math.min(longestPauseMs, pause * (1 + Math.random() / 4)))
+      const pause = waitedFor ? Math.min(longestRestMs, 50 * 2 ** sent) : (error.retryAfterMs ?? 100 * 2 ** sent)
+      await sleep(Math.min(longestPauseMs, pause * (1 + Math.random() / 4)), options.signal ? { signal: options.signal } : {})
+      if (options.signal?.aborted) throw told(error, sent, monotonicMs() - begun, options.signal)
     }
   }
+}
+
+/** Nobody answered, or the server could not reach its database. */
+function isAway({ code }: HoldfastError): boolean {
+  return code === 'server_unreachable' || code === 'database_unavailable'
+}
+
+function told(error: HoldfastError, tries: number, elapsedMs: number, signal: AbortSignal | undefined): HoldfastError {
+  const ended = signal?.aborted ? ", until the caller's signal ended it; it may have been done" : ''
+  const message = `${error.message}; ${triedWords(tries, elapsedMs)}${ended}`
+  return new HoldfastError(error.code, message, { cause: signal?.aborted ? signal.reason : error })
 }
 
 async function tried<Answer>(

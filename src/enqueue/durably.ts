@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
-import { type Duration, toMilliseconds } from '../job/duration.js'
-import { refused } from '../job/refused.js'
+import type { Duration } from '../job/duration.js'
+import { readRetry, readSignal, triedWords } from '../job/retry-for.js'
 import { explained, isAway, isDuplicate, isWorthAnotherTry } from '../store/sqlstate.js'
 
 /** For how long an enqueue is sent again, and what ends that sooner. */
@@ -11,21 +11,13 @@ export interface Persistence {
 }
 
 const quickTries = 4
-const longestRetryMs = 3_600_000
 const longestRestMs = 1_000
 
 /** What a caller says about it, or else what its Holdfast was made with. */
 export function readPersistence(asked: { retryFor?: Duration; signal?: AbortSignal }, usualMs: number): Persistence {
-  const { retryFor, signal } = asked
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refused('signal', 'must be an AbortSignal')
-  signal?.throwIfAborted()
+  const { retryFor } = asked
+  const signal = readSignal(asked.signal)
   return { retryForMs: retryFor === undefined ? usualMs : readRetry(retryFor, 'retryFor'), signal }
-}
-
-export function readRetry(time: Duration, field: string): number {
-  const ms = toMilliseconds(time, field)
-  if (ms <= longestRetryMs) return ms
-  throw refused(field, 'must be at most 1 hour: a caller that waits longer is better off with the error')
 }
 
 /** What is known when a try has failed. */
@@ -80,7 +72,7 @@ export async function untilStored<Answer>(
 function told(error: unknown, tries: number, elapsedMs: number, signal: AbortSignal | undefined): unknown {
   const said = explained(error)
   if (!(said instanceof HoldfastError) && !signal?.aborted) return error
-  const how = `${tries === 1 ? 'tried once' : `tried ${tries} times`} in ${(elapsedMs / 1000).toFixed(1)} s`
+  const how = triedWords(tries, elapsedMs)
   const why = signal?.aborted ? `${how}, until the caller's signal ended it; the jobs may have been stored` : how
   const message = said instanceof Error ? said.message : String(said)
   return new HoldfastError('database_unavailable', `${message}; ${why}`, { cause: signal?.aborted ? signal.reason : error })

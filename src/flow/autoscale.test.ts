@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { workersWanted } from './autoscale.js'
 
 const idle = { lane: 'default', enabled: true, slots: null, waiting: 0, running: 0, ended: 0, live: 0 }
-const options = { concurrency: 10, targetMs: 60_000 }
+const options = { concurrency: 10, targetMs: 60_000, headroom: 0 }
 
 test('a lane with nothing to do wants no worker, and one with a single job wants one', () => {
   expect(workersWanted(idle, options)).toMatchObject({ workers: 0, drainSeconds: 0 })
@@ -25,4 +25,10 @@ test('no more workers are wanted than the slots of the lane keep busy', () => {
 
 test('for a lane that is drained, what waits wants nobody, and what runs keeps its workers', () => {
   expect(workersWanted({ ...idle, enabled: false, waiting: 500, running: 11 }, options)).toMatchObject({ workers: 2, waiting: 0 })
+})
+
+test('the headroom is a share of what is needed, and no lane wants more than its slots for it', () => {
+  expect(workersWanted({ ...idle, running: 100, ended: 10 }, { ...options, headroom: 0.3 }).workers).toBe(13)
+  expect(workersWanted({ ...idle, running: 100, ended: 10, slots: 110 }, { ...options, headroom: 0.3 }).workers).toBe(11)
+  expect(workersWanted(idle, { ...options, headroom: 0.3 }).workers).toBe(0)
 })

@@ -10,6 +10,8 @@ export interface AutoscaleOptions {
   concurrency: number
   /** Within what time what waits is to be done. */
   targetMs: number
+  /** How many more slots than are needed right now, as a share of them: new workers take time to start. */
+  headroom: number
   /** One lane; left out: all. */
   lane?: string
 }
@@ -30,13 +32,15 @@ const guessedSeconds = 1
 
 /**
  * By Little's law: what runs, divided by what ends in a second, is how long one job takes. So many slots as are busy now are
- * wanted for what goes on arriving, and those that do in the target time what waits. More than the lane's own slots would stand idle.
+ * wanted for what goes on arriving, and those that do in the target time what waits; and the headroom. More than the lane's own slots would
+ * stand idle.
  */
-export function workersWanted(load: LaneLoadRow, { concurrency, targetMs }: AutoscaleOptions): WorkersWanted {
+export function workersWanted(load: LaneLoadRow, { concurrency, targetMs, headroom }: AutoscaleOptions): WorkersWanted {
   const { running, ended, live, slots } = load
   const waiting = load.enabled ? load.waiting : 0
   const seconds = ended > 0 && running > 0 ? running / ended : guessedSeconds
-  const wanted = Math.min(running + (waiting * seconds * 1_000) / targetMs, slots ?? Number.POSITIVE_INFINITY)
+  const needed = running + (waiting * seconds * 1_000) / targetMs
+  const wanted = Math.min(needed * (1 + headroom), slots ?? Number.POSITIVE_INFINITY)
   return {
     workers: Math.ceil(wanted / concurrency),
     waiting,

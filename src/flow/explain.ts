@@ -28,7 +28,19 @@ export function explain(facts: ExplainFacts): Explanation {
   if (first && facts.start_by && facts.place !== null && facts.status !== 'processing') {
     gates[0] = { ...first, why: `${first.why}; it ends as expired unless it has started by ${facts.start_by}` }
   }
+  const goesRound = roundWords(facts)
+  if (gates[0] && goesRound !== '') gates[0] = { ...gates[0], why: `${gates[0].why}; ${goesRound}` }
   return { type: facts.type, status: (facts.status as JobStatus | null) ?? 'unknown', gates }
+}
+
+/** A job that is put off or handed back spends no attempt, so only this tells that it goes round. */
+function roundWords({ rounds }: ExplainFacts): string {
+  if (!rounds) return ''
+  const { snoozes, hand_backs: handBacks } = rounds
+  return [
+    ...(snoozes > 0 ? [`its handler has put it off ${snoozes} of at most ${rounds.max_snoozes} times`] : []),
+    ...(handBacks > 0 ? [`workers have handed it back ${handBacks} of at most ${rounds.max_hand_backs} times`] : []),
+  ].join(' and ')
 }
 
 /** Of a task that has no job, or none that is kept. */

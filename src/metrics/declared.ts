@@ -44,6 +44,8 @@ export const metrics = {
   replayed: metric('jobs_replayed_total', 'counter', ['type'], 'Dead letters that were replayed.'),
   cancelled: metric('jobs_cancelled_total', 'counter', ['type'], 'Jobs that were cancelled or not approved.'),
   resumed: metric('jobs_resumed_total', 'counter', ['type'], 'Cancelled jobs that were resumed.'),
+  snoozed: metric('jobs_snoozed_total', 'counter', ['type'], 'Attempts that ended because their handler put the job off.'),
+  handedBack: metric('jobs_handed_back_total', 'counter', ['type'], 'Attempts that a worker ended to hand the job back.'),
   rescued: metric(
     'lease_rescues_total',
     'counter',

@@ -42,6 +42,8 @@ export function expose(row: MetricsRow): string {
     ofTypes(metrics.replayed, (one) => one.replayed),
     ofTypes(metrics.cancelled, (one) => one.cancelled),
     ofTypes(metrics.resumed, (one) => one.resumed),
+    ofTypes(metrics.snoozed, (one) => one.snoozed),
+    ofTypes(metrics.handedBack, (one) => one.handedBack),
     ofTypes(metrics.rescued, (one) => one.rescued),
     ofTypes(metrics.late, (one) => one.late),
     block(

@@ -21,6 +21,7 @@ import { adminDependencyRoutes } from './routes/admin-dependencies.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminFlowRoutes } from './routes/admin-flow.js'
 import { adminScheduleRoutes } from './routes/admin-schedules.js'
+import { adminSettingRoutes } from './routes/admin-settings.js'
 import { adminTypeRoutes } from './routes/admin-types.js'
 import { adminWorkerRoutes } from './routes/admin-workers.js'
 import { autoscaleRoutes } from './routes/autoscale.js'
@@ -44,6 +45,7 @@ import { sessionRoutes } from './routes/session.js'
 import { statusRoutes } from './routes/status.js'
 import { workerRoutes } from './routes/worker.js'
 import { headersOver } from './security-headers.js'
+import { answerSilence } from './silence.js'
 import { ClientCertificates, httpsOptions, refuseOpenNetwork } from './tls.js'
 import { check } from './validate.js'
 
@@ -97,6 +99,7 @@ export function makeApp(
   // The line break is for people who use curl: without it their prompt is on the line of the answer.
   app.setReplySerializer((payload) => `${JSON.stringify(payload)}\n`)
   answerProblems(app, log)
+  answerSilence(app, [insideOf(holdfast).store.database, insideOf(reading.reader).store.database])
   readBodiesExactly(app)
   checkRequests(app)
   authorize(app, callers, certificates)
@@ -129,6 +132,7 @@ export function makeApp(
   adminTypeRoutes(app, holdfast)
   adminDependencyRoutes(app, holdfast)
   adminFlowRoutes(app, holdfast)
+  adminSettingRoutes(app, holdfast)
   adminScheduleRoutes(app, holdfast, reading)
   adminDlqRoutes(app, holdfast, reading)
   adminAlertRoutes(app, holdfast)

@@ -103,6 +103,9 @@ export const rules: Readonly<Record<string, Rule>> = {
   'PUT /admin/job-types/:type/keys/weight': 'workers:manage',
   'GET /admin/depth-limits': 'workers:view',
   'PUT /admin/depth-limits': 'workers:manage',
+  'GET /admin/settings': 'workers:view',
+  // A shorter retention deletes what people wanted to keep.
+  'PUT /admin/settings': 'admin',
 
   'GET /admin/schedules': 'workers:view',
   'POST /admin/schedules': 'workers:manage',

@@ -29,6 +29,8 @@ export class PoolConnections implements Connections {
   /** When each connection last answered. */
   readonly #answeredAt = new WeakMap<pg.ClientBase, number>()
   #suspectBefore = 0
+  /** When any of them last answered. */
+  lastAnswerAt = 0
 
   constructor(pool: pg.Pool, ownsPool: boolean) {
     this.#pool = pool
@@ -75,7 +77,8 @@ export class PoolConnections implements Connections {
   }
 
   answered(client: pg.ClientBase): void {
-    this.#answeredAt.set(client, monotonicMs())
+    this.lastAnswerAt = monotonicMs()
+    this.#answeredAt.set(client, this.lastAnswerAt)
   }
 
   /**

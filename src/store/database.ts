@@ -96,6 +96,30 @@ export class Database {
     return this.#pool.most
   }
 
+  /** How long ago the database last answered this process, in milliseconds. */
+  get silentMs(): number {
+    return monotonicMs() - this.#pool.lastAnswerAt
+  }
+
+  /**
+   * Whether the database answers a new connection within that time. If not, those that are open and have said nothing since then are not used
+   * again.
+   */
+  async answers(withinMs: number): Promise<boolean> {
+    const begun = monotonicMs()
+    const client = new pg.Client({ ...this.clientConfig, connectionTimeoutMillis: withinMs })
+    client.on('error', ignoreHandledElsewhere)
+    try {
+      await client.connect()
+      return true
+    } catch {
+      this.#pool.silentSince(begun)
+      return false
+    } finally {
+      client.end().catch(ignoreHandledElsewhere)
+    }
+  }
+
   /** Many statements are to be sent at once, over several connections. */
   hurry(): void {
     this.#connections.hurry()

@@ -30,6 +30,8 @@ export interface ExplainFacts extends GateFacts {
   lane_in_use: number
   /** The sleeps and waits of its handler that are not over; null: none. */
   waits?: { name: string; kind: 'sleep' | 'signal' }[] | null
+  /** How often its handler put it off and workers handed it back, and how often they may; null: it has ended. */
+  rounds?: { snoozes: number; hand_backs: number; max_snoozes: number; max_hand_backs: number } | null
   place: 'queue' | 'waiting' | 'gated' | 'following' | null
   start_by: string | null
   version: number

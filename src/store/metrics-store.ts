@@ -27,6 +27,8 @@ export interface TypeMetrics {
   expired: number
   replayed: number
   resumed: number
+  snoozed: number
+  handedBack: number
   late: number
   deadLetters: number
   breakerOpen: boolean

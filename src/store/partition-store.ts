@@ -47,6 +47,13 @@ export class PartitionStore {
     }
   }
 
+  /** How long the installation keeps jobs, whatever worker asks. */
+  async keep(): Promise<Keep> {
+    const rows = await this.#database.query<{ completed: number; dead: number }>(statement('readRetention'), [])
+    const { completed, dead } = rows[0] as { completed: number; dead: number }
+    return { completedMs: completed, deadMs: dead }
+  }
+
   /** Drops the oldest day that has had its time; its name, or null where none has. Never waits for a lock. */
   async dropOne(keep: Keep): Promise<string | null> {
     const rows = await this.#database.query<{ dropped: string | null }>(statement('dropOldestPartition'), [

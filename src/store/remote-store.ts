@@ -58,7 +58,7 @@ export class RemoteStore {
    * jobs under it that were cancelled.
    */
   async renew(worker: number, leases: readonly string[], ms: number | null): Promise<{ lease: string; cancelled: string[] }[]> {
-    return this.#database.queryShort(statement('renewLeases'), [worker, leases, leases.map(() => ms), null])
+    return this.#database.queryShort(statement('renewRemoteLeases'), [worker, leases, ms])
   }
 
   /** Of these attempts, those that still hold a lease of this worker. */

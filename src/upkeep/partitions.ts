@@ -1,4 +1,4 @@
-import type { Keep, PartitionStore } from '../store/partition-store.js'
+import type { PartitionStore } from '../store/partition-store.js'
 import type { Chore } from './upkeep.js'
 
 const makeEveryMs = 60_000
@@ -20,12 +20,16 @@ export function partitionsChore(partitions: PartitionStore): Chore {
   }
 }
 
-/** Drops partitions whose retention has passed, one at a time, and deletes old rows of the default partitions, even if a drop failed. */
-export function retentionChore(partitions: PartitionStore, keep: Keep, onDropped: (partition: string) => void): Chore {
+/**
+ * Drops partitions whose retention has passed, one at a time, and deletes old rows of the default partitions, even if a drop failed. The
+ * retention is that of the installation, so that a worker which was told nothing does not drop what others were told to keep.
+ */
+export function retentionChore(partitions: PartitionStore, onDropped: (partition: string) => void): Chore {
   return {
     name: 'retention',
     everyMs: dropEveryMs,
     async runOnce() {
+      const keep = await partitions.keep()
       let dropped: string | null = null
       let swept = 0
       try {

@@ -39,6 +39,6 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
     driftChore(store.operate, (repaired) => report.tell('drift.repaired', repaired)),
     thinningChore(store.samples),
     partitionsChore(store.partitions),
-    retentionChore(store.partitions, settings, (partition) => report.partitionDropped(partition)),
+    retentionChore(store.partitions, (partition) => report.partitionDropped(partition)),
   ]
 }

@@ -50,9 +50,10 @@ export interface WorkerOptions extends JobHooks {
    */
   unhealthyAfter?: Duration
   /**
-   * How long finished jobs are kept.
+   * How long finished jobs are kept. What is named here is written into the settings of the installation, which count for every worker; an
+   * operator's value counts before it.
    * @range 1 day to 10 years
-   * @default { completed: '7d', dead: '30d' }
+   * @default the settings retention_completed (7 days) and retention_dead (30 days)
    */
   retention?: { completed?: Duration; dead?: Duration }
   /**
@@ -113,8 +114,9 @@ export interface WorkerSettings {
   listen: boolean
   heartbeatMs: number
   unhealthyAfterMs: number
-  completedMs: number
-  deadMs: number
+  /** Null: the installation's, which this worker leaves as it is. */
+  completedMs: number | null
+  deadMs: number | null
   module: string | null
   quarantineAfter: number
   handleSignals: boolean
@@ -165,6 +167,11 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const leaseMs = read(options.lease, 'lease', '60s', shortest, longest, outside)
   const heartbeatMs = Math.min(15_000, leaseMs / 4)
   const twoBeats = 'is less than two heartbeats, or more than a day'
+  const kept = (what: 'completed' | 'dead'): number | null => {
+    const given = options.retention?.[what]
+    const wrong = 'is less than a day or more than 10 years'
+    return given === undefined ? null : read(given, `retention.${what}`, '', day, 3650 * day, wrong)
+  }
   const settings: WorkerSettings = {
     concurrency,
     name: options.name,
@@ -174,15 +181,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     drainMs: read(options.drain, 'drain', '30s', 0, day, 'is outside of 0 to 1 day'),
     pollMs: read(options.poll, 'poll', '2s', 10, 60_000, 'is outside of 10ms to 60s'),
     listen: options.listen ?? true,
-    completedMs: read(
-      options.retention?.completed,
-      'retention.completed',
-      '7d',
-      day,
-      3650 * day,
-      'is less than a day or more than 10 years',
-    ),
-    deadMs: read(options.retention?.dead, 'retention.dead', '30d', day, 3650 * day, 'is less than a day or more than 10 years'),
+    completedMs: kept('completed'),
+    deadMs: kept('dead'),
     module: options.module === undefined ? null : moduleUrl(options.module),
     quarantineAfter,
     handleSignals: options.handleSignals ?? false,

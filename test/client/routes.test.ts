@@ -86,6 +86,8 @@ const methods: Record<string, () => Promise<unknown>> = {
   'POST /admin/dependencies/:name/resume': () => client.flow.resumeDependency(odd),
   'POST /admin/dependencies/:name/breaker': () => client.flow.dependencyBreaker(odd, { action: 'open' }),
   'GET /admin/depth-limits': () => client.flow.depthLimits(),
+  'GET /admin/settings': () => client.flow.settings(),
+  'PUT /admin/settings': () => client.flow.setSetting({ name: 'max_snoozes', value: 5 }),
   'PUT /admin/depth-limits': () => client.flow.limitDepth({ scope: 'queue', hard: 5 }),
   'GET /admin/schedules': () => client.schedules.list(),
   'POST /admin/schedules': () => client.schedules.create({ name: odd, type: 'report', every: '1d' }),

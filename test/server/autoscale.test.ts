@@ -31,18 +31,21 @@ test('a lane wants nobody while it has nothing to do, and then as many as what w
     const { workers, lanes } = await lane('default')
     return lanes.default.waiting === 1_200 && workers
   })
-  expect(wanted).toBe(2)
-  expect((await lane('default', '&concurrency=1&target=30s')).workers).toBe(40)
+  // And 30 % of headroom.
+  expect(wanted).toBe(3)
+  expect((await lane('default', '&concurrency=1&target=30s&headroom=0')).workers).toBe(40)
+  expect((await lane('default', '&headroom=0')).workers).toBe(2)
+  expect((await lane('default', '&minimum=5')).workers).toBe(5)
   const all = (await call('GET', '/autoscale')).body
   expect(Object.keys(all.lanes)).toContain('interactive')
-  expect(all.workers).toBe(2)
+  expect(all.workers).toBe(3)
 })
 
 test('what is paused or drained wants nobody, because nobody could help it', async () => {
   await serving.holdfast.flow.pauseType('slow', { by: 'ada' })
   expect(await lane('default')).toMatchObject({ workers: 0, lanes: { default: { waiting: 0 } } })
   await serving.holdfast.flow.resumeType('slow', { by: 'ada' })
-  expect((await lane('default')).workers).toBe(2)
+  expect((await lane('default')).workers).toBe(3)
   await serving.holdfast.flow.drainLane('default', { by: 'ada' })
   expect((await lane('default')).workers).toBe(0)
   await serving.holdfast.flow.resumeLane('default', { by: 'ada' })

@@ -98,3 +98,19 @@ describe('a result that comes late is answered by its job and its lease', () => 
     expect(answer).toEqual({ job: job.id, settled: false, code: 'lease_lost' })
   })
 })
+
+test('a job past its timeout and the grace is taken back although heartbeats go on, and its worker is told', async () => {
+  await serving.holdfast.flow.setSetting('remote_grace', 0, { by: 'ada' })
+  const short = defineType({ type: 'short', timeout: '2s', maxAttempts: 2 })
+  await serving.holdfast.registerTypes([short], { update: true })
+  const by = await registered(['short'])
+  const { id } = await serving.holdfast.enqueue(short, {})
+  const job = (await ask('claim', { worker: by, lease: '1s', wait: '20s' })).jobs[0] as Answer
+  expect(job.id).toBe(id)
+  const beat = async () => (await ask('heartbeat', { worker: by, leases: [job.lease], lease: '1s' })).lost as string[]
+  expect(await beat()).toEqual([])
+  // The server rescues what runs out; a heartbeat every tenth of a second would keep the lease for ever.
+  await eventually(async () => (await beat()).includes(job.lease))
+  expect(await outcomes(id)).toEqual(['lease_expired'])
+  await serving.holdfast.flow.setSetting('remote_grace', null, { by: 'ada' })
+})

@@ -25,6 +25,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /admin/job-types/:type/keys',
     'GET /admin/dependencies',
     'GET /admin/depth-limits',
+    'GET /admin/settings',
     'GET /admin/dlq',
     'GET /admin/dlq/:id',
     'GET /admin/alerts',
@@ -137,6 +138,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'PUT /admin/roles/:name',
     'DELETE /admin/roles/:name',
     'GET /admin/audit',
+    'PUT /admin/settings',
   ],
 }
 

@@ -38,6 +38,7 @@ const wanted: Record<string, (known: Known) => object> = {
   '/executions': () => ({ workflow: 'greeting', input: {} }),
   '/executions/:id/rerun': () => ({ from: 'greet' }),
   '/session': ({ adminKey }) => ({ key: adminKey }),
+  '/admin/settings': () => ({ name: 'max_snoozes', value: 5 }),
   '/admin/depth-limits': () => ({ scope: 'type', name: 'greet', hard: 1_000_000_000 }),
   '/admin/job-types/:type/keys/pause': () => ({ key: 'k' }),
   '/admin/job-types/:type/keys/resume': () => ({ key: 'k' }),

@@ -22,6 +22,20 @@ const query = object({
     default: '60s',
     description: 'within what time what waits is to be done, such as 60s',
   },
+  headroom: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 1_000,
+    default: 30,
+    description: 'how many more workers than are needed right now, in percent of them',
+  },
+  minimum: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 10_000,
+    default: 0,
+    description: 'how many workers there are to be in any case',
+  },
 })
 
 const lane = answer({
@@ -52,12 +66,12 @@ export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       },
     },
     async (request, reply) => {
-      const { lane, concurrency = 10, target = '60s' } = request.query
+      const { lane, concurrency = 10, target = '60s', headroom = 30, minimum = 0 } = request.query
       const ms = toMilliseconds(target, 'target')
       if (ms < targetMs.least || ms > targetMs.most) {
         throw refused('target', `is ${target}; it must lie between 1s and 1d`)
       }
-      const loads = await autoscale(store, { concurrency, targetMs: ms, ...(lane === undefined ? {} : { lane }) })
+      const loads = await autoscale(store, { concurrency, targetMs: ms, headroom: headroom / 100, ...(lane === undefined ? {} : { lane }) })
       const lanes = [...loads].map(([name, load]) => [
         name,
         {
@@ -70,7 +84,9 @@ export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void 
         },
       ])
       const workers = [...loads.values()].reduce((sum, load) => sum + load.workers, 0)
-      return reply.header('cache-control', 'no-store').send({ workers, lanes: Object.fromEntries(lanes) })
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ workers: Math.max(workers, minimum), lanes: Object.fromEntries(lanes) })
     },
   )
 }

@@ -1,13 +1,36 @@
 -- Who may do what, and who did what. Keys of services, the roles that say what a key allows, and the log of everything
 -- operators changed, written by the very functions that change it.
 
+-- A line that has had its time may be deleted, by sweep_audit; nothing else may be done to one.
 create or replace function holdfast.refuse_change() returns trigger language plpgsql as $$
 begin
+  if tg_op = 'DELETE' and tg_level = 'ROW' and old.at < holdfast.now() - holdfast.setting_time('retention_audit') then
+    return old;
+  end if;
   raise exception 'lines of the audit log cannot be changed or deleted' using errcode = 'HF007';
 end $$;
 
-create or replace trigger audit_log_is_append_only before update or delete or truncate on holdfast.audit_log
+create or replace trigger audit_log_is_append_only before update or truncate on holdfast.audit_log
   for each statement execute function holdfast.refuse_change();
+create or replace trigger audit_log_is_kept before delete on holdfast.audit_log
+  for each row execute function holdfast.refuse_change();
+
+-- Deletes lines that have had their time, at most p_limit of them. With the rights of its owner: no role may delete a line itself.
+create or replace function holdfast.sweep_audit(p_limit integer) returns integer
+language plpgsql
+security definer set search_path = holdfast, pg_temp
+as $$
+declare
+  v_gone integer;
+begin
+  delete from holdfast.audit_log where id = any (array(
+    select a.id from (select o.id, o.at from holdfast.audit_log as o order by o.id limit p_limit) as a
+    where a.at < holdfast.now() - holdfast.setting_time('retention_audit')));
+  get diagnostics v_gone = row_count;
+  return v_gone;
+end $$;
+
+revoke execute on function holdfast.sweep_audit from public;
 
 -- Makes an actor of who does something, why, and where they came from (an address, or "cli"). Whoever is not named is the database
 -- user of the session.

@@ -61,6 +61,9 @@ begin
     'waits', case when v_live.place = 'waiting' then (
        select jsonb_agg(jsonb_build_object('name', split_part(s.name, '#', 1), 'kind', s.kind) order by s.position)
        from holdfast.steps as s where s.job_id = p_job and s.state = 'waiting') end,
+    'rounds', case when v_live.place is not null then (
+       select jsonb_build_object('snoozes', r.snoozes, 'hand_backs', r.hand_backs, 'max_snoozes', holdfast.setting('max_snoozes'),
+                                 'max_hand_backs', holdfast.setting('max_hand_backs')) from holdfast.rounds_of(p_job) as r) end,
     'worker', v_worker.name, 'claimed_at', v_lease.claimed_at);
 
   if v_queue.lease_id is null and v_queue.pass = 0 then

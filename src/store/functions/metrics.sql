@@ -15,7 +15,9 @@ create or replace view holdfast.counters as
            (coalesce(k.replayed, 0) + coalesce(h.replayed, 0))::bigint as replayed,
            (coalesce(k.resumed, 0) + coalesce(h.resumed, 0))::bigint as resumed,
            (coalesce(k.late, 0) + coalesce(h.late, 0))::bigint as late,
-           (coalesce(k.expired, 0) + coalesce(h.expired, 0))::bigint as expired
+           (coalesce(k.expired, 0) + coalesce(h.expired, 0))::bigint as expired,
+           (coalesce(k.snoozed, 0) + coalesce(h.snoozed, 0))::bigint as snoozed,
+           (coalesce(k.handed_back, 0) + coalesce(h.handed_back, 0))::bigint as handed_back
     from holdfast.types as t
     left join holdfast.totals as k on k.type_id = t.id
     left join (
@@ -24,7 +26,8 @@ create or replace view holdfast.counters as
     left join (
       select type_id, sum(count) filter (where what = 'dead') as dead, sum(count) filter (where what = 'cancelled') as cancelled,
              sum(count) filter (where what = 'replayed') as replayed, sum(count) filter (where what = 'late') as late,
-             sum(count) filter (where what = 'expired') as expired, sum(count) filter (where what = 'resumed') as resumed
+             sum(count) filter (where what = 'expired') as expired, sum(count) filter (where what = 'resumed') as resumed,
+             sum(count) filter (where what = 'snoozed') as snoozed, sum(count) filter (where what = 'handed_back') as handed_back
       from holdfast.event_counts group by type_id
     ) as h on h.type_id = t.id
   ) as s;
@@ -78,7 +81,7 @@ begin
         'type', t.name, 'priority', t.priority,
         'enqueued', greatest(coalesce(e.total, 0), c.ended), 'running', coalesce(e.running, 0),
         'completed', c.completed, 'failed', c.failed, 'rescued', c.lost, 'dead', c.dead, 'expired', c.expired, 'cancelled', c.cancelled,
-        'replayed', c.replayed, 'resumed', c.resumed, 'late', c.late, 'deadLetters', coalesce(d.dead, 0),
+        'replayed', c.replayed, 'resumed', c.resumed, 'late', c.late, 'snoozed', c.snoozed, 'handedBack', c.handed_back, 'deadLetters', coalesce(d.dead, 0),
         'breakerOpen', coalesce(g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'), false),
         'paused', g.paused_at is not null,
         'depths', coalesce((select json_agg(json_build_array(p.priority, p.waiting, p.scheduled, p.blocked) order by p.priority)
@@ -144,19 +147,23 @@ begin
   ), happened as (
     delete from holdfast.event_counts as h returning h.type_id, h.what, h.count
   ), moved as (
-    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late, 0 as expired, 0 as resumed from counted_attempts
+    select type_id, good, bad, coalesce(lost, 0) as lost, 0 as dead, 0 as cancelled, 0 as replayed, 0 as late, 0 as expired, 0 as resumed,
+           0 as snoozed, 0 as handed_back from counted_attempts
     union all
     select type_id, 0, 0, 0, case what when 'dead' then count else 0 end, case what when 'cancelled' then count else 0 end,
            case what when 'replayed' then count else 0 end, case what when 'late' then count else 0 end,
-           case what when 'expired' then count else 0 end, case what when 'resumed' then count else 0 end
+           case what when 'expired' then count else 0 end, case what when 'resumed' then count else 0 end,
+           case what when 'snoozed' then count else 0 end, case what when 'handed_back' then count else 0 end
     from happened
   )
-  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late, expired, resumed)
-  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late), sum(expired), sum(resumed) from moved group by type_id
+  insert into holdfast.totals as k (type_id, completed, failed, lost, dead, cancelled, replayed, late, expired, resumed, snoozed, handed_back)
+  select type_id, sum(good), sum(bad), sum(lost), sum(dead), sum(cancelled), sum(replayed), sum(late), sum(expired), sum(resumed),
+         sum(snoozed), sum(handed_back) from moved group by type_id
   on conflict (type_id) do update set
     completed = k.completed + excluded.completed, failed = k.failed + excluded.failed, lost = k.lost + excluded.lost,
     dead = k.dead + excluded.dead, cancelled = k.cancelled + excluded.cancelled, replayed = k.replayed + excluded.replayed,
-    late = k.late + excluded.late, expired = k.expired + excluded.expired, resumed = k.resumed + excluded.resumed;
+    late = k.late + excluded.late, expired = k.expired + excluded.expired, resumed = k.resumed + excluded.resumed,
+    snoozed = k.snoozed + excluded.snoozed, handed_back = k.handed_back + excluded.handed_back;
   delete from holdfast.notes as n where n.at < v_now - interval '1 hour';
   perform holdfast.keep_error_groups();
 

@@ -216,6 +216,19 @@ begin
     get diagnostics v_gone = row_count;
     v_total := v_total + v_gone;
   end if;
+  if exists (select from holdfast.keys) then
+    -- What a row of a key says that says nothing any more, no row says too.
+    delete from holdfast.keys where ctid = any (array(
+      select k.ctid from holdfast.keys as k
+      where k.weight = 1 and k.paused_at is null and k.halted_at is null
+        and coalesce(k.rests_until, '-infinity') < v_now - holdfast.setting_time('retention_keys')
+      limit p_limit for update skip locked));
+    get diagnostics v_gone = row_count;
+    v_total := v_total + v_gone;
+  end if;
+  if exists (select from holdfast.audit_log) then
+    v_total := v_total + holdfast.sweep_audit(p_limit);
+  end if;
   if exists (select from holdfast.executions) or exists (select from holdfast.open_groups) then
     v_total := v_total + holdfast.sweep_executions(p_completed, p_dead, p_limit);
   end if;

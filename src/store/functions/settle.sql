@@ -73,7 +73,7 @@ begin
     update holdfast.queue as q set lease_id = null, lane_id = t.lane_id, pass = least(q.pass, 1)
     from settled as s, holdfast.types as t
     where q.job_id = s.job_id and q.lease_id = s.lease_id and s.move = 'hand_back' and t.id = q.type_id
-    returning q.job_id, s.lease_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
+    returning q.job_id, s.lease_id, q.type_id, q.lane_id, q.attempt, s.outcome, s.error, s.started_ago, s.ended_ago
   ), recorded as (
     insert into holdfast.history (job_id, ended_at, started_at, worker_id, outcome, attempt, lease_mark, error)
     select e.job_id, v_now - e.ended_ago * v_ms, v_now - e.started_ago * v_ms, p_worker, e.outcome, e.attempt,
@@ -99,6 +99,10 @@ begin
   ), counted as (
     insert into holdfast.event_counts (type_id, what, count)
     select e.type_id, 'dead', count(*) from gone as e where e.move in ('die', 'exhaust', 'poison') group by e.type_id
+    union all
+    select e.type_id, 'snoozed', count(*) from gone as e where e.move = 'snooze' group by e.type_id
+    union all
+    select h.type_id, 'handed_back', count(*) from handed_back as h where h.started_ago is not null group by h.type_id
   ), counted_errors as (
     insert into holdfast.error_counts (type_id, fingerprint, at, job_id, count)
     select f.type_id, f.fingerprint, v_now, (array_agg(f.job_id))[1], count(*)
@@ -177,6 +181,9 @@ declare
   v_grouped boolean;
 begin
   perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
+  if p_moves && '{snooze,hand_back}' then
+    select l.p_moves, l.p_outcomes, l.p_errors into p_moves, p_outcomes, p_errors from holdfast.end_loops(p_jobs, p_moves, p_outcomes, p_errors) as l;
+  end if;
   if cardinality(p_moves) > 0 then
     select * into v_ended, v_ended_leases, v_passed, v_probed, v_failing, v_judged
     from holdfast.end_moved(p_jobs, p_leases, p_moves, p_outcomes, p_errors, p_started_ago_ms, p_ended_ago_ms, p_delays_ms, p_worker,

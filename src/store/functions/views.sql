@@ -8,7 +8,10 @@ create or replace view holdfast.jobs as
          b.owner, case when s.status = 'completed' then (select r.result from holdfast.results as r where r.job_id = s.job_id limit 1) end as result, b.tags
   from (
     select l.job_id, l.type_id, l.status, l.lane_id, l.priority, l.attempt, nullif(l.due_at, 'infinity') as due_at,
-           e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id, null::jsonb as error
+           e.claimed_at as started_at, null::timestamptz as finished_at, e.worker_id,
+           -- Why it is tried again.
+           case when l.status = 'failed' then (
+             select h.error from holdfast.history as h where h.job_id = l.job_id and h.error is not null order by h.ended_at desc limit 1) end as error
     from holdfast.live as l left join holdfast.leases as e on e.id = l.lease_id
     union all
     select d.job_id, d.type_id, 'dead', null, d.priority, d.attempt, null, null, d.died_at, null, d.error

@@ -19,6 +19,21 @@ with seen as (
 select l.id::text as lease, to_jsonb(holdfast.cancelled_under(l.id)) as cancelled
 from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
 
+-- name: renewRemoteLeases
+-- The same for leases of a remote worker, but none is renewed for longer than its jobs may take: a heartbeat says that the process lives, not
+-- that its handler ends. A lease that is not renewed any more runs out, and its jobs are rescued.
+with seen as (
+  update holdfast.workers set seen_at = holdfast.now() where id = $1::text::integer
+), free as materialized (
+  select l.id, least(holdfast.now() + coalesce($3::text::integer, l.lasts_ms) * interval '1 millisecond', holdfast.remote_lease_ends(l)) as until
+  from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
+  for no key update of l skip locked
+), renewed as (
+  update holdfast.leases as l set expires_at = greatest(l.expires_at, f.until) from free as f where l.id = f.id
+)
+select l.id::text as lease, to_jsonb(holdfast.cancelled_under(l.id)) as cancelled
+from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
+
 -- name: extendLease
 -- Holds one lease for at least that long from now, whatever the heartbeat does. No row: the lease is lost.
 update holdfast.leases set expires_at = greatest(expires_at, holdfast.now() + $3::text::float8 * interval '1 millisecond')

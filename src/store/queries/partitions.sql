@@ -19,3 +19,7 @@ on conflict (one) do update set ran_at = excluded.ran_at, completed = excluded.c
 -- name: sweepDefaultPartitions
 -- Removes a few old rows that were carried over, and what belongs to jobs that are gone. Answers with how many.
 select holdfast.sweep_rest($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond', $3::text::integer) as swept
+
+-- name: readRetention
+-- How long jobs are kept after their end, in milliseconds.
+select holdfast.setting('retention_completed') as completed, holdfast.setting('retention_dead') as dead

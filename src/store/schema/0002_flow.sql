@@ -146,11 +146,11 @@ create table holdfast.attempt_counts (
   primary key (type_id, at, worker_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
--- What else is counted, and is rare beside that: dead (a job), cancelled, replayed, resumed, late (a result that came after its lease was
--- gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
+-- What else is counted, and is rare beside that: dead (a job), cancelled, replayed, resumed, snoozed and handed back (attempts), late (a
+-- result that came after its lease was gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
 create table holdfast.event_counts (
   type_id  integer not null,
-  what     text not null constraint event_is_known check (what in ('dead', 'expired', 'cancelled', 'replayed', 'resumed', 'late')),
+  what     text not null constraint event_is_known check (what in ('dead', 'expired', 'cancelled', 'replayed', 'resumed', 'late', 'snoozed', 'handed_back')),
   count    integer not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 

@@ -86,3 +86,28 @@ create table holdfast.bulk_actions (
   aborted_why text,
   constraint filter_or_jobs check ((filter is null) <> (jobs is null))
 );
+
+-- Numbers that decide about data, once for the whole installation; times are milliseconds. An operator's value counts before that of
+-- the code, which stands beside it: a worker that names a setting writes it into defined when it starts, and one that does not
+-- changes nothing. standard: what counts where neither has said anything.
+create table holdfast.settings (
+  name        text primary key,
+  standard    double precision not null,
+  lowest      double precision not null,
+  highest     double precision not null,
+  defined     double precision,
+  operator    double precision,
+  changed_by  text,
+  changed_why text,
+  changed_at  timestamptz,
+  constraint setting_is_in_range check (defined between lowest and highest and operator between lowest and highest)
+);
+
+insert into holdfast.settings (name, standard, lowest, highest) values
+  ('retention_completed', 604800000, 86400000, 315360000000),
+  ('retention_dead', 2592000000, 86400000, 315360000000),
+  ('retention_audit', 31536000000, 86400000, 315360000000),
+  ('retention_keys', 2592000000, 86400000, 315360000000),
+  ('max_snoozes', 1000, 1, 1000000000),
+  ('max_hand_backs', 100, 1, 1000000000),
+  ('remote_grace', 60000, 0, 604800000);

@@ -5,10 +5,11 @@ create table holdfast.depths (
   type_id    integer not null,
   priority   smallint not null,
   waiting    bigint not null,
+  -- Those that wait for a time or for people, and how many of them wait for their next attempt, and for an approval.
   scheduled  bigint not null,
-  -- Those that wait for a signal or for another job: nobody could run them, so they are no depth and have no age.
   retrying   bigint not null default 0,
   unapproved bigint not null default 0,
+  -- Those that wait for a signal or for another job: nobody could run them, so they are no depth and have no age.
   blocked    bigint not null,
   oldest_at  timestamptz,
   primary key (type_id, priority)
@@ -39,11 +40,11 @@ create table holdfast.depth_limits (
   soft    bigint constraint soft_is_positive check (soft >= 1),
   hard    bigint constraint hard_is_positive check (hard >= 1),
   oldest  interval constraint oldest_is_positive check (oldest > interval '0'),
-  primary key (scope, name),
   scheduled   bigint constraint scheduled_is_positive check (scheduled >= 1),
   retrying    bigint constraint retrying_is_positive check (retrying >= 1),
   unapproved  bigint constraint unapproved_is_positive check (unapproved >= 1),
   blocked     bigint constraint blocked_is_positive check (blocked >= 1),
+  primary key (scope, name),
   constraint soft_is_below_hard check (soft <= hard)
 );
 
@@ -67,7 +68,9 @@ create table holdfast.totals (
   cancelled  bigint not null default 0,
   replayed   bigint not null default 0,
   resumed    bigint not null default 0,
-  late       bigint not null default 0
+  late       bigint not null default 0,
+  snoozed      bigint not null default 0,
+  handed_back  bigint not null default 0
 );
 
 -- How long attempts took. bucket: how many of the bounds in src/job/buckets.ts the attempt was longer than.
