@@ -20,16 +20,17 @@ select l.id::text as lease, to_jsonb(holdfast.cancelled_under(l.id)) as cancelle
 from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
 
 -- name: renewRemoteLeases
--- The same for leases of a remote worker, but none is renewed for longer than its jobs may take: a heartbeat says that the process lives, not
+-- The same for leases of a remote worker, but none is renewed once its jobs have had longer than they may take: a heartbeat says that the process lives, not
 -- that its handler ends. A lease that is not renewed any more runs out, and its jobs are rescued.
 with seen as (
   update holdfast.workers set seen_at = holdfast.now() where id = $1::text::integer
 ), free as materialized (
-  select l.id, least(holdfast.now() + coalesce($3::text::integer, l.lasts_ms) * interval '1 millisecond', holdfast.remote_lease_ends(l)) as until
-  from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
+  select l.id, coalesce($3::text::integer, l.lasts_ms) as ms
+  from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer and holdfast.now() < holdfast.remote_lease_ends(l)
   for no key update of l skip locked
 ), renewed as (
-  update holdfast.leases as l set expires_at = greatest(l.expires_at, f.until) from free as f where l.id = f.id
+  update holdfast.leases as l set expires_at = greatest(l.expires_at, holdfast.now() + f.ms * interval '1 millisecond')
+  from free as f where l.id = f.id
 )
 select l.id::text as lease, to_jsonb(holdfast.cancelled_under(l.id)) as cancelled
 from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
