@@ -84,7 +84,7 @@ export class Holdfast extends JobOperations {
     this.#store = store
     this.#types = new TypeRegistry(this.#store)
     this.#privacy = privacy
-    this.flow = new Flow(this.#store)
+    this.flow = new Flow(this.#store.operate)
     this.deadLetters = new DeadLetters(this.#store, this.#types, this.#privacy)
     this.bulkActions = new BulkActions(this.#store, this.#types, this.#privacy)
     this.errorGroups = new ErrorGroups(this.#store)

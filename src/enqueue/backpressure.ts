@@ -1,7 +1,7 @@
 import { monotonicMs, sleep, wallMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
+import type { Depth } from '../store/load-rows.js'
 import type { OperatorStore } from '../store/operator-store.js'
-import type { Depth } from '../store/rows.js'
 import type { NewJob } from '../store/store.js'
 import type { Queryable } from '../store/transaction.js'
 import { Added } from './added.js'

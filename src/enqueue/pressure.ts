@@ -1,4 +1,4 @@
-import type { Aside, Depth } from '../store/rows.js'
+import type { Aside, Depth } from '../store/load-rows.js'
 
 /** What becomes of a job that is enqueued: it can run, has a time of its own, or waits for an approval. */
 export type Class = 'ready' | 'scheduled' | 'unapproved'

@@ -6,9 +6,7 @@ import { type DependencyLimits, encodeDependencyLimits, encodeLimits, type Limit
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import type { OperatorStore } from '../store/operator-store.js'
-import type { SettingsStore } from '../store/settings-store.js'
 import { told } from '../store/sqlstate.js'
-import type { Store } from '../store/store.js'
 import { type DepthFields, readDepth } from './depth.js'
 import { encodeLane, type LaneFields } from './lane-fields.js'
 import { readSetting, type SettingName, type SettingState, settingState } from './settings.js'
@@ -36,12 +34,10 @@ export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 're
  */
 export class Flow {
   readonly #store: OperatorStore
-  readonly #settings: SettingsStore
 
   /** @internal */
-  constructor({ operate, settings }: Pick<Store, 'operate' | 'settings'>) {
-    this.#store = operate
-    this.#settings = settings
+  constructor(store: OperatorStore) {
+    this.#store = store
   }
 
   /** Every lane as it is now, with how many slots are taken. */
@@ -147,12 +143,12 @@ export class Flow {
 
   /** The settings of the whole installation: what counts, what the code says, and what an operator said. */
   async settings(): Promise<SettingState[]> {
-    return (await told(this.#settings.all())).map(settingState)
+    return (await told(this.#store.settings.all())).map(settingState)
   }
 
   /** Sets one of them. It stands until an operator gives it back to the code, with null. */
   async setSetting(name: SettingName, value: Duration | number | null, who: Actor): Promise<void> {
-    await told(this.#settings.set(storableText(name, 'name'), readSetting(name, value), checkedActor(who)))
+    await told(this.#store.settings.set(storableText(name, 'name'), readSetting(name, value), checkedActor(who)))
   }
 
   /** Keys of the type that are paused, rest, have halted, or have a weight of their own, a thousand at most; or the one that is named. */

@@ -1,4 +1,4 @@
-import type { Aside } from '../store/rows.js'
+import type { Aside } from '../store/load-rows.js'
 
 /** A lane as it is now. Times are in milliseconds. */
 export interface LaneState {

@@ -18,6 +18,8 @@ export interface Connections {
 
 export const connectTimeoutMs = 5_000
 const goodbyeMs = 1_000
+/** A connection that answered this recently may be at work on a statement. */
+const busyMs = 1_000
 
 /** The connections of a pool. One that failed in any way is thrown away, never put back. */
 export class PoolConnections implements Connections {
@@ -87,6 +89,12 @@ export class PoolConnections implements Connections {
    */
   silentSince(ms: number): void {
     this.#suspectBefore = Math.max(this.#suspectBefore, ms)
+  }
+
+  /** The same, and what is under way on the others fails now: it would wait for an answer that does not come. */
+  cutSilent(ms: number): void {
+    this.silentSince(ms)
+    for (const client of this.#open) if ((this.#answeredAt.get(client) ?? ms) < ms - busyMs) cutOff(client)
   }
 
   isSuspect(client: pg.ClientBase): boolean {

@@ -102,8 +102,8 @@ export class Database {
   }
 
   /**
-   * Whether the database answers a new connection within that time. If not, those that are open and have said nothing since then are not used
-   * again.
+   * Whether the database answers a new connection within that time. If not, those that are open and have said nothing for a second are cut, so that
+   * nobody waits for them any longer, and is served over new ones as soon as the database is back.
    */
   async answers(withinMs: number): Promise<boolean> {
     const begun = monotonicMs()
@@ -112,8 +112,10 @@ export class Database {
     try {
       await client.connect()
       return true
-    } catch {
-      this.#pool.silentSince(begun)
+    } catch (error) {
+      // A server that is full or starts up has answered.
+      if (/^(53300|57P03)$/.test((error as { code?: string }).code ?? '')) return true
+      this.#pool.cutSilent(begun)
       return false
     } finally {
       client.end().catch(ignoreHandledElsewhere)

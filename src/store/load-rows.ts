@@ -23,3 +23,28 @@ export interface LaneLoadRow {
   /** Workers of its types that were heard of within three minutes. */
   live: number
 }
+
+/** One limit on what may wait, and how much does. */
+export interface Depth {
+  scope: string
+  name: string
+  soft: number | null
+  hard: number | null
+  waiting: number
+  /** How long the oldest job there has been waiting; null where none waits. */
+  ageMs: number | null
+  oldestMs: number | null
+  /** How many jobs wait otherwise than for a worker, and how many may; null: not limited. */
+  counts: Record<Aside, number>
+  most: Record<Aside, number | null>
+  /** Whether one of the types that were asked about wants its jobs approved. */
+  approves: boolean
+}
+
+/** What a job waits for that does not wait for a worker. */
+export type Aside = 'scheduled' | 'retrying' | 'unapproved' | 'blocked'
+
+export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
+  age: string | number | null
+  oldest: string | number | null
+}

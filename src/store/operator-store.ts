@@ -1,7 +1,9 @@
 import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
+import type { Aside, Depth, DepthRow } from './load-rows.js'
 import { statement } from './queries.js'
-import type { Aside, Depth, DepthRow, SlotRow, StoredType } from './rows.js'
+import type { SlotRow, StoredType } from './rows.js'
+import { SettingsStore } from './settings-store.js'
 import type { Queryable } from './transaction.js'
 
 /** How much may wait; null: as much as comes. */
@@ -16,9 +18,11 @@ export interface DepthLimit {
 /** What operators do. Each verb is one function in the database that leaves no half-done state. */
 export class OperatorStore {
   readonly #database: Database
+  readonly settings: SettingsStore
 
   constructor(database: Database) {
     this.#database = database
+    this.settings = new SettingsStore(database)
   }
 
   /** Whether a connection can be had without waiting for one that the caller holds. */

@@ -30,7 +30,6 @@ import type { ClaimedRow, CrashRow, GroupedRow, LostRow, TypeRow, WorkerLaneRow 
 import { SampleStore } from './sample-store.js'
 import { ScheduleStore } from './schedule-store.js'
 import { SessionStore } from './session-store.js'
-import { SettingsStore } from './settings-store.js'
 import { type EndedAttempt, settleValues } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 import { WaitStore } from './wait-store.js'
@@ -65,7 +64,6 @@ export class Store {
   readonly privacy: PrivacyStore
   readonly alerts: AlertStore
   readonly partitions: PartitionStore
-  readonly settings: SettingsStore
   readonly wait: WaitStore
   readonly completion: CompletionStore
   readonly groups: GroupStore
@@ -95,7 +93,6 @@ export class Store {
     this.privacy = new PrivacyStore(this.database)
     this.alerts = new AlertStore(this.database)
     this.partitions = new PartitionStore(this.database)
-    this.settings = new SettingsStore(this.database)
     this.wait = new WaitStore(this.database)
     this.completion = new CompletionStore(this.database)
     this.groups = new GroupStore(this.database)

@@ -52,8 +52,8 @@ export async function startWorker(
     for (const [lane, fields] of lanesFromEnvironment(process.env, { unsafe })) {
       await holdfast.flow.setLane(lane, fields, { by: 'the environment' }, { create: true, unsafe })
     }
-    if (read.completedMs !== null) await store.settings.define('retention_completed', read.completedMs)
-    if (read.deadMs !== null) await store.settings.define('retention_dead', read.deadMs)
+    if (read.completedMs !== null) await store.operate.settings.define('retention_completed', read.completedMs)
+    if (read.deadMs !== null) await store.operate.settings.define('retention_dead', read.deadMs)
     const { types: known, webhooks: hadWebhooks, newest, ...durability } = await types.update([...handlers.values()])
     if (hadWebhooks || webhooks.length > 0) await store.webhooks.define([...given.keys()], webhooks)
     for (const workflow of workflows) await holdfast.executions.register(workflow)

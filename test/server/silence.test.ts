@@ -55,7 +55,7 @@ test.each(['refuses', 'swallows every byte'] as const)(
     // Connections that were swallowed stay lost, and are not tried one by one.
     const begun = performance.now()
     expect((await post({ type: 'work', payload: {} })).status).toBe(201)
-    expect(performance.now() - begun).toBeLessThan(soonMs)
+    expect(performance.now() - begun).toBeLessThan(15_000)
     // What was answered 503 may have been done since.
     expect((await database.counts()).pending).toBeGreaterThanOrEqual(2)
   },
