@@ -71,7 +71,12 @@ export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       if (ms < targetMs.least || ms > targetMs.most) {
         throw refused('target', `is ${target}; it must lie between 1s and 1d`)
       }
-      const loads = await autoscale(store, { concurrency, targetMs: ms, headroom: headroom / 100, ...(lane === undefined ? {} : { lane }) })
+      const loads = await autoscale(store, {
+        concurrency,
+        targetMs: ms,
+        headroom: headroom / 100,
+        ...(lane === undefined ? {} : { lane }),
+      })
       const lanes = [...loads].map(([name, load]) => [
         name,
         {
