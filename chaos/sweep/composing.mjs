@@ -7,7 +7,7 @@ import { callOf, everything } from '../wire/trap.mjs'
 
 const startWorker = (stage, url) => stage.worker(url)
 
-async function untilTold(act) {
+export async function untilTold(act) {
   for (let tries = 0; tries < 4; tries++) if (await act().then(() => true, () => false)) return true // biome-ignore format: one thought
   return false
 }

@@ -11,8 +11,18 @@ import { composing } from './composing.mjs'
 import { keeping } from './keeping.mjs'
 import { operating } from './operating.mjs'
 import { producing } from './producing.mjs'
+import { steeringComposed } from './steering-composed.mjs'
 import { stepping } from './stepping.mjs'
 import { unique } from './unique.mjs'
 import { working } from './working.mjs'
 
-export const operations = [...producing, ...unique, ...working, ...stepping, ...composing, ...operating, ...keeping]
+export const operations = [
+  ...producing,
+  ...unique,
+  ...working,
+  ...stepping,
+  ...composing,
+  ...steeringComposed,
+  ...operating,
+  ...keeping,
+]
