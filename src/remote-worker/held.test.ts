@@ -25,6 +25,16 @@ test('a heartbeat that failed is made up for, also when nothing is held any more
   await vi.waitFor(() => expect(monitor.answered).toHaveBeenCalledWith('heartbeats'), { timeout: 20_000 })
 })
 
+test('a lease that is lost is still one that this worker has heard of, until the server has forgotten it', async () => {
+  const { leases, events } = leasesWith(() => Promise.reject(new Error('away')))
+  leases.hold('1', 30, monotonicMs())
+  await vi.waitFor(() => expect(events.lost).toHaveBeenCalled(), { timeout: 20_000 })
+  leases.hold('2', 60_000, monotonicMs())
+  expect(leases.known).toEqual(['1', '2'])
+  leases.loseAll()
+  expect(leases.known).toEqual([])
+})
+
 test('a lease that no answer renews in time is lost, and one whose results are all there is not told of', async () => {
   const { leases, events } = leasesWith(() => Promise.reject(new Error('away')))
   leases.hold('1', 30, monotonicMs())

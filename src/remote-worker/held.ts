@@ -21,6 +21,8 @@ interface HeldLease {
 
 /** How often a lease is looked at that no answer has renewed. */
 const looksPerBeat = 4
+/** So many leases that were lost are remembered; those before them were rescued long ago. */
+const mostRemembered = 100
 
 /**
  * Keeps the leases of a remote worker. The server may be away for longer than a lease lasts, and then gives the jobs to others as soon as it is
@@ -33,6 +35,8 @@ export class HeldLeases implements Background {
   readonly #monitor: Monitor
   readonly #events: HeldEvents
   readonly #leases = new Map<string, HeldLease>()
+  /** Those that were lost, in that order. */
+  #lost: string[] = []
   #timer: NodeJS.Timeout | undefined
   #beatAtMs = 0
   #failed = false
@@ -60,9 +64,12 @@ export class HeldLeases implements Background {
     this.#leases.set(lease, { open, leaseMs, untilMs: askedAtMs + leaseMs })
   }
 
-  /** Every lease of a claim that was answered, until its last result is written. */
+  /**
+   * Every lease of a claim that was answered, until its last result is written. Also one that is lost: its handlers have begun, and the server,
+   * which may not have noticed yet that it ran out, would take one that is not named for a claim that nobody heard of, and record no attempt.
+   */
   get known(): string[] {
-    return [...this.#leases.keys()]
+    return [...this.#lost, ...this.#leases.keys()]
   }
 
   /** One attempt under this lease has ended. True when it was the last one. */
@@ -77,9 +84,10 @@ export class HeldLeases implements Background {
     for (const lease of leases) this.#leases.delete(lease)
   }
 
-  /** The server does not know this worker any more. */
+  /** The server does not know this worker any more, and whatever it held. */
   loseAll(): void {
-    this.#lose(this.known)
+    this.#lose([...this.#leases.keys()])
+    this.#lost = []
   }
 
   #look(): void {
@@ -95,7 +103,7 @@ export class HeldLeases implements Background {
 
   async #beat(askedAtMs: number): Promise<void> {
     this.#beatAtMs = askedAtMs
-    const asked = this.known
+    const asked = [...this.#leases.keys()]
     try {
       const answer = await this.#calls.heartbeat({ leases: asked })
       this.#failed = false
@@ -117,7 +125,7 @@ export class HeldLeases implements Background {
   /** Those of which only results are left to be written have nobody to be told; their settle says what became of them. */
   #lose(leases: readonly string[]): void {
     const running = leases.filter((lease) => (this.#leases.get(lease)?.open ?? 0) > 0)
-    for (const lease of leases) this.#leases.delete(lease)
+    this.#lost = [...this.#lost, ...leases.filter((lease) => this.#leases.delete(lease))].slice(-mostRemembered)
     if (running.length > 0) this.#events.lost(running)
   }
 }
