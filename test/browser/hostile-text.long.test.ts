@@ -104,7 +104,7 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
     const { id } = await serving.holdfast.enqueue(dies, { a: hostile })
     await page.goto(`${serving.address}/#key=${adminKey}`)
     await shows('h1', 'Overview')
-    await page.route(/\/(status|jobs|batches|executions|admin|autoscale)\b/, async (route) => {
+    await page.route(/\/(status|jobs|batches|executions|errors|workflows|admin|autoscale)\b/, async (route) => {
       const response = await route.fetch()
       const json = response.headers()['content-type']?.includes('json')
       await (json ? route.fulfill({ response, json: poisoned(await response.json()) }) : route.fulfill({ response }))

@@ -12,22 +12,22 @@ const stepMs = 900_000
 /** How long the last attempt ran, and whether that is much for its type: beside the attempts that ended within the hour before. */
 export function RunTime({ job }: { job: JobAnswer }) {
   const last = job.attempts.findLast(({ started_at }) => started_at !== null)
-  const ended = last === undefined ? 0 : Date.parse(last.ended_at)
-  const query = {
-    ...{ type: job.type, step: '15m' },
-    from: new Date(ended - hourMs).toISOString(),
-    to: new Date(ended + stepMs).toISOString(),
-  }
-  const enabled = useMay('workers:view') && last !== undefined
-  const series = useAnswer<SeriesAnswer>('series', query, { enabled, everyMs: 60_000 })
-  if (last?.started_at == null) return null
-  const ranMs = ended - Date.parse(last.started_at)
+  const [started, ended] = [last?.started_at, last?.ended_at].map((time) => Date.parse(time ?? '')) as [number, number]
+  // A text that is no time is nothing to reckon with.
+  return Number.isNaN(ended - started) ? null : <Ran type={job.type} started={started} ended={ended} />
+}
+
+function Ran({ type, started, ended }: { type: string; started: number; ended: number }) {
+  const [from, to] = [ended - hourMs, ended + stepMs].map((ms) => new Date(ms).toISOString())
+  const enabled = useMay('workers:view')
+  const series = useAnswer<SeriesAnswer>('series', { type, step: '15m', from, to }, { enabled, everyMs: 60_000 })
+  const ranMs = ended - started
   const rank = series.data && rankOf(ranMs / 1_000, series.data.run_s)
   return (
     <Fact name="Ran for">
       {inWords(ranMs)}
       {rank && (
-        <span className="soft" title={`half of the attempts of ${job.type} then took at most ${inWords(rank.p50 * 1_000)}`}>
+        <span className="soft" title={`half of the attempts of ${type} then took at most ${inWords(rank.p50 * 1_000)}`}>
           {`, ${rank.words}`}
         </span>
       )}
