@@ -101,7 +101,7 @@ describe('the sources', () => {
     const npm = calls.filter(({ args }) => /^'npm'|^file|^program/.test(args) && !/surroundings/.test(args))
     expect(npm.length).toBeGreaterThan(2)
     expect(npm.filter(({ args }) => !/\bshell\b/.test(args)).map(({ path }) => path)).toEqual([])
-    const visible = calls.filter(({ path, args }) => path.startsWith('src/') && !/windowsHide|'ps'|'inherit' \}/.test(args))
+    const visible = calls.filter(({ path, args }) => path.startsWith('src/') && !/windowsHide|'ps'|'inherit',?\s*\}/.test(args))
     expect(visible.map(({ path }) => path)).toEqual([])
   })
 
