@@ -32,6 +32,6 @@ function countWords(screen: Screen, findings: readonly Finding[], checked: reado
     const number = count(severity)
     return number === 0 ? [] : [`${number} ${severity}${number === 1 ? '' : 's'}`]
   })
-  const looked = screen.dim(`(looked at ${checked.join(', ')})`)
+  const looked = wrapped(`(looked at ${checked.join(', ')})`, screen.width, '').map(screen.dim).join('\n')
   return `${parts.length === 0 ? screen.green('All is well.') : `${parts.join(', ')}.`}\n${looked}`
 }
