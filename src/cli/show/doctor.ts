@@ -32,6 +32,8 @@ function countWords(screen: Screen, findings: readonly Finding[], checked: reado
     const number = count(severity)
     return number === 0 ? [] : [`${number} ${severity}${number === 1 ? '' : 's'}`]
   })
-  const looked = wrapped(`(looked at ${checked.join(', ')})`, screen.width, '').map(screen.dim).join('\n')
+  const looked = wrapped(`(looked at ${checked.join(', ')})`, screen.width, '')
+    .map(screen.dim)
+    .join('\n')
   return `${parts.length === 0 ? screen.green('All is well.') : `${parts.join(', ')}.`}\n${looked}`
 }
