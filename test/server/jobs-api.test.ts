@@ -79,6 +79,19 @@ describe('POST /jobs', () => {
 })
 
 describe('POST /jobs/bulk', () => {
+  test('spreads paced jobs over time, behind those of an earlier request', async () => {
+    const jobs = Array.from({ length: 10 }, () => ({ type: 'other', payload: {} }))
+    for (let nth = 0; nth < 2; nth++) expect((await call('POST', '/jobs/bulk', { jobs, pace: 1 }, billing)).status).toBe(201)
+    const { rows } = await serving.sql.query(`
+      select extract(epoch from max(b.run_at) - min(b.run_at))::float8 as seconds, count(*)::int as jobs, max(b.priority)::int as priority
+      from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id where t.name = 'other' and b.run_at is not null`)
+    expect(rows[0]).toMatchObject({ jobs: 20, priority: 2 })
+    expect(rows[0].seconds).toBeGreaterThanOrEqual(18.9)
+    const wrong = await call('POST', '/jobs/bulk', { jobs, pace: 0 }, billing)
+    expect(wrong).toMatchObject({ status: 400, body: { field: 'pace' } })
+    await serving.holdfast.cancelMany({ type: 'other' }, who)
+  })
+
   test('stores up to 100 jobs and answers in their order', async () => {
     const jobs = Array.from({ length: 100 }, (_, n) => ({ type: 'greet', payload: { n }, delay: '1h' }))
     const { status, body } = await onceThereIsTime(() => call('POST', '/jobs/bulk', { jobs }, billing))
