@@ -34,11 +34,13 @@ begin
   end loop;
 end $$;
 
--- How often a job was put off by its handler and handed back by workers, as far back as history is kept.
+-- How often a job was put off by its handler and handed back by workers, as far back as history is kept. Its sleeps and waits do not count, as in end_loops.
 create or replace function holdfast.rounds_of(p_job uuid, out snoozes bigint, out hand_backs bigint) language sql stable
 set enable_seqscan = off set jit = off
 as $$
-  select count(*) filter (where h.outcome = 'snoozed'), count(*) filter (where h.outcome = 'handed_back')
+  select greatest(0, count(*) filter (where h.outcome = 'snoozed')
+                     - (select count(*) from holdfast.steps as s where s.job_id = p_job and s.kind in ('sleep', 'signal'))),
+         count(*) filter (where h.outcome = 'handed_back')
   from holdfast.history as h where h.job_id = p_job
 $$;
 
