@@ -2,12 +2,6 @@ import type { Background, Monitor } from '../background/background.js'
 import { sleep } from '../clock.js'
 import type { FleetTurn } from './fleet-turn.js'
 
-/**
- * A worker that starts claims first: what runs every minute begins after half a second, by when the worker has a connection to send it over
- * and needs no further one, and what runs every ten minutes after five.
- */
-const firstAfter = 1 / 120
-
 /** Something that workers do for the database from time to time. runOnce() says whether it should run again at once. */
 export interface Chore {
   readonly name: string
@@ -58,13 +52,11 @@ export class Upkeep implements Background {
 
   async #repeat(everyMs: number, chores: readonly Chore[]): Promise<void> {
     const { signal } = this.#stop
-    // The spread keeps workers that started together from running it together.
-    const rest = (ms: number) => sleep(ms * (0.75 + Math.random() * 0.5), { signal })
     let turn = chores.filter((chore) => !chore.inNoHurry)
-    await rest(everyMs * firstAfter)
     while (!signal.aborted) {
       for (const chore of turn) await this.#finish(chore)
-      await rest(everyMs)
+      // The spread keeps workers that started together from running it together.
+      await sleep(everyMs * (0.75 + Math.random() * 0.5), { signal })
       turn = [...chores]
     }
   }
