@@ -226,9 +226,8 @@ begin
     get diagnostics v_gone = row_count;
     v_total := v_total + v_gone;
   end if;
-  if exists (select from holdfast.audit_log) then
-    v_total := v_total + holdfast.sweep_audit(p_limit);
-  end if;
+  -- A worker may not read the log, so it cannot look first whether there is a line.
+  v_total := v_total + holdfast.sweep_audit(p_limit);
   if exists (select from holdfast.executions) or exists (select from holdfast.open_groups) then
     v_total := v_total + holdfast.sweep_executions(p_completed, p_dead, p_limit);
   end if;
