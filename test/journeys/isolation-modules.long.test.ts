@@ -176,18 +176,9 @@ describe('a worker that is given types', { timeout: 90_000 }, () => {
 })
 
 describe('holdfast work', { timeout: 90_000 }, () => {
-  /** The command as main.ts has it. */
-  const program = `
-    import { Command } from 'commander'
-    import { addWork } from '${pathToFileURL(join(repository, 'dist', 'cli', 'commands', 'work.js'))}'
-    const program = new Command('holdfast')
-    addWork(program)
-    try { await program.parseAsync() } catch (error) { console.error(error.message); process.exitCode = 1 }`
-
   async function run(...args: string[]) {
-    await symlink(join(repository, 'node_modules', 'commander'), join(directory, 'node_modules', 'commander'))
-    const path = await file('program.mjs', program)
-    const child = spawn(process.execPath, [path, 'work', ...args], { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory })
+    const command = join(repository, 'dist', 'cli', 'main.js')
+    const child = spawn(process.execPath, [command, 'work', ...args], { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory })
     let said = ''
     child.stderr.on('data', (data) => {
       said += data
