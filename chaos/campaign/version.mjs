@@ -17,12 +17,7 @@ export function makeVersion(version, change) {
   writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(directory, 'dist', 'version.js'), `export const version = ${JSON.stringify(version)}\n`)
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
-  // The build puts the SQL into this module, as one line of JSON.
-  const module = join(directory, 'dist', 'store', 'sql-files.js')
-  const [first, ...rest] = readFileSync(module, 'utf8').split('\n')
-  const files = JSON.parse(first.slice('const files = '.length))
-  change(files)
-  writeFileSync(module, [`const files = ${JSON.stringify(files)}`, ...rest].join('\n'))
+  changeSql(join(directory, 'dist', 'store'), change)
   return {
     programs: pathToFileURL(join(directory, 'chaos', 'load', '/')),
     async migrate(url) {
@@ -35,4 +30,23 @@ export function makeVersion(version, change) {
       remove()
     },
   }
+}
+
+/** The build puts the SQL into two modules, each as one line of JSON: what migrations need, and what every program does. */
+function changeSql(directory, change) {
+  const read = (module, begins) => {
+    const [first, ...rest] = readFileSync(join(directory, module), 'utf8').split('\n')
+    const write = (value, then = rest) =>
+      writeFileSync(join(directory, module), [begins + JSON.stringify(value), ...then].join('\n'))
+    return { value: JSON.parse(first.slice(begins.length)), rest, write }
+  }
+  const migrations = read('sql-files.js', 'const files = ')
+  const queries = read('query-files.js', 'const queries = ')
+  change({ ...migrations.value, queries: queries.value })
+  migrations.write(migrations.value)
+  const newest = Math.max(...Object.keys(migrations.value.schema).map((file) => Number.parseInt(file, 10)))
+  queries.write(
+    queries.value,
+    queries.rest.map((line) => line.replace(/(newestSchemaFile = \(\) =>) \d+/, `$1 ${newest}`)),
+  )
 }
