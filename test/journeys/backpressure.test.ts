@@ -4,6 +4,7 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fillUntilRefused } from '../support/filling.js'
 
 const quiet = { info() {}, warn() {}, error() {} }
 let scratch: ScratchDatabase
@@ -22,17 +23,7 @@ afterEach(async () => {
 const mail = defineType({ type: 'mail', run() {} })
 const report = defineType({ type: 'report', lane: 'maintenance', run() {} })
 
-/** Enqueues one by one until it is refused; how many were taken, and the refusal. */
-async function fill(type: typeof mail, priority: number, most = 200): Promise<{ taken: number; error?: unknown }> {
-  for (let taken = 0; taken < most; taken++) {
-    try {
-      await holdfast.enqueue(type, null, { priority })
-    } catch (error) {
-      return { taken, error }
-    }
-  }
-  return { taken: most }
-}
+const fill = (type: typeof mail, priority: number, most?: number) => fillUntilRefused(holdfast, type, priority, most)
 
 describe('backpressure', () => {
   it('takes exactly as many jobs as the hard limit of a type allows, and says when to come back', async () => {

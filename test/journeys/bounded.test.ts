@@ -3,6 +3,7 @@ import { insideOf } from 'holdfast/inside'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fillUntilRefused } from '../support/filling.js'
 
 let scratch: ScratchDatabase
 let holdfast: Holdfast
@@ -20,17 +21,7 @@ afterEach(async () => {
 const mail = defineType({ type: 'mail', run() {} })
 const report = defineType({ type: 'report', lane: 'maintenance', run() {} })
 
-/** Enqueues one by one until it is refused; how many were taken, and the refusal. */
-async function fill(type: typeof mail, priority: number, most = 200): Promise<{ taken: number; error?: unknown }> {
-  for (let taken = 0; taken < most; taken++) {
-    try {
-      await holdfast.enqueue(type, null, { priority })
-    } catch (error) {
-      return { taken, error }
-    }
-  }
-  return { taken: most }
-}
+const fill = (type: typeof mail, priority: number, most?: number) => fillUntilRefused(holdfast, type, priority, most)
 
 describe('backpressure', () => {
   describe('of jobs that do not wait for a worker', () => {
