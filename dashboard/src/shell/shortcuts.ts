@@ -24,7 +24,8 @@ export const keysOfPage: Readonly<Record<string, string>> = {
 
 export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
   useEffect(() => {
-    let sawG = 0
+    // Not 0: a page that was just opened is younger than `togetherMs`, and its first key would count as one after g.
+    let sawG = Number.NEGATIVE_INFINITY
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
@@ -34,7 +35,7 @@ export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
       if (!shortcutsAreOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       if (document.querySelector('dialog[open]')) return
       const page = event.timeStamp - sawG < togetherMs ? pages.find(({ menu }) => menu?.key === event.key) : undefined
-      sawG = event.key === 'g' ? event.timeStamp : 0
+      sawG = event.key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY
       if (page) go(page.path)
       else if (!press(event.key, open)) return
       event.preventDefault()
