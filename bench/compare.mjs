@@ -21,13 +21,13 @@ if (built.status !== 0) process.exit(built.status ?? 1)
 // Only now: these need what was just installed and built.
 const { drain, fill } = await import('./draining.mjs')
 const { buildEarlier, nameOf } = await import('./earlier.mjs')
-const { readCommit } = await import('./machine.mjs')
+const { describeCode } = await import('./machine.mjs')
 const { measure } = await import('./measure.mjs')
 const { dismissGuard } = await import('./processes.mjs')
 const { startServer } = await import('./server.mjs')
 const { onStage } = await import('./stage.mjs')
 
-const names = { earlier: `${nameOf(commit)}`, now: `${readCommit()} (working tree)` }
+const names = { earlier: `${nameOf(commit)}`, now: `${describeCode().commit} (working tree)` }
 const loadBefore = loadavg()[0]
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 const earlier = buildEarlier(commit)

@@ -31,7 +31,7 @@ export async function drainWarm(stage, { jobs, workers, options = {}, fill }) {
   await Promise.all(programs.map((program) => program.call('work', options)))
   for (let round = 1; round <= 3; round++) {
     await fill(warmUp * workers)
-    while ((await total(programs, 'settled')) < round * warmUp * workers) await pause(20)
+    await untilSettled(programs, round * warmUp * workers)
   }
   await setLane(stage, false)
   await stage.client.query('checkpoint')
@@ -51,8 +51,7 @@ export async function drainBy(stage, programs, { jobs, begin }) {
   const serverCpuBefore = stage.serverCpuMs()
   const cpuBefore = await total(programs, 'cpuMs')
   await begin()
-  // A question wakes every process, so a large fleet is asked seldom.
-  while ((await total(programs, 'settled')) < jobs) await pause(Math.max(20, 5 * programs.length))
+  await untilSettled(programs, jobs)
   const seen = await Promise.all(programs.map((program) => program.call('seen')))
   const serverCpu = stage.serverCpuMs() - serverCpuBefore
   const cpu = (await total(programs, 'cpuMs')) - cpuBefore
@@ -69,6 +68,11 @@ export async function drainBy(stage, programs, { jobs, begin }) {
     ...(after ? { wal: (after.wal - before.wal) / jobs, commits: (after.commits - before.commits) / jobs } : {}),
     seen,
   }
+}
+
+/** A question wakes every process, so a large fleet is asked seldom. */
+export async function untilSettled(programs, jobs) {
+  while ((await total(programs, 'settled')) < jobs) await pause(Math.max(20, 5 * programs.length))
 }
 
 async function total(programs, figure) {

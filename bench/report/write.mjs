@@ -1,24 +1,17 @@
-// Writes a whole run down: as data, as a page, as pictures.
+// Writes what was measured down for people: as a page and as pictures.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { barsOf, drawChart } from './charts.mjs'
 import { writePage } from './page.mjs'
 
-const results = new URL('../results/', import.meta.url)
 const docs = new URL('../../docs/', import.meta.url)
 const pictures = new URL('performance/', docs)
 
-export function writeReport(result) {
-  mkdirSync(results, { recursive: true })
+/** `missing`: groups of which there is no result yet. */
+export function writeReport(results, rows, missing) {
   mkdirSync(pictures, { recursive: true })
-  writeFileSync(new URL('latest.json', results), `${JSON.stringify(result, rounded, 2)}\n`)
-  writeFileSync(new URL('performance.md', docs), writePage(result))
-  for (const name of readdirSync(pictures)) rmSync(new URL(name, pictures))
-  for (const row of result.rows.filter((one) => barsOf(one).length > 0)) {
-    writeFileSync(new URL(`${row.name}.svg`, pictures), drawChart(row))
-  }
-}
-
-/** More digits than were measured would only make two runs hard to compare. */
-function rounded(_key, value) {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value
+  writeFileSync(new URL('performance.md', docs), writePage(results, rows, missing))
+  const drawn = rows.filter((row) => barsOf(row).length > 0)
+  const files = new Set(drawn.map((row) => `${row.name}.svg`))
+  for (const name of readdirSync(pictures)) if (!files.has(name)) rmSync(new URL(name, pictures))
+  for (const row of drawn) writeFileSync(new URL(`${row.name}.svg`, pictures), drawChart(row))
 }

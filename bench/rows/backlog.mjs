@@ -26,13 +26,14 @@ async function open(bench, { depths }) {
       await fillBacklog(stage.client, depth)
       place.holdfast = new Holdfast({ connectionString: stage.url, connections: 2 })
       place.lane = (await insideOf(place.holdfast).store.types(['bench']))[0].lane
-      place.worker = await insideOf(place.holdfast).store.registerWorker({
+      const { id: worker } = await insideOf(place.holdfast).store.registerWorker({
         name: 'bench',
         host: 'bench',
         pid: process.pid,
         version: '0',
         types: [],
       })
+      place.worker = worker
       place.after = Array(10).fill(0n)
       await claims(place, 50)
     }
@@ -81,7 +82,7 @@ export default {
   name: 'backlog',
   sizes: {
     quick: { depths: [10_000, 20_000, 50_000], claims: 50, rounds: 2 },
-    short: { depths: [10_000, 200_000, 1_000_000], claims: 400, rounds: 3 },
+    short: { depths: [10_000, 200_000, 1_000_000], claims: 300, rounds: 3 },
     full: { depths: [10_000, 1_000_000, 5_000_000], claims: 1_000, rounds: 5 },
   },
   open,

@@ -20,7 +20,7 @@ export default {
   name: 'bulk',
   sizes: {
     quick: { jobs: 10_000, rounds: 1 },
-    short: { jobs: 60_000, rounds: 3 },
+    short: { jobs: 40_000, rounds: 3 },
     full: { jobs: 200_000, rounds: 5 },
   },
   contestants: Object.fromEntries([

@@ -10,12 +10,15 @@ import { onStage } from '../stage.mjs'
 const other = { type: 'other', lane: 'interactive', ms: 0, isWatched: true }
 const warming = 20
 
+/** Seconds in which they are certainly all stored. */
+const soon = (jobs) => 5 + jobs / 12_000
+
 /** How they come to wait: what is done before the worker starts, and what makes them due, which answers in how many milliseconds. */
 const ways = {
   scheduled: {
     share: 1,
     async begin() {},
-    makeDue: ({ client }, jobs) => fillDue(client, jobs, 10 + jobs / 8_000),
+    makeDue: ({ client }, jobs) => fillDue(client, jobs, soon(jobs)),
   },
   failed: {
     share: 0.2,
@@ -26,7 +29,7 @@ const ways = {
       while ((await waitingIn(stage)) < jobs) await pause(100)
       await failing.close()
     },
-    makeDue: ({ client }, jobs) => makeDue(client, 10 + jobs / 8_000),
+    makeDue: ({ client }, jobs) => makeDue(client, soon(jobs)),
   },
 }
 
@@ -104,7 +107,7 @@ export default {
   name: 'bursts',
   sizes: {
     quick: { jobs: 10_000, rounds: 1 },
-    short: { jobs: 100_000, rounds: 1 },
+    short: { jobs: 200_000, rounds: 1 },
     full: { jobs: 1_000_000, rounds: 2 },
   },
   contestants: { scheduled: bursting(ways.scheduled), failed: bursting(ways.failed), 'plain jobs': plain },

@@ -49,7 +49,7 @@ export default {
   name: 'cold-key',
   sizes: {
     quick: { hot: 20_000, cold: 30, rounds: 1 },
-    short: { hot: 60_000, cold: 200, rounds: 2 },
+    short: { hot: 60_000, cold: 150, rounds: 2 },
     full: { hot: 300_000, cold: 1_000, rounds: 3 },
   },
   contestants: { 'one a key': starting({ maxRunningPerKey: 1 }), fair: starting({ fair: true }) },

@@ -89,7 +89,7 @@ export default {
   name: 'cold',
   sizes: {
     quick: { starts: 1, rounds: 1 },
-    short: { starts: 4, rounds: 3 },
+    short: { starts: 3, rounds: 3 },
     full: { starts: 10, rounds: 5 },
   },
   open,

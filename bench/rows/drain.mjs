@@ -27,7 +27,7 @@ export default {
   name: 'drain',
   sizes: {
     quick: { jobs: 10_000, rounds: 1 },
-    short: { jobs: 150_000, rounds: 3 },
+    short: { jobs: 80_000, rounds: 3 },
     full: { jobs: 200_000, rounds: 4 },
   },
   contestants: Object.fromEntries([

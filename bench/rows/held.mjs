@@ -24,7 +24,7 @@ export default {
   name: 'held',
   sizes: {
     quick: { jobs: 20_000, rounds: 1 },
-    short: { jobs: 100_000, rounds: 2 },
+    short: { jobs: 80_000, rounds: 2 },
     full: { jobs: 300_000, rounds: 3 },
   },
   contestants: {

@@ -39,7 +39,7 @@ export default {
   name: 'history',
   sizes: {
     quick: { finished: 50_000, jobs: 10_000, rounds: 1 },
-    short: { finished: 1_000_000, jobs: 100_000, rounds: 2 },
+    short: { finished: 1_000_000, jobs: 80_000, rounds: 3 },
     full: { finished: 10_000_000, jobs: 200_000, rounds: 5 },
   },
   open,

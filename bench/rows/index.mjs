@@ -20,6 +20,8 @@ import keys from './keys.mjs'
 import latency from './latency.mjs'
 import limits from './limits.mjs'
 import memory from './memory.mjs'
+import metrics from './metrics.mjs'
+import pages from './pages.mjs'
 import remote from './remote.mjs'
 import single from './single.mjs'
 import steps from './steps.mjs'
@@ -46,10 +48,12 @@ export const groups = [
   steps,
   batch,
   history,
+  metrics,
   idle,
   fleets,
   memory,
   http,
+  pages,
   remote,
   install,
   cold,

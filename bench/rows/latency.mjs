@@ -27,7 +27,7 @@ export default {
   name: 'latency',
   sizes: {
     quick: { count: 40, rounds: 1 },
-    short: { count: 200, rounds: 2 },
+    short: { count: 250, rounds: 1 },
     full: { count: 1_000, rounds: 3 },
   },
   contestants: Object.fromEntries(['holdfast', 'graphile-worker', 'pg-boss', 'bullmq-redis', 'two-commits'].map(starting)),

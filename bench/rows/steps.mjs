@@ -28,7 +28,7 @@ export default {
   name: 'steps',
   sizes: {
     quick: { jobs: 300, executions: 100, rounds: 1 },
-    short: { jobs: 1_000, executions: 1_000, rounds: 2 },
+    short: { jobs: 500, executions: 1_000, rounds: 2 },
     full: { jobs: 20_000, executions: 1_000, rounds: 5 },
   },
   contestants: {

@@ -37,7 +37,7 @@ export default {
   name: 'sustained',
   sizes: {
     quick: { seconds: 2, rounds: 1 },
-    short: { seconds: 7, rounds: 2 },
+    short: { seconds: 5, rounds: 2 },
     full: { seconds: 60, rounds: 3 },
   },
   contestants: Object.fromEntries(['holdfast', 'graphile-worker', 'pg-boss'].map(sustaining)),

@@ -12,7 +12,7 @@ export async function startWorker(url, _options, handle) {
   const [{ lane }] = await insideOf(holdfast).store.types(['bench'])
   let settled = 0
   const loop = async () => {
-    const worker = await insideOf(holdfast).store.registerWorker({
+    const { id: worker } = await insideOf(holdfast).store.registerWorker({
       name: 'loop',
       host: 'bench',
       pid: process.pid,
