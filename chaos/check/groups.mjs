@@ -10,8 +10,19 @@ export const I21 = {
   },
 }
 
+/** Executions of which something was revived: another job may do a task, and a task may have ended again after those that follow it had begun. */
+function revivedOf(history) {
+  const revived = new Set(
+    byJob(history)
+      .of('reviving')
+      .map(({ job }) => job),
+  )
+  return new Set(history.members.filter(({ job }) => revived.has(job)).map(({ group: id }) => id))
+}
+
 function* executions(history) {
   const { of, rows } = byJob(history)
+  const revived = revivedOf(history)
   const kept = new Map(history.executions.map((execution) => [execution.id, execution]))
   for (const { execution } of of('begun')) yield kept.has(execution) || `acknowledged execution ${execution} is lost`
   const tasks = group(history.tasks, ({ execution }) => execution)
@@ -33,7 +44,7 @@ function* executions(history) {
         rows.get(job)?.[0].status === 'completed' ||
         `task ${task} of ${name} is completed, and its job is not`
   }
-  const places = group(history.members.filter(({ task }) => task !== null), ({ group: of_, task, item }) => `${task} ${item ?? ''} of execution ${of_}`) // biome-ignore format: one thought
+  const places = group(history.members.filter(({ task, group: of_ }) => task !== null && !revived.has(of_)), ({ group: of_, task, item }) => `${task} ${item ?? ''} of execution ${of_}`) // biome-ignore format: one thought
   for (const [place, jobs] of places) yield jobs.length === 1 || `task ${place} has ${jobs.length} jobs`
 }
 
@@ -50,9 +61,10 @@ function* order(history) {
   const parentsOf = new Map(
     history.tasks.filter(({ item }) => item === -1).map((task) => [`${task.execution} ${task.name}`, task.parents]),
   )
+  const revived = revivedOf(history)
   for (const { execution, name, item, job } of history.tasks) {
     const [first] = starts.get(job) ?? []
-    if (!first) continue
+    if (!first || revived.has(execution)) continue
     for (const parent of parentsOf.get(`${execution} ${name}`) ?? [])
       for (const earlier of jobsOf(execution, parent))
         yield finishes.get(earlier)?.some(({ at }) => at < first.at) ||
@@ -64,6 +76,11 @@ function* batches(history) {
   const { of, rows, starts, finishes } = byJob(history)
   const kept = new Set(history.batches.map(({ id }) => id))
   for (const { batch } of of('batched')) yield kept.has(batch) || `acknowledged batch ${batch} is lost`
+  // A round that somebody cancels may end without callbacks.
+  const cancelled = new Set([
+    ...of('batch_cancelled').map(({ batch }) => batch),
+    ...history.batches.filter(({ status }) => status === 'cancelled').map(({ id }) => id),
+  ])
   const rounds = new Map(history.batches.map(({ id, round }) => [id, round]))
   for (const { batch } of of('retried'))
     yield rounds.get(batch) === 2 || `batch ${batch} had failed and was retried, and is in round ${rounds.get(batch)}`
@@ -83,7 +100,7 @@ function* batches(history) {
       yield counts[is] === (states.get(is)?.length ?? 0) ||
         `batch ${id} says ${counts[is]} members are ${is}, and ${states.get(is)?.length ?? 0} are`
     const made = callbacks.get(id)
-    if (!made || status === 'running' || status === 'cancelled') continue
+    if (!made || status === 'running' || cancelled.has(id)) continue
     // What ended another way than it did at last had failed, or nobody could have opened another round.
     const due = { success: status === 'succeeded' ? 1 : 0, failure: status === 'succeeded' ? round - 1 : round, complete: round }
     for (const [kind, times] of Object.entries(due)) {

@@ -76,7 +76,7 @@ export const defectsInFlow = [
     name: 'dependency-forgets-what-runs',
     caughtBy: 'I11',
     story: limitedWhileBusy,
-    put: inSql('limit_dependency', 'perform holdfast.count_running(u.id) from unnest(v_users) as u (id);', ''),
+    put: inSql('users_limited', 'select holdfast.count_running(u.id) from unnest(p_users) as u (id);', ''),
   },
   {
     name: 'ordered-key-runs-at-once',

@@ -13,8 +13,8 @@ export const controls = [
     busy: true,
     says: /a slot of a lane is held by no job|lane_slot_left/,
     patches: [
-      inSql('set_lane', 'perform holdfast.be_alone(null, v_lane);', ''),
-      inSql('set_lane', /v_before\.slots is null and v_after\.slots is not null then/g, 'v_after.slots is not null then null;'),
+      inSql('put_lane', 'perform holdfast.be_alone(null, p_before.id);', 'null;'),
+      inSql('put_lane', 'p_before.slots is null and p_after.slots is not null', 'p_after.slots is not null'),
     ],
   },
   {

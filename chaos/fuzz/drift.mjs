@@ -108,11 +108,11 @@ export async function leftOver(sql) {
 
 /**
  * Counters beside what they count, by type. Jobs that were forgotten are still counted, and nothing else is left of them: those who
- * call add them. A job that was replayed has died before and lives or has ended since.
+ * call add them. A job that was replayed has died before, and one that was resumed was cancelled; it lives or has ended since.
  */
 const counted = `
   select t.name as type,
-    jsonb_build_object('completed', c.completed, 'failed', c.failed, 'lost', c.lost, 'dead', c.dead - c.replayed, 'cancelled', c.cancelled,
+    jsonb_build_object('completed', c.completed, 'failed', c.failed, 'lost', c.lost, 'dead', c.dead - c.replayed, 'cancelled', c.cancelled - c.resumed,
       'enqueued', e.total, 'running', e.running, 'waiting', coalesce(d.waiting, 0)) as says,
     jsonb_build_object(
       'completed', count(h.*) filter (where h.outcome = 'completed'),
@@ -128,7 +128,7 @@ const counted = `
   left join holdfast.bodies as b on b.type_id = t.id
   left join holdfast.history as h on h.job_id = b.id
   where exists (select from holdfast.bodies as b where b.type_id = t.id)
-  group by t.id, t.name, c.completed, c.failed, c.lost, c.dead, c.replayed, c.cancelled, e.total, e.running, d.waiting`
+  group by t.id, t.name, c.completed, c.failed, c.lost, c.dead, c.replayed, c.cancelled, c.resumed, e.total, e.running, d.waiting`
 
 /** @param {Set<string>} forgotten types of which jobs were forgotten: their history is gone, so there is nothing to count */
 export async function countersOff(sql, forgotten) {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { now } from '../evidence/ledger.mjs'
 import { seeded } from '../seeded.mjs'
 import { sequences } from './command.mjs'
+import { batches, executions, schedules } from './commands/composing.mjs'
 import { approvals, enqueueing, uniqueness } from './commands/enqueueing.mjs'
 import { deadLetters, deciding, moving } from './commands/moving.mjs'
 import { dependencies, gates, laneChanges, ordering, passing } from './commands/steering.mjs'
@@ -23,6 +24,9 @@ export const subjects = {
   dependencies,
   ordering,
   laneChanges,
+  executions,
+  batches,
+  schedules,
   workers,
   remote,
   harm,

@@ -10,7 +10,7 @@ export function ordered(books, type, at, ms = slackMs) {
 /** @param {object[]} starts those whose attempt was not lost: { job, type, key, at } */
 export function* outOfOrder(books, starts) {
   const revived = new Set(books.entries.filter(({ kind }) => kind === 'reviving').map(({ job }) => job))
-  const placed = starts.filter(({ job, type, key }) => key && !revived.has(job) && hasPlace(books, type, books.jobs.get(job)))
+  const placed = starts.filter(({ job, key }) => key && !revived.has(job) && hasPlace(books.jobs.get(job)))
   for (const [, ofKey] of group(placed, ({ type, key }) => `${type} ${key}`)) {
     const last = new Map()
     for (const { job, at } of ofKey) last.set(job, Math.max(at, last.get(job) ?? 0))
@@ -24,14 +24,9 @@ export function* outOfOrder(books, starts) {
   }
 }
 
-/**
- * Whether its place among others is known: it was enqueued once, so that nothing has replaced it, and not while somebody switched the order on
- * or off.
- */
-function hasPlace(books, type, known) {
-  if (known?.place === undefined || known.payloads.length > 1) return false
-  const { since, until } = known.place
-  return books.inForce(`ordered ${type}`, until, until - since).length === 1
+/** Whether its place among others is known: it was enqueued once, so that nothing has replaced it. */
+function hasPlace(known) {
+  return known?.place !== undefined && known.payloads.length === 1
 }
 
 function cameBefore(one, other) {

@@ -10,13 +10,15 @@ import { dependencies, keys, lanes, people, typeNames } from './types.mjs'
 /** A queue in which nothing happens for so long stands still. On a busy machine everything takes longer, but something happens. */
 const stillMs = 20_000
 /** Invariants of the fault bench that hold whatever the commands were. */
-const invariants = ['I3', 'I4', 'I5', 'I6']
+const invariants = ['I3', 'I4', 'I5', 'I6', 'I12', 'I21']
 const who = { by: 'fuzz' }
 
 const unfinished = `
   select job_id from holdfast.queue union all select job_id from holdfast.waiting
   union all select job_id from holdfast.following
-  union all select job_id from holdfast.lane_slots union all select job_id from holdfast.cancellations limit 3`
+  union all select job_id from holdfast.lane_slots union all select job_id from holdfast.cancellations
+  union all select id from holdfast.executions where status = 'running' union all select id from holdfast.batches where status = 'running'
+  union all select group_id from holdfast.group_changes limit 3`
 
 /** Sentences about everything that is wrong with this world; none where it kept its promises. */
 export async function verdict(world) {
@@ -89,6 +91,8 @@ async function open(world) {
     for (const key of keys.filter((name) => books.touched(`paused ${type} ${name}`) || books.touched(`ordered ${type}`)))
       await world.change(`resumeKey ${type} ${key}`, { [`paused ${type} ${key}`]: false }, () => flow.resumeKey(type, key, who))
   }
+  for (const { name } of await holdfast.schedules.list()) await world.act('pause', () => holdfast.schedules.pause(name, who))
+  for (const id of world.composed.batches) await world.act('close', () => holdfast.batches.close(id))
   for (const name of ['w1', 'w2']) if (!world.fleet.names.includes(name)) await world.fleet.start(name)
   await world.act('runNowMany', () => world.holdfast.runNowMany({ status: 'scheduled' }, who))
 }

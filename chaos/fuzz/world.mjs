@@ -22,6 +22,8 @@ export class World {
   adminKey = 'k'.repeat(40)
   /** What people behind HTTP have claimed and not settled. */
   remote = { registering: undefined, gone: new Set(), jobs: [] }
+  /** The composite work that was acknowledged. */
+  composed = { executions: [], batches: [] }
   #released = new AbortController()
   #harmedAt = Number.NEGATIVE_INFINITY
   #closing = []

@@ -27,6 +27,8 @@ async function cancelMany(world, filter) {
 
 async function replay(world, job, options) {
   world.books.note({ kind: 'reviving', job })
+  // What belongs to something keeps the payload that says to what.
+  if (options.payload && !world.books.jobs.has(job)) return
   if (options.payload) world.books.acknowledge(job, options.payload)
   await world.holdfast.deadLetters.replay(job, who, options)
 }
@@ -58,7 +60,13 @@ export const moving = ({ types, keys }) => [
   operation('runNowMany', 1, { type: fc.constantFrom(...types) }, (world, { type }) =>
     world.act('runNowMany', () => world.holdfast.runNowMany({ type }, who)),
   ),
-  move('forget', 1, `status in ('completed', 'cancelled', 'discarded')`, {}, (world, job) => {
+  move('resume', 3, `status = 'cancelled'`, {}, (world, job) => {
+    world.books.note({ kind: 'reviving', job })
+    return world.holdfast.resume(job, who)
+  }),
+  move('forget', 1, `status in ('completed', 'cancelled', 'discarded')`, {}, async (world, job) => {
+    // The end of a job that belongs to something is still to be compared with that.
+    if (!world.books.jobs.has(job)) return
     world.books.forgotten.add(job)
     return world.holdfast.forget(job, who)
   }),
@@ -68,7 +76,8 @@ export const deadLetters = ({ types }) => [
   move('replay', 4, `status = 'dead'`, {}, (world, job) => replay(world, job, {})),
   move('replayWithPayload', 5, `status = 'dead'`, { payload }, (world, job, options) => replay(world, job, options)),
   operation('replayMany', 1, { type: fc.constantFrom(...types) }, async (world, { type }) => {
-    for (const job of world.books.jobs.keys()) world.books.note({ kind: 'reviving', job })
+    const members = (await world.sql('select job_id::text as job from holdfast.members')).map(({ job }) => job)
+    for (const job of [...world.books.jobs.keys(), ...members]) world.books.note({ kind: 'reviving', job })
     await world.act('replayMany', () => world.holdfast.deadLetters.replayMany({ type }, who))
   }),
   move('discard', 1, `status = 'dead'`, {}, (world, job) => {
