@@ -7,10 +7,13 @@ export function filesOf({ repository, version }) {
 }
 
 export function linksForNpm(readme, manifest) {
-  return readme.replaceAll(/\]\((?!https?:|#)([^)]+)\)/g, (_, path) => `](${filesOf(manifest)}${path})`)
+  return readme.replaceAll(/\]\((?!https?:|#)([^)]+)\)/g, (_, path) => `](${filesOf(manifest)}${path}${shownAsFile(path)})`)
 }
 
 /** The way back. Needs no copy of what was there, so that a pack that was interrupted is put right by the next one. */
 export function linksForRepository(readme, manifest) {
-  return readme.replaceAll(`](${filesOf(manifest)}`, '](')
+  return readme.replaceAll(`](${filesOf(manifest)}`, '](').replaceAll('.png?raw=true)', '.png)')
 }
+
+/** Without it, the address of a picture is that of a page about it. */
+const shownAsFile = (path) => (path.endsWith('.png') ? '?raw=true' : '')

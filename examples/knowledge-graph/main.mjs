@@ -25,7 +25,7 @@ export async function play(stage, { chunkMs = 200, lease = '2s' } = {}) {
   const ingest = (title, chunks = 3) => user.enqueue('ingestion', { title, chunks })
   const statusOf = async (id) => (await operator.job(id)).status
   const reaches = (id, status) => until(async () => (await statusOf(id)) === status)
-  const ends = async (id) => (await operator.wait(id, { timeoutMs: 60_000 })).result
+  const ends = async (id) => (await operator.wait(id, { timeout: '60s' })).result
 
   say('A projection computes in the maintenance lane. Meanwhile a text is ingested, after somebody else has approved it.')
   const projection = await user.enqueue('projection', { rounds: 200 })

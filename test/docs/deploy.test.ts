@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { loadAll } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { processIo } from '../../src/cli/io.js'
@@ -114,4 +115,23 @@ test('every file of deploy/ is named by the page, and every file that the page n
     ...kubernetes.map((one) => one.replace(/^kubernetes\/(server|worker)/, '$1')),
   ])
     expect(page).toContain(file)
+})
+
+test('the chart of the page is what the decision of the server makes of the spikes today', async () => {
+  const { chart, simulate, spikes } = await import(
+    /* @vite-ignore */ pathToFileURL(join(repository, 'tools/autoscale-chart.mjs')).href
+  )
+  expect(readFileSync(join(repository, 'docs/autoscale.svg'), 'utf8')).toBe(chart())
+  for (const spike of spikes) {
+    const { drainedAfter, mostWorkers, seconds } = simulate(spike)
+    // The fleet that it may have is enough for each, so nothing waits for much longer than the work takes.
+    expect(drainedAfter, spike.name).toBeLessThan(600)
+    expect(mostWorkers, spike.name).toBe(300)
+    expect(seconds.at(-1).waiting).toBe(0)
+  }
+  const small = { jobSeconds: 2, most: 10, startSeconds: 60, askEverySeconds: 15 }
+  // 500 slots end 250 a second: 1.5 million take 6,000 s, of which the spike itself lasts 300.
+  const { drainedAfter } = simulate(spikes[0], small)
+  expect(drainedAfter).toBeGreaterThan(5_700)
+  expect(drainedAfter).toBeLessThan(5_900)
 })

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { defineType, Holdfast } from 'holdfast'
@@ -62,25 +62,3 @@ describe('the README', () => {
     await holdfast.close()
   })
 })
-
-describe('every page', () => {
-  it('links only to files that are there', () => {
-    const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'src/README.md', ...docs()]
-    const missing = pages.flatMap((page) => {
-      const text = readFileSync(join(root, page), 'utf8')
-      return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
-        .map(([, target]) => join(dirname(page), target as string))
-        .filter((target) => !statSync(join(root, target), { throwIfNoEntry: false }))
-        .map((target) => `${page} → ${target}`)
-    })
-    expect(missing).toEqual([])
-  })
-})
-
-function docs(): string[] {
-  const folder = join(root, 'docs')
-  if (!statSync(folder, { throwIfNoEntry: false })) return []
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name))
-}
