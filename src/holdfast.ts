@@ -34,6 +34,7 @@ import { told } from './store/sqlstate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
+import { WakeUps } from './waking/wake-ups.js'
 import { Executions } from './workflow/executions.js'
 import type { Started, StartOptions } from './workflow/start.js'
 import type { Workflow } from './workflow/typed.js'
@@ -76,9 +77,10 @@ export class Holdfast extends JobOperations {
   readonly #privacy: Privacy
   readonly #counter: Counter
   readonly #waiters: Waiters
+  readonly #wakeUps: WakeUps | undefined
 
   constructor(options: HoldfastOptions = {}) {
-    const { privacy, alertHosts, retryEnqueueForMs, ...database } = readOptions(options, process.env)
+    const { privacy, alertHosts, retryEnqueueForMs, wakeUrl, readUrl, ...database } = readOptions(options, process.env)
     const store = (options as WithStore)[itsStore] ?? new Store(database)
     super(store, privacy)
     this.#store = store
@@ -92,19 +94,22 @@ export class Holdfast extends JobOperations {
     this.alerts = new Alerts(this.#store.alerts, alertHosts, this.#privacy)
     this.events = new Events(this.#store.events)
     this.schedules = new Schedules(this.#store, this.#types, this.#privacy)
-    this.#counter = counterOf(this.#store, this.#types, this.#privacy, alertHosts, retryEnqueueForMs)
+    this.#wakeUps = wakeUrl === undefined ? undefined : new WakeUps(wakeUrl, database.schema)
+    this.#counter = counterOf(this.#store, this.#types, this.#privacy, alertHosts, retryEnqueueForMs, this.#wakeUps)
     this.batches = new Batches(this.#counter)
     this.#waiters = new Waiters(this.#store)
     this.executions = new Executions(this.#counter, this.#privacy, this.#waiters)
     keepInside<Holdfast>(this, {
       store: this.#store,
       types: this.#types,
+      wakeUps: this.#wakeUps,
       privacy: this.#privacy,
       alertHosts,
-      forReading: ({ connections, within }) =>
+      hasReplica: readUrl !== undefined,
+      forReading: ({ connections, within, replica }) =>
         new Holdfast({
           ...options,
-          [itsStore]: this.#store.forReading(connections, toMilliseconds(within, 'within')),
+          [itsStore]: this.#store.forReading(connections, toMilliseconds(within, 'within'), replica ? readUrl : undefined),
         } as WithStore),
     })
   }
@@ -269,6 +274,7 @@ export class Holdfast extends JobOperations {
   /** Ends the connections. A pool of your own stays open. */
   async close(): Promise<void> {
     await this.#waiters.close()
+    this.#wakeUps?.close()
     await this.#store.close()
   }
 }

@@ -2,8 +2,8 @@
 
 export type { Access, KeyFields, KeyState, Role } from './access/access.js'
 export type { AuditLine, AuditQuestion } from './access/audit.js'
-export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, Trouble } from './alerts/alerts.js'
-export type { AlertKind } from './api/alerts.js'
+export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, TargetFields, Trouble } from './alerts/alerts.js'
+export type { AlertKind, AlertSeverity, TargetForm } from './api/alerts.js'
 export { type Permission, permissions } from './api/permissions.js'
 export type { Batch } from './batch/batch.js'
 export type { BatchCancelled, BatchCreated, Batches, BatchFilter, BatchRequest } from './batch/batches.js'
@@ -22,10 +22,13 @@ export {
   RetryableError,
   UniqueConflictError,
 } from './errors.js'
+export type { BuildState, Builds } from './flow/builds.js'
+export type { CanaryFinding, CanaryVerdict } from './flow/canary-verdict.js'
 export type { Explanation } from './flow/explain.js'
 export type { Gate } from './flow/explain-gates.js'
 export type { BreakerAction, Flow } from './flow/flow.js'
 export type { LaneFields } from './flow/lane-fields.js'
+export type { Override } from './flow/overrides.js'
 export type { SettingName, SettingState } from './flow/settings.js'
 export type {
   BreakerState,
@@ -34,6 +37,7 @@ export type {
   GateState,
   KeySettings,
   LaneState,
+  Paused,
   SlotState,
 } from './flow/states.js'
 export type { TypeSettings, TypeState } from './flow/type-settings.js'
@@ -55,6 +59,7 @@ export { type Dependency, defineDependency } from './job/dependency.js'
 export type { Duration } from './job/duration.js'
 export type { EventError, EventKind, JobEvent } from './job/event.js'
 export type { Failure } from './job/failure.js'
+export type { ForATime } from './job/for-a-time.js'
 export type { DeathNotice, JobHooks, TypeHooks } from './job/hooks.js'
 export type { IsolationKind, IsolationOptions } from './job/isolation.js'
 export type { JobOptions } from './job/job-options.js'
@@ -68,6 +73,10 @@ export { type AnyJobType, defineType, type JobRequest, type JobType } from './jo
 export type { ChunkDefinition, TypeDefinition } from './job/type-definition.js'
 export type { OnConflict, UniqueOption } from './job/unique.js'
 export type { Webhook, WebhookOption } from './job/webhook.js'
+export { Holdfasts, type MemberState } from './members/holdfasts.js'
+export type { HoldfastsOptions, MemberAddress } from './members/options.js'
+export type { MemberJobPage } from './members/pages.js'
+export type { RouteOptions } from './members/router.js'
 export type { Decided } from './operate/approval.js'
 export type { BulkAction, BulkActions, BulkEstimate } from './operate/bulk.js'
 export type { BulkActionName, BulkRequest } from './operate/bulk-request.js'

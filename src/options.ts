@@ -14,9 +14,25 @@ export interface HoldfastOptions extends PrivacyOptions {
    * Where the database is.
    * @default DATABASE_URL of the environment
    */
-  connectionString?: string
+  connectionString?: string | undefined
   /** A `pg` pool of your own instead. It is used and never closed. */
   pool?: pg.Pool
+  /**
+   * Where LISTEN goes instead, past a pooler in transaction mode. Statements never go there.
+   * @default HOLDFAST_LISTEN_URL of the environment, or where everything goes
+   */
+  listenUrl?: string
+  /**
+   * A streaming standby of the database, from which a server reads lists, searches, metrics and what the dashboard shows while it is at most
+   * ten seconds behind. Nothing is decided by what stands there.
+   * @default HOLDFAST_READ_URL of the environment, or none
+   */
+  readUrl?: string
+  /**
+   * A Redis by whose channels producers of this library wake idle workers in place of LISTEN. Without it jobs wait for the next poll.
+   * @default HOLDFAST_WAKE_URL of the environment, or none
+   */
+  wakeUrl?: string
   /**
    * The schema that holds everything, so that several installations can share a database.
    * @default HOLDFAST_SCHEMA of the environment, or `holdfast`
@@ -55,7 +71,7 @@ export interface HoldfastOptions extends PrivacyOptions {
 
 const known = [
   ...['connectionString', 'pool', 'schema', 'connections', 'preparedStatements', 'statementTimeout', 'retryEnqueueFor'],
-  ...['alertHosts', 'encryption', 'redact'],
+  ...['alertHosts', 'encryption', 'redact', 'listenUrl', 'readUrl', 'wakeUrl'],
 ]
 
 /** Options, with what the environment says where they are left out. Throws everything that is wrong with them at once. */
@@ -73,9 +89,40 @@ export function readOptions(options: HoldfastOptions, environment: Record<string
   const redact = options.redact ?? redactFrom(environment)
   const privacy = check.read(() => new Privacy({ ...(encryption && { encryption }), redact }), new Privacy())
   const alertHosts = check.read(() => readHosts(options.alertHosts), [])
+  const address = (name: 'listenUrl' | 'readUrl' | 'wakeUrl', variable: string, kind: keyof typeof addresses) =>
+    check.read(() => readAddress(options[name] ?? (environment[variable] || undefined), name, kind), undefined)
+  const listenUrl = address('listenUrl', 'HOLDFAST_LISTEN_URL', 'postgres')
+  const readUrl = address('readUrl', 'HOLDFAST_READ_URL', 'postgres')
+  const wakeUrl = address('wakeUrl', 'HOLDFAST_WAKE_URL', 'redis')
+  if (listenUrl !== undefined && wakeUrl !== undefined)
+    check.wrong('wakeUrl', 'is of no use beside listenUrl: workers listen there or to the Redis; leave one out')
   check.done('invalid_configuration', 'the options of Holdfast have problems')
-  const database = { connectionString, pool, schema, connections, preparedStatements, statementTimeoutMs }
-  return { ...database, retryEnqueueForMs, privacy, alertHosts }
+  const database = { connectionString, pool, listenUrl, schema, connections, preparedStatements, statementTimeoutMs }
+  return { ...database, readUrl, wakeUrl, retryEnqueueForMs, privacy, alertHosts }
+}
+
+const addresses = {
+  postgres: { begins: /^postgres(ql)?:\/\//, like: 'postgres://user:password@host:port/name' },
+  redis: { begins: /^rediss?:\/\//, like: 'redis://host:6379' },
+}
+
+/** The message does not repeat it, because it may contain a password. */
+function readAddress(url: string | undefined, name: string, kind: keyof typeof addresses): string | undefined {
+  const { begins, like } = addresses[kind]
+  if (url === undefined || (typeof url === 'string' && begins.test(url) && URL.canParse(url) && isWellFormed(url, kind)))
+    return url
+  throw refused(name, `must be an address such as ${like}`)
+}
+
+/** The drivers decode its parts, and that of Redis takes the number of a database after the host; they throw where they connect. */
+function isWellFormed(url: string, kind: keyof typeof addresses): boolean {
+  try {
+    const { username, password, pathname } = new URL(url)
+    for (const part of [username, password, pathname]) decodeURIComponent(part)
+    return kind !== 'redis' || /^\/?\d*$/.test(pathname)
+  } catch {
+    return false
+  }
 }
 
 function readTimeout(timeout: Duration): number {

@@ -54,7 +54,12 @@ function membersOf(body) {
         .replace(/\*\/$/, '')
         .trim()}\n`
     else if (name && !text.startsWith('//')) {
-      const member = { name, optional: Boolean(optional), type: type.replace(/,$/, ''), ...parts(comment) }
+      const member = {
+        name,
+        optional: Boolean(optional),
+        type: type.replace(/,$/, '').replace(/ \| undefined$/, ''),
+        ...parts(comment),
+      }
       if (!/^@internal$/m.test(comment)) members.push(member)
       comment = ''
     } else if (text !== '' && !text.startsWith('//')) comment = ''

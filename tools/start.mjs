@@ -21,7 +21,7 @@ await import(pathToFileURL(program).href)
 
 function isOutdated() {
   const built = statSync(program, { throwIfNoEntry: false })?.mtimeMs
-  const sources = ['src', 'package.json', 'tsconfig.json', 'tools/build.mjs'].map((name) => join(root, name))
+  const sources = ['src', 'dashboard/src', 'package.json', 'tsconfig.json', 'tools/build.mjs'].map((name) => join(root, name))
   return built === undefined || sources.some((source) => newest(source) > built)
 }
 

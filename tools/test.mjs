@@ -13,11 +13,15 @@ const debianPackage = {
   pgbouncer: 'pgbouncer',
   'redis-server': 'redis-server',
   promtool: 'prometheus',
+  prometheus: 'prometheus',
   openssl: 'openssl',
   zsh: 'zsh',
   fish: 'fish',
   spin: 'spin',
   cc: 'gcc',
+  plproxy: 'postgresql-15-plproxy',
+  go: 'golang-go',
+  python3: 'python3',
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))

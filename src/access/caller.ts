@@ -1,9 +1,9 @@
 import type { Permission } from '../api/permissions.js'
 import type { FoundKeyRow } from '../store/access-rows.js'
 
-/** Who sent a request: the service of its key, session or certificate. */
+/** Who sent a request: the service of its key, session or certificate, or a person. */
 export interface Caller {
-  /** The number of its key; null: the key of the installation. */
+  /** The number of its key; null: the key of the installation, or a person. */
   key: number | null
   /** The service the key was made for: the actor in the audit log and the owner of jobs. */
   service: string
@@ -14,8 +14,8 @@ export interface Caller {
   rateLimit: number
 }
 
-/** Turns the row of a key into its caller. */
-export function callerOf(found: Omit<FoundKeyRow, 'hash'>): Caller {
+/** Turns the row of a key, or of a person's session, into its caller. */
+export function callerOf(found: Omit<FoundKeyRow, 'hash' | 'id'> & { id: number | null }): Caller {
   return {
     key: found.id,
     service: found.service,

@@ -1,4 +1,7 @@
 import { type Actor, checkedActor } from '../job/actor.js'
+import { showValue } from '../job/failure.js'
+import { refused } from '../job/refused.js'
+import { storableText } from '../job/text.js'
 import type { SessionStore } from '../store/session-store.js'
 import { told } from '../store/sqlstate.js'
 import { type Caller, callerOf } from './caller.js'
@@ -7,8 +10,14 @@ import { freshSession, hashOf } from './key.js'
 /** A session lasts a working day; the next day people enter the key again. */
 export const sessionMs = 12 * 3_600_000
 
+/** Whom an identity provider has named, and the roles of their groups. */
+export interface Person {
+  person: string
+  roles: readonly string[]
+}
+
 export interface FoundSession {
-  /** The caller of its key; undefined: the installation's own key. */
+  /** The caller of its key, or the person; undefined: the installation's own key. */
   caller: Caller | undefined
   endsAt: Date
 }
@@ -21,11 +30,16 @@ export class Sessions {
     this.#store = store
   }
 
-  /** Starts a session for a key, by the key's number. The installation's own key has none and is given by its hash. */
-  async open(key: number | { installation: string }, who: Actor): Promise<{ token: string; endsAt: Date }> {
+  /**
+   * Starts a session for a key, by the key's number; the installation's own key has none and is given by its hash; or for a person with
+   * these roles.
+   */
+  async open(owner: number | { installation: string } | Person, who: Actor): Promise<{ token: string; endsAt: Date }> {
     const token = freshSession()
-    const [hash, id] = typeof key === 'number' ? [hashOf(token), key] : [installationHash(token, key.installation), null]
-    return { token, endsAt: new Date(await told(this.#store.open(hash, id, sessionMs, checkedActor(who)))) }
+    const [key, person] = typeof owner === 'number' ? [owner, null] : [null, 'person' in owner ? owner : null]
+    const own = typeof owner !== 'number' && 'installation' in owner
+    const hash = own ? installationHash(token, owner.installation) : hashOf(token)
+    return { token, endsAt: new Date(await told(this.#store.open(hash, { key, person }, sessionMs, checkedActor(who)))) }
   }
 
   /** Undefined if the session or its key has ended. */
@@ -33,12 +47,29 @@ export class Sessions {
     const found = await told(this.#store.find(hashOf(token), installationHash(token, installation)))
     if (!found) return undefined
     const { id, ends, ...key } = found
-    return { caller: id === null ? undefined : callerOf({ ...key, id }), endsAt: new Date(ends) }
+    return {
+      caller: id === null && key.service === null ? undefined : callerOf({ ...key, service: key.service as string, id }),
+      endsAt: new Date(ends),
+    }
   }
 
   async end(token: string, installation: string, who: Actor): Promise<void> {
     for (const hash of [hashOf(token), installationHash(token, installation)])
       await told(this.#store.end(hash, checkedActor(who)))
+  }
+
+  /**
+   * Ends every session of a person who signed in through a provider, such as `person:ada@example.com`. Answers with how many there were. Who may
+   * still sign in there can come back.
+   */
+  async endOf(person: string, who: Actor): Promise<number> {
+    if (typeof person !== 'string' || !person.startsWith('person:')) {
+      throw refused(
+        'person',
+        `is ${showValue(person)}; it must be a name as the audit log has it, such as person:ada@example.com`,
+      )
+    }
+    return told(this.#store.endOf(storableText(person, 'person'), checkedActor(who)))
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AlertKind, alertKinds } from '../api/alerts.js'
+import { type AlertKind, type AlertSeverity, alertKinds, severities, type TargetForm, targetForms } from '../api/alerts.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
@@ -24,7 +24,7 @@ export interface RuleFields {
   /** Needed for a new rule. */
   kind?: AlertKind
   /**
-   * The rule fires above this number of jobs, seconds or requests.
+   * The rule fires above this number of jobs, seconds, requests, or whatever its kind counts.
    * @default 0
    */
   threshold?: number
@@ -34,15 +34,31 @@ export interface RuleFields {
    */
   type?: string | null
   /**
-   * For `oldest`: this priority and those above.
+   * For `depth`, `depth_growth`, `oldest` and `slow_starts`: this priority and those above.
    * @default 0
    */
   minPriority?: number
+  /**
+   * For how long the value must be above the threshold before the rule fires; it may dip for less than `hold`.
+   * @range up to a day
+   * @default 0
+   */
+  for?: Duration
   /**
    * For how long the value must not be above the threshold before the alert is over.
    * @default '1m'
    */
   hold?: Duration
+  /**
+   * How bad it is, for whoever is called.
+   * @default 'warning'
+   */
+  severity?: AlertSeverity
+  /**
+   * Until then nobody is called about what the rule finds. What still goes on then is announced. Null: not silenced.
+   * @default null
+   */
+  silencedUntil?: Date | null
   /**
    * False: the rule is kept and not evaluated.
    * @default true
@@ -57,7 +73,10 @@ export interface AlertRule {
   threshold: number
   type: string | null
   minPriority: number
+  forMs: number
   holdMs: number
+  severity: AlertSeverity
+  silencedUntil: Date | null
   enabled: boolean
 }
 
@@ -76,10 +95,29 @@ export interface Alert {
 export interface AlertTarget {
   id: number
   url: string
+  /** How what it gets looks. */
+  form: TargetForm
   /** The rules whose alerts it gets; null: all. */
   rules: string[] | null
   createdAt: Date
   createdBy: string
+}
+
+/** What an address is to be called about, and how. */
+export interface TargetFields {
+  url: string
+  /**
+   * How what is sent looks: Holdfast's own signed webhook, a message for an incoming webhook of Slack, or an event for PagerDuty (Events API v2).
+   * @default 'webhook'
+   */
+  form?: TargetForm
+  /** The routing key of the PagerDuty service; needed for that form. */
+  routingKey?: string
+  /**
+   * Only about these rules.
+   * @default all
+   */
+  rules?: readonly string[]
 }
 
 const longestHoldMs = 86_400_000
@@ -124,21 +162,25 @@ export class Alerts {
 
   /** Makes a rule, or changes the named fields of one. */
   async setRule(name: string, fields: RuleFields, who: Actor): Promise<AlertRule> {
-    refuseUnknown(fields, ['kind', 'threshold', 'type', 'minPriority', 'hold', 'enabled'])
+    refuseUnknown(fields, ['kind', 'threshold', 'type', 'minPriority', 'for', 'hold', 'severity', 'silencedUntil', 'enabled'])
     if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,62}$/.test(name)) {
       throw refused('name', 'must have 1 to 63 lower-case letters, digits, _ or -, and begin with a letter')
     }
-    const { kind, threshold, type, minPriority, hold, enabled } = fields
+    const { kind, threshold, type, minPriority, for: lasts, hold, severity, silencedUntil, enabled } = fields
     if (kind !== undefined && !alertKinds.includes(kind)) throw refused('kind', `must be one of ${alertKinds.join(', ')}`)
     if (threshold !== undefined && !(threshold >= 0 && threshold <= 1e15))
       throw refused('threshold', 'must be a number of at least 0')
     if (typeof type === 'string' && (type.length < 1 || type.length > 200 || unstorable.test(type))) {
       throw refused('type', 'must be the name of a job type')
     }
-    const holdMs = hold === undefined ? undefined : toMilliseconds(hold, 'hold')
-    if (holdMs !== undefined && holdMs > longestHoldMs) throw refused('hold', 'must be at most a day')
+    const [forMs, holdMs] = [atMostADay(lasts, 'for'), atMostADay(hold, 'hold')]
+    if (severity !== undefined && !severities.includes(severity))
+      throw refused('severity', `must be one of ${severities.join(', ')}`)
+    if (silencedUntil && !(silencedUntil instanceof Date && !Number.isNaN(silencedUntil.getTime())))
+      throw refused('silencedUntil', 'must be a valid Date, or null')
     const priority = minPriority === undefined ? undefined : wholeNumber(minPriority, 'minPriority', 0, 9)
-    const set = { kind, threshold, type, min_priority: priority, hold_ms: holdMs, enabled }
+    const times = { for_ms: forMs, hold_ms: holdMs, silenced_until: silencedUntil === null ? null : silencedUntil?.toISOString() }
+    const set = { kind, threshold, type, min_priority: priority, ...times, severity, enabled }
     await told(this.#store.setRule(name, set, checkedActor(who)))
     return (await this.#rules(name))[0] as AlertRule
   }
@@ -151,17 +193,27 @@ export class Alerts {
 
   /** Every address that gets webhooks. Their secrets are not shown again. */
   async targets(): Promise<AlertTarget[]> {
-    return (await told(this.#store.targets())).map(({ id, url, rules, created, by }) => {
-      return { id, url, rules, createdAt: new Date(created), createdBy: by }
+    return (await told(this.#store.targets())).map(({ id, url, form, rules, created, by }) => {
+      return { id, url, form: form as TargetForm, rules, createdAt: new Date(created), createdBy: by }
     })
   }
 
-  /** Sends webhooks to this address from now on, for these rules or all. Returns the secret, with which the receiver verifies them, this once. */
-  async addTarget(
-    fields: { url: string; rules?: readonly string[] },
-    who: Actor,
-  ): Promise<{ id: number; url: string; secret: string }> {
-    refuseUnknown(fields, ['url', 'rules'])
+  /**
+   * Sends webhooks to this address from now on, for these rules or all. Returns the secret, with which the receiver verifies them, this
+   * once; that of PagerDuty is the routing key.
+   */
+  async addTarget(fields: TargetFields, who: Actor): Promise<{ id: number; url: string; secret: string }> {
+    refuseUnknown(fields, ['url', 'form', 'routingKey', 'rules'])
+    const { form = 'webhook', routingKey } = fields
+    if (!targetForms.includes(form)) throw refused('form', `must be one of ${targetForms.join(', ')}`)
+    if ((form === 'pagerduty') !== (routingKey !== undefined)) {
+      throw refused(
+        'routingKey',
+        form === 'pagerduty' ? 'is missing: the key of an Events API v2 integration' : `is for pagerduty, not for ${form}`,
+      )
+    }
+    if (routingKey !== undefined && !/^[\w-]{8,100}$/.test(routingKey))
+      throw refused('routingKey', 'must have 8 to 100 letters and digits')
     const { href: url } = readTargetUrl(fields.url, this.#hosts).url
     const { rules = null } = fields
     if (
@@ -175,9 +227,9 @@ export class Alerts {
     ) {
       throw refused('rules', 'must be a list of names of rules; leave it out for all rules')
     }
-    const secret = freshSecret()
+    const secret = routingKey ?? freshSecret()
     const id = await told(
-      this.#store.addTarget({ url, secret: this.#privacy.encryptSecret(url, secret), rules }, checkedActor(who)),
+      this.#store.addTarget({ url, form, secret: this.#privacy.encryptSecret(url, secret), rules }, checkedActor(who)),
     )
     return { id, url, secret }
   }
@@ -196,7 +248,9 @@ export class Alerts {
     if (graceMs > longestGraceMs) throw refused('grace', 'must be at most 30 days')
     const target = await told(this.#store.target(targetId(id)))
     if (!target) throw unknownTarget(id)
-    const { url } = target
+    const { url, form } = target
+    if (form === 'pagerduty')
+      throw refused('id', `is that of a PagerDuty target, which signs nothing; remove it and add it with another key`)
     const secret = freshSecret()
     // The address of a target never changes, so a secret encrypted for it is valid whenever it is written.
     const known = await told(this.#store.rotateSecret(id, this.#privacy.encryptSecret(url, secret), graceMs, checkedActor(who)))
@@ -217,10 +271,18 @@ export class Alerts {
   }
 
   async #rules(name: string | null): Promise<AlertRule[]> {
-    return (await told(this.#store.rules(name))).map(({ minpriority, hold, kind, ...row }) => {
-      return { ...row, kind: kind as AlertKind, minPriority: minpriority, holdMs: hold }
+    return (await told(this.#store.rules(name))).map(({ minpriority, lasts, hold, kind, severity, silenced, ...row }) => {
+      const named = { kind: kind as AlertKind, severity: severity as AlertSeverity }
+      const silencedUntil = silenced === null ? null : new Date(silenced)
+      return { ...row, ...named, minPriority: minpriority, forMs: lasts, holdMs: hold, silencedUntil }
     })
   }
+}
+
+function atMostADay(time: Duration | undefined, field: string): number | undefined {
+  const ms = time === undefined ? undefined : toMilliseconds(time, field)
+  if (ms !== undefined && ms > longestHoldMs) throw refused(field, 'must be at most a day')
+  return ms
 }
 
 function targetId(id: number): number {

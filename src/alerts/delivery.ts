@@ -4,7 +4,8 @@ import { readTargetUrl, type TargetUrl } from '../job/target-url.js'
 import { type AnyJobType, defineType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { AlertStore, TargetSecretsRow } from '../store/alert-store.js'
-import { messageOf, type Trouble } from './message.js'
+import { bodyFor } from './forms.js'
+import type { Trouble } from './message.js'
 import { signed } from './signature.js'
 
 /** The type of the jobs that send webhooks. */
@@ -27,11 +28,13 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
       const trouble = payload as Trouble & { target: number }
       const target = await store.target(trouble.target)
       if (!target) return log(`target ${trouble.target} was removed; nobody is called`)
-      const body = JSON.stringify(messageOf(trouble))
       const secrets = secretsOf(target, privacy, log)
+      const body = JSON.stringify(bodyFor(target.form, trouble, secrets[0] as string))
+      // PagerDuty knows its own by the routing key; the secret must not sign anything.
+      const headers = target.form === 'pagerduty' ? {} : signed(secrets, `msg_${job.id}`, wallMs(), body)
       // Loaded for the first of them: most workers start without one to send.
       const { call } = await import('./post.js')
-      await call(placeOf(target.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
+      await call(placeOf(target.url, hosts), body, headers, signal)
     },
   })
 }

@@ -3,6 +3,7 @@ export interface Trouble {
   state: 'firing' | 'resolved' | 'test'
   rule: string
   kind: string
+  severity: 'info' | 'warning' | 'critical'
   subject: string
   value: number
   threshold: number
@@ -16,15 +17,16 @@ export interface Trouble {
 
 /** The body of a webhook: the shape of Standard Webhooks, with a sentence for people. */
 export function messageOf(trouble: Trouble) {
-  const { state, rule, kind, subject, value, threshold, since, at } = trouble
+  const { state, rule, kind, severity, subject, value, threshold, since, at } = trouble
   return {
     type: `alert.${state}`,
     timestamp: new Date(at).toISOString(),
-    data: { rule, kind, subject, value, threshold, since: new Date(since).toISOString(), summary: sentence(trouble) },
+    data: { rule, kind, severity, subject, value, threshold, since: new Date(since).toISOString(), summary: sentence(trouble) },
   }
 }
 
-function sentence(trouble: Trouble): string {
+/** What there is to say about it, in one sentence or two. */
+export function sentence(trouble: Trouble): string {
   const { state, kind, subject, value } = trouble
   if (state === 'test') return 'This is a test; nothing is wrong.'
   if (state === 'resolved') return `${ending(trouble)}${leftBehind(trouble)}`
@@ -35,8 +37,26 @@ function sentence(trouble: Trouble): string {
       return `The breaker of ${subject} is open: most of its attempts failed.`
     case 'depth':
       return `${value} jobs${subject && ` of ${subject}`} wait.`
+    case 'depth_growth':
+      return `${Math.round(value)} jobs${subject && ` of ${subject}`} more wait each minute.`
     case 'oldest':
       return `A job of ${subject} has waited for ${Math.round(value)} s.`
+    case 'slow_starts':
+      return `One of a hundred jobs begins more than ${Math.round(value)} s after it is due.`
+    case 'slow_runs':
+      return `Attempts of ${subject} take ${value.toFixed(1)} times as long as in the hours before.`
+    case 'enqueue_error_rate':
+      return `${(value * 100).toFixed(1)} % of the requests to enqueue were refused in the last five minutes.`
+    case 'enqueue_spike':
+      return `${Math.round(value)} jobs of ${subject} are enqueued each minute, more than three times as many as usual.`
+    case 'late_results':
+      return `${value === 1 ? 'An attempt' : `${value} attempts`} of ${subject} ran without a lease and may have run beside the next one; what they reported was refused.`
+    case 'rescues':
+      return `${value} leases of ${subject} ran out in ten minutes: workers go silent while they run it.`
+    case 'restarts':
+      return `${value} workers died and were started again within ten minutes.`
+    case 'retention':
+      return `Retention was last done ${Math.round(value / 3_600)} hours ago: what is over is still stored.`
     case 'missing_partitions':
       return `${subject} has no partition for today or tomorrow: workers cannot create it, and their log says why.`
     case 'notify_queue':

@@ -1,4 +1,19 @@
-import { anything, done, duration, number, numberOrNull, text, textOrNull, time, timeOrNull, why, yesOrNo } from './common.js'
+import {
+  anything,
+  done,
+  duration,
+  forATime,
+  number,
+  numberOrNull,
+  overrides,
+  paused,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  why,
+  yesOrNo,
+} from './common.js'
 import { permissions } from './permissions.js'
 import { answer, list, type Of, object } from './schema.js'
 
@@ -18,6 +33,7 @@ export const laneBody = object({
   why,
   unsafe: { type: 'boolean', description: 'true to take a lease outside of 60s to 1h' },
   create: { type: 'boolean', description: 'true to make the lane where there is none of that name' },
+  for: forATime,
   types: { type: 'array', items: name, maxItems: 1_000, description: 'job types to move into the lane, with what waits of them' },
 })
 /** The fields of a lane to change. */
@@ -34,6 +50,7 @@ const lane = answer({
   ageing_ms: number,
   in_use: number,
   types: list(text),
+  overrides,
   changed: orNull(done),
 })
 export const laneAnswer = lane
@@ -49,6 +66,8 @@ export const workersAnswer = answer({
       host: text,
       pid: number,
       version: text,
+      build: textOrNull,
+      drained: yesOrNo,
       types: list(text),
       jobs: number,
       started_at: time,
@@ -96,6 +115,7 @@ export const limitsBody = object({
     ],
     description: 'false or an object with share, minimum, window and probe',
   },
+  for: forATime,
   why,
 })
 /** Limits of a type; null takes one away, what is left out stays. */
@@ -128,7 +148,8 @@ export const gate = answer({
   ordered: yesOrNo,
   halt_on_dead: yesOrNo,
   held: number,
-  paused: orNull(done),
+  paused: orNull(paused),
+  overrides,
   stopped_until: timeOrNull,
   uses: list(text),
   breaker,
@@ -149,6 +170,7 @@ export const dependencyBody = object({
   rate,
   breaker: limitsBody.properties.breaker,
   create: { type: 'boolean', description: 'true to make the dependency where there is none of that name' },
+  for: forATime,
   why,
 })
 /** Limits of a dependency; null takes one away, what is left out stays. */
@@ -159,7 +181,8 @@ export const dependencyAnswer = answer({
   max_running: numberOrNull,
   rate: rateAnswer,
   held: number,
-  paused: orNull(done),
+  paused: orNull(paused),
+  overrides,
   breaker,
 })
 /** One dependency, the types that use it and its gate. */

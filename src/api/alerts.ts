@@ -1,5 +1,5 @@
 import type { rotateBody } from './admin.js'
-import { duration, jobId, number, text, textOrNull, time, why, yesOrNo } from './common.js'
+import { duration, jobId, number, text, textOrNull, time, timeOrNull, why, yesOrNo } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 /** What a rule can be about. */
@@ -7,8 +7,17 @@ export const alertKinds = [
   'dead_letters',
   'breaker',
   'depth',
+  'depth_growth',
   'oldest',
+  'slow_starts',
+  'slow_runs',
   'enqueue_errors',
+  'enqueue_error_rate',
+  'enqueue_spike',
+  'late_results',
+  'rescues',
+  'restarts',
+  'retention',
   'missing_partitions',
   'notify_queue',
   'drift',
@@ -16,14 +25,29 @@ export const alertKinds = [
 /** What a rule of alerts watches. */
 export type AlertKind = (typeof alertKinds)[number]
 
+/** How bad what a rule finds is. */
+export const severities = ['info', 'warning', 'critical'] as const
+/** How bad what a rule of alerts finds is. */
+export type AlertSeverity = (typeof severities)[number]
+
+/** How what is sent to a target looks. */
+export const targetForms = ['webhook', 'slack', 'pagerduty'] as const
+/** How what is sent to a target of alerts looks. */
+export type TargetForm = (typeof targetForms)[number]
+
 const kind = { type: 'string', enum: alertKinds } as const
+const severity = { type: 'string', enum: severities } as const
+const form = { type: 'string', enum: targetForms } as const
 const rule = answer({
   name: text,
   kind,
   threshold: number,
   type: textOrNull,
   min_priority: number,
+  for_ms: number,
   hold_ms: number,
+  severity,
+  silenced_until: timeOrNull,
   enabled: yesOrNo,
 })
 export const ruleAnswer = rule
@@ -45,7 +69,10 @@ export const ruleBody = object({
   threshold: { type: 'number', minimum: 0, maximum: 1e15 },
   type: { type: ['string', 'null'], minLength: 1, maxLength: 200, description: 'the name of a job type, or null for all' },
   min_priority: { type: 'integer', minimum: 0, maximum: 9 },
+  for: duration,
   hold: duration,
+  severity,
+  silenced_until: timeOrNull,
   enabled: yesOrNo,
   why,
 })
@@ -53,7 +80,7 @@ export const ruleBody = object({
 export type RuleBody = Of<typeof ruleBody>
 
 const rules = { type: ['array', 'null'], items: text } as const
-const target = answer({ id: number, url: text, rules, created_at: time, created_by: text })
+const target = answer({ id: number, url: text, form, rules, created_at: time, created_by: text })
 /** An address that is called about trouble. */
 export type TargetAnswer = Of<typeof target>
 export const targetsAnswer = answer({ targets: list(target) })
@@ -65,6 +92,8 @@ export const targetBody = object(
       maxLength: 2_000,
       description: 'an address, such as https://hooks.example.com/holdfast',
     },
+    form,
+    routing_key: { type: 'string', minLength: 8, maxLength: 100, description: 'the routing key of a PagerDuty service' },
     rules: { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1, maxLength: 63 } },
     why,
   },

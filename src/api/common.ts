@@ -55,3 +55,20 @@ export const problemAnswer = object(
 )
 
 export const done = answer({ by: text, why: textOrNull, at: time })
+/** A pause, and when it is over; null: when somebody resumes it. */
+export const paused = answer({ by: text, why: textOrNull, at: time, until: timeOrNull })
+export const forATime = {
+  ...duration,
+  description: 'after this time it is over, such as "30m"; without it, somebody has to take it back',
+} as const
+export const pauseBody = object({ for: forATime, why })
+/** A pause, for a time or until it is taken back. */
+export type PauseBody = Of<typeof pauseBody>
+/** What an operator says of one field, and what the code says of it. */
+export const overrides = list(answer({ field: text, value: anything, by: text, until: timeOrNull, code: anything }))
+export const releaseBody = object({
+  fields: { type: 'array', items: text, minItems: 1, maxItems: 50, description: 'only these; without it all of them' },
+  why,
+})
+/** What is given back to the code. */
+export type ReleaseBody = Of<typeof releaseBody>

@@ -1,4 +1,4 @@
-import { done, duration, number, numberOrNull, text, textOrNull, time, timeOrNull, why } from './common.js'
+import { duration, forATime, number, numberOrNull, paused, text, textOrNull, time, timeOrNull, why } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
@@ -45,14 +45,14 @@ export type DepthsAnswer = Of<typeof depthsAnswer>
 // ── concurrency keys ──
 
 const key = { type: 'string', minLength: 1, maxLength: 500, description: 'a concurrency key' } as const
-export const keyBody = object({ key, why }, ['key'])
+export const keyBody = object({ key, for: forATime, why }, ['key'])
 export type KeyBody = Of<typeof keyBody>
 export const weightBody = object({ key, weight: { type: 'number', minimum: 0.001, maximum: 1_000 }, why }, ['key', 'weight'])
 export type WeightBody = Of<typeof weightBody>
 const keyFields = {
   key: text,
   weight: number,
-  paused: orNull(done),
+  paused: orNull(paused),
   rests_until: timeOrNull,
   halted: orNull(answer({ job: text, at: time })),
 } as const

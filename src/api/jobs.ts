@@ -5,7 +5,6 @@ import {
   fingerprint,
   jobId,
   jobType,
-  movedAnswer,
   number,
   numberOrNull,
   statusNames,
@@ -149,6 +148,7 @@ const attempt = answer({
   started_at: timeOrNull,
   ended_at: time,
   worker: textOrNull,
+  build: textOrNull,
   error: anything,
 })
 const orNull = <const One extends object>(one: One) => ({ anyOf: [one, { type: 'null' }] }) as const
@@ -182,6 +182,7 @@ export const storyFields = {
   approval: orNull(
     answer({
       quorum: number,
+      revision: { ...number, description: 'of the payload: what a verdict is about' },
       deadline: timeOrNull,
       on_deadline: text,
       verdicts: list(answer({ by: text, verdict: text, why: textOrNull, at: time })),
@@ -280,14 +281,3 @@ export type DeleteQuery = Of<typeof deleteQuery>
 export const rescheduleBody = object({ run_at: time, delay: duration, why })
 /** The new time of a job: `run_at`, or `delay` from now. */
 export type RescheduleBody = Of<typeof rescheduleBody>
-export const rejectBody = object({ why: { ...why, minLength: 1 } }, ['why'])
-export const decidedAnswer = object({ ...movedAnswer.properties, approvals: number, quorum: number }, [
-  'id',
-  'done',
-  'was',
-  'status',
-  'approvals',
-  'quorum',
-])
-/** What became of a job that somebody approved or rejected. */
-export type DecidedAnswer = Of<typeof decidedAnswer>

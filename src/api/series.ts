@@ -32,7 +32,8 @@ export const seriesAnswer = answer({
   oldest_s: seconds,
   workers: counts,
   run_s: percentiles,
-  priorities: list(answer({ priority: number, waiting: counts, oldest_s: seconds })),
+  wait_s: percentiles,
+  priorities: list(answer({ priority: number, waiting: counts, oldest_s: seconds, wait_s: percentiles })),
 })
 /** What went on, step by step: every list has an entry for each step. */
 export type SeriesAnswer = Of<typeof seriesAnswer>

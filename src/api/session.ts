@@ -1,11 +1,20 @@
-import { text, timeOrNull } from './common.js'
+import { number, text, timeOrNull, why, yesOrNo } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 export const sessionBody = object({ key: { type: 'string', minLength: 1, maxLength: 500, description: 'a key' } }, ['key'])
 export type SessionBody = Of<typeof sessionBody>
+export const sessionWaysAnswer = answer({ key: yesOrNo, oidc: yesOrNo })
 export const sessionAnswer = answer({
   service: text,
   permissions: list(text),
   types: { anyOf: [list(text), { type: 'null' }] },
   ends_at: timeOrNull,
 })
+
+export const sessionsQuery = object(
+  { person: { type: 'string', minLength: 1, maxLength: 200, description: 'as in the audit log: person:ada@example.com' }, why },
+  ['person'],
+)
+export const endedAnswer = answer({ person: text, ended: number })
+/** How many sessions of a person were ended. */
+export type EndedAnswer = Of<typeof endedAnswer>

@@ -35,4 +35,6 @@ export interface StatusAnswer {
     unwritten: number
     last_contact_ms: number
   } | null
+  /** The standby that this page may have been read from; null: there is none. `lag_ms` null: nobody can tell. */
+  replica: { used: boolean; lag_ms: number | null; why: string | null } | null
 }

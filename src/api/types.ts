@@ -1,5 +1,5 @@
 import { gate } from './admin.js'
-import { anything, duration, jobId, number, numberOrNull, text, textOrNull, time, why, yesOrNo } from './common.js'
+import { anything, duration, jobId, number, numberOrNull, overrides, text, textOrNull, time, why, yesOrNo } from './common.js'
 import { approval, unique } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
@@ -51,6 +51,7 @@ export const typeAnswer = answer({
   alert_expired: yesOrNo,
   on_dead: textOrNull,
   version: number,
+  overrides,
   registered_at: time,
   gate: orNull(gate),
 })

@@ -50,6 +50,7 @@ export const registerBody = object(
     host: short(200),
     pid: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
     version: short(100),
+    build: { ...short(100), description: 'the name of the code that it runs, such as a commit' },
   },
   ['name', 'types'],
 )

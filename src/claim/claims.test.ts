@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import type { Monitor } from '../background/background.js'
 import { sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
+import type { Store } from '../store/store.js'
 import { Claims } from './claims.js'
 import type { LaneReader } from './lane-reader.js'
-import type { Lane, Lanes } from './lanes.js'
+import { type Lane, Lanes } from './lanes.js'
 
 const never = new AbortController().signal
 
@@ -25,15 +26,20 @@ function laneThat(id: number, answers: Answer[]) {
   return { lane, asked }
 }
 
-function claimsOf(...enabled: Lane[]) {
+function monitorOf() {
   const troubles: string[] = []
-  const claimed: number[] = []
   const monitor: Monitor = {
     asking: () => {},
     answered: () => {},
     failed: (_, error) => void troubles.push((error as Error).message),
     gaveUp: () => {},
   }
+  return { monitor, troubles }
+}
+
+function claimsOf(...enabled: Lane[]) {
+  const claimed: number[] = []
+  const { monitor, troubles } = monitorOf()
   const claims = new Claims(1, { enabled } as unknown as Lanes, monitor, {
     claimable: () => 100,
     claimed: async (_, lane) => void claimed.push(lane.reader.lane),
@@ -86,4 +92,23 @@ test('a lane that was refused is asked again after its rest, and one answer ends
   }
   expect(claims.refused).toBe(false)
   expect(claims.askAgainInMs).toBe(Number.POSITIVE_INFINITY)
+})
+
+test('a lane that no claim is sent to, because it is full or refused, does not have the worker look again at once', async () => {
+  const refusing = 3
+  const store = {
+    claim: ({ lane }: { lane: number }) => (lane === refusing ? refused() : Promise.resolve([])),
+  } as unknown as Store
+  const group = { types: [1], atOnce: 100, claimable: () => 100, inARow: () => 1 }
+  const lanes = new Lanes(store, [group], 60_000, () => {})
+  const row = { name: '', poll: 2_000, lease: null, slots: 100, enabled: true, types: [1] }
+  lanes.update([
+    { ...row, id: 1 },
+    { ...row, id: 2, slots: 0 },
+    { ...row, id: refusing },
+  ])
+  const { monitor } = monitorOf()
+  const claims = new Claims(1, lanes, monitor, { claimable: ({ slots }) => slots, claimed: async () => {} })
+  await claims.round(0, never)
+  expect(claims.lookAgainInMs).toBe(Number.POSITIVE_INFINITY)
 })

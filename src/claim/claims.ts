@@ -78,6 +78,11 @@ export class Claims {
     return Math.min(...this.#lanes.enabled.map(({ reader }) => this.#refusals.againInMs(reader)))
   }
 
+  /** How soon to claim again from the lanes that the worker claims from, although the last claims found nothing. */
+  get lookAgainInMs(): number {
+    return this.#lanes.lookAgainInMs((lane) => this.#events.claimable(lane) > 0 && !this.#refusals.rests(lane.reader))
+  }
+
   /** Whether the worker can take a job of any lane now. */
   get canClaim(): boolean {
     return this.#lanes.enabled.some((lane) => this.#events.claimable(lane) > 0)
@@ -169,6 +174,7 @@ export class Claims {
     const claimable = this.#events.claimable(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
     if (claimable < (expected.length > 0 ? leastAhead : 1)) {
       this.#wantsSlots = true
+      lane.group.wanted?.()
       return undefined
     }
     const jobs = Math.min(this.#most, claimable)

@@ -30,11 +30,24 @@ export type FromHeartbeat =
   | { kind: 'trouble'; message: string }
   | { kind: 'stopped' }
 
-/** What a heartbeat has to say to the worker: leases that are lost, and jobs that were cancelled. A lease released meanwhile is not lost. */
+/** An order to claim no more, and who gave it. */
+export interface DrainOrder {
+  by: string
+  why: string | null
+}
+
+/**
+ * What a heartbeat has to say to the worker: leases that are lost, jobs that were cancelled, and whether it is to claim no more. A lease released
+ * meanwhile is not lost.
+ */
 export function readBeat(asked: readonly HeldLease[], rows: readonly RenewedRow[], held: ReadonlyMap<string, unknown>) {
   const renewed = new Set(rows.map(({ lease }) => lease))
   const lost = asked.map(([lease]) => lease).filter((lease) => !renewed.has(lease) && held.has(lease))
-  return { lost, cancelled: rows.flatMap(({ cancelled }) => cancelled) }
+  const cancelled = rows.flatMap((row) => (row.lease === null ? [] : row.cancelled))
+  const [order] = rows.flatMap((row): DrainOrder[] =>
+    row.lease === null ? [{ by: row.cancelled[0], why: row.cancelled[1] }] : [],
+  )
+  return { lost, cancelled, order: order ?? null }
 }
 
 /** How long the worker may take to renew its leases itself, before the thread does. */

@@ -11,6 +11,8 @@ export interface TypeGroup {
   claimable(): number
   /** How many of them one slot runs one after the other within 50 ms. */
   inARow(): number
+  /** The worker would have claimed some, and could take none. */
+  wanted?(): void
 }
 
 /** One lane as this worker uses it now, for one group of types. */
@@ -68,9 +70,12 @@ export class Lanes {
     return Math.min(60_000, ...this.#enabled.map((lane) => lane.pollMs))
   }
 
-  /** How soon to claim again although the last claims found nothing; infinity where all of them read from the head. */
-  get lookAgainInMs(): number {
-    return Math.min(...this.#enabled.map((lane) => lane.reader.lookAgainInMs))
+  /**
+   * How soon to claim again although the last claims found nothing; infinity where all of them read from the head. A lane that is not
+   * claimed from, because it has no free slot or its claims are refused, would have the worker look again at once until it is.
+   */
+  lookAgainInMs(isAsked: (lane: Lane) => boolean = () => true): number {
+    return Math.min(...this.#enabled.filter(isAsked).map(({ reader }) => reader.lookAgainInMs))
   }
 
   /** The types of all groups. */

@@ -4,7 +4,7 @@ import { monotonicMs } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import type { HeldLease, RenewedRow } from '../store/lease-store.js'
 import { type ThreadProgram, threadsFile } from '../threads.js'
-import { type FromHeartbeat, type HeartbeatSettings, readBeat, type ToHeartbeat } from './heartbeat-messages.js'
+import { type DrainOrder, type FromHeartbeat, type HeartbeatSettings, readBeat, type ToHeartbeat } from './heartbeat-messages.js'
 
 export interface LeaseKeeperEvents {
   /** Renews these leases over the worker's own connection. */
@@ -13,6 +13,8 @@ export interface LeaseKeeperEvents {
   lost(leases: readonly string[]): void
   /** These jobs were cancelled; told with every heartbeat until their end has been written. */
   cancelled(jobs: readonly string[]): void
+  /** With every heartbeat: whether this worker is to claim no more. */
+  ordered(order: DrainOrder | null): void
 }
 
 /** A heartbeat thread that dies is replaced after this: one that cannot run must not be started as fast as it dies. */
@@ -143,12 +145,13 @@ export class LeaseKeeper implements Background {
     try {
       const rows = await this.#events.renew(asked, this.#lookedMsAgo())
       this.#answered()
-      const { lost, cancelled } = readBeat(asked, rows, this.#leaseMs)
+      const { lost, cancelled, order } = readBeat(asked, rows, this.#leaseMs)
       if (lost.length > 0) {
         this.#tell({ kind: 'release', leases: lost })
         this.#lose(lost)
       }
       if (cancelled.length > 0) this.#events.cancelled(cancelled)
+      this.#events.ordered(order)
       return true
     } catch (error) {
       if (!this.#stopping) this.#monitor.failed('heartbeats', error)

@@ -27,6 +27,13 @@ export interface ClaimLoopEvents extends ClaimsEvents {
   dutiesDone(duties: readonly DutyRow[]): void
 }
 
+/** What a look at what is due has brought: whether there is something to claim, whether there certainly is nothing, whether more is due. */
+interface Promoted {
+  readonly found: boolean
+  readonly noneFree: boolean
+  readonly more: boolean
+}
+
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
 /** The loop reads the waiting jobs from the start, instead of from where it last ended, in at most this share of its time. */
@@ -40,7 +47,7 @@ const soonestMs = 10
 const lookForDueMs = { busy: 100, idle: 2_000 }
 /** A worker without a free slot for this long cannot act on notifications, so it unsubscribes. */
 const fullForMs = 1_000
-const nothingAsked = { found: false, noneFree: false }
+const nothingAsked: Promoted = { found: false, noneFree: false, more: false }
 const nothingClaimed = { claimed: 0, more: false }
 const pauseMs = { first: 100, most: 5_000, mostWhereLost: 60_000 }
 /** A claim that this worker gave up has ended in the database by then, one way or the other. */
@@ -51,6 +58,7 @@ const dutiesPauseMs = { first: 500, most: 10_000 }
 /**
  * Step 3 of a job's way. Each round the worker promotes jobs that have become due, claims as many as it has free slots for, and waits
  * when there are none. The loop goes on through every failure; where due jobs cannot be promoted, it claims those that are in the queue.
+ * While very many are due it promotes the next ones during the claims.
  */
 export class ClaimLoop implements Background {
   readonly name = 'claim loop'
@@ -66,6 +74,8 @@ export class ClaimLoop implements Background {
   #running: Promise<void> | undefined
   #nextDueAt = 0
   #promotedTo = distantPast
+  /** Sent while the claims before it are under way, because more are due than were promoted at once. */
+  #promotingAhead: Promise<Promoted> | undefined
   #rereadAt = 0
   #thoroughAt = 0
   #dutiesNotBefore = 0
@@ -75,6 +85,8 @@ export class ClaimLoop implements Background {
   /** How many times in a row jobs were claimed and the answer did not arrive. */
   #lostInARow = 0
   #notified = false
+  /** A producer has called this worker and few others. */
+  #called = false
   #fullSince: number | undefined
 
   constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, monitor: Monitor, events: ClaimLoopEvents) {
@@ -103,6 +115,12 @@ export class ClaimLoop implements Background {
     this.#subscription.notified()
     this.#notified = true
     this.wake.signal()
+  }
+
+  /** A producer called this worker and few others: if it has no slot for the job, it has to pass the call on. */
+  called(): void {
+    this.#called = true
+    this.notified()
   }
 
   /** A handler ended. Wakes the loop where the last round wanted more slots; a busy worker is not notified of new jobs, so it polls too. */
@@ -140,6 +158,7 @@ export class ClaimLoop implements Background {
         pause = Math.min(pause * 2, this.#lostInARow > 1 ? pauseMs.mostWhereLost : pauseMs.most)
       }
     }
+    await this.#promotingAhead?.catch(() => {})
   }
 
   /** Does what there is to do now. Returns how long the loop may wait for a signal before the next round. */
@@ -151,23 +170,28 @@ export class ClaimLoop implements Background {
     // because their producer may not have seen the subscription.
     if (this.#notified || (this.#subscription.active && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
     this.#notified = false
-    const { found, noneFree } = claimFirst ? nothingAsked : await this.#promoteWhatIsDue()
+    const { found, noneFree, more: moreDue } = claimFirst ? nothingAsked : await this.#promoted()
+    if (moreDue) this.#promoteAhead()
     if (claimFirst || found || monotonicMs() >= this.#lookAt) {
       // A lane whose claim the database refused is claimed from although no job is free: only an answer shows that it works again.
       const skip = noneFree && !this.#claims.refused
+      const wasCalled = this.#called && !skip
+      this.#called = false
       const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.busy, this.#stop.signal)
       if (claimed > 0) {
         this.#subscription.worked()
         this.#lostInARow = 0
       }
-      await this.#subscription.review()
-      const lookAgainInMs = skip ? Number.POSITIVE_INFINITY : Math.min(this.#lanes.lookAgainInMs, this.#claims.askAgainInMs)
+      if (wasCalled && this.#claims.wantsSlots) await this.#subscription.end()
+      else await this.#subscription.review()
+      const lookAgainInMs = skip ? Number.POSITIVE_INFINITY : Math.min(this.#claims.lookAgainInMs, this.#claims.askAgainInMs)
       // A busy worker polls again at once after it got jobs; an idle one is notified of new ones.
       const atOnce = this.#subscription.active && this.#events.listening() ? more : claimed > 0
       const restMs = await this.#untilNextLook(atOnce, lookAgainInMs)
       this.#lookAt = monotonicMs() + restMs
       if (restMs === 0) return 0
     }
+    if (this.#promotingAhead) return 0
     return Math.max(0, Math.min(this.#lookAt, Math.max(this.#nextDueAt, this.#dutiesNotBefore)) - monotonicMs())
   }
 
@@ -185,7 +209,19 @@ export class ClaimLoop implements Background {
     this.#claims.released()
   }
 
-  async #promoteWhatIsDue(): Promise<{ found: boolean; noneFree: boolean }> {
+  #promoted(): Promise<Promoted> {
+    const ahead = this.#promotingAhead
+    this.#promotingAhead = undefined
+    return ahead ?? this.#promoteWhatIsDue()
+  }
+
+  #promoteAhead(): void {
+    this.#promotingAhead = this.#promoteWhatIsDue()
+    // The round that awaits it handles its failure.
+    this.#promotingAhead.catch(() => {})
+  }
+
+  async #promoteWhatIsDue(): Promise<Promoted> {
     const now = monotonicMs()
     if (now < this.#nextDueAt || now < this.#dutiesNotBefore) return nothingAsked
     // dueIn() may set it while the statement runs, for a job that the statement may not have seen.
@@ -219,14 +255,15 @@ export class ClaimLoop implements Background {
       nextInMs ?? Number.POSITIVE_INFINITY,
       inNoHurry ? lookForDueMs.idle * this.#subscription.sharing : lookForDueMs.busy,
     )
-    const dueAt = answeredAt + (promoted === promoteAtOnce ? 0 : Math.max(soonestMs, inMs))
+    const more = promoted === promoteAtOnce
+    const dueAt = answeredAt + (more ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
     const found = promoted > 0 || gateOpen
-    return { found, noneFree: !found && free === false }
+    return { found, noneFree: !found && free === false, more }
   }
 
   /** Where the duties failed, the loop still claims; for that it only has to know the lanes. */
-  async #withoutDuties(): Promise<{ found: boolean; noneFree: boolean }> {
+  async #withoutDuties(): Promise<Promoted> {
     this.#restAfterDuties(true)
     this.#nextDueAt = this.#dutiesNotBefore
     if (this.#lanes.update(await this.#store.lanesOf(this.#lanes.types))) this.#subscription.forget()

@@ -1,6 +1,7 @@
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import { type Issue, sentenceOf } from '../issue.js'
 import { Checker } from '../job/checker.js'
+import { membersFrom, readMembers } from '../members/options.js'
 import { readOptions } from '../options.js'
 import { httpsOptions } from '../server/tls.js'
 import { checkDatabaseUrl, describeDatabaseUrl } from './database-url.js'
@@ -46,7 +47,9 @@ export function checkConfiguration(env: Environment, program?: ProgramName): Con
     for (const issue of check.problem('invalid_configuration', '').issues) issues.set(sentenceOf(issue), issue)
   }
   const needed = program === 'serve' || program === 'work'
-  const databaseUrl = env.DATABASE_URL || (needed ? '' : anyDatabase)
+  // A worker works for all of several databases, and a server is given the one that it serves.
+  const several = Boolean(env.HOLDFAST_DATABASES) && program !== 'serve'
+  const databaseUrl = env.DATABASE_URL || (needed && !several ? '' : anyDatabase)
   const asks = {
     up: () => readStartSettings(env),
     serve: () => readServeSettings(env, { databaseUrl, grace: '5s', drain: '25s' }),
@@ -54,6 +57,9 @@ export function checkConfiguration(env: Environment, program?: ProgramName): Con
   }
   for (const [name, ask] of Object.entries(asks)) if (program === undefined || program === name) add(ask)
   add(() => readOptions({ connectionString: databaseUrl || anyDatabase }, env))
+  // A server may have a standby of its own: it is of one of them.
+  const ofOne = program === 'serve' ? { HOLDFAST_LISTEN_URL: '', HOLDFAST_READ_URL: '' } : {}
+  if (env.HOLDFAST_DATABASES) add(() => readMembers({}, { ...env, ...ofOne }))
   add(() => lanesFromEnvironment(env))
   add(() => usableTls(env))
   const names = new Checker()
@@ -71,7 +77,9 @@ function usableTls(env: Environment): void {
   if (listening?.tls) httpsOptions(listening.tls)
 }
 
-const secret = /_KEY$|_KEYS$/
+/** What may contain a password. */
+const addresses = ['DATABASE_URL', 'HOLDFAST_LISTEN_URL', 'HOLDFAST_READ_URL', 'HOLDFAST_WAKE_URL']
+const secret = /_KEYS?$|_SECRET$/
 
 function setIn(env: Environment): SetVariable[] {
   const lanes = /^HOLDFAST_LANE_/
@@ -86,9 +94,13 @@ function setIn(env: Environment): SetVariable[] {
 function shown(name: string, value: string): string {
   if (name === 'HOLDFAST_TLS_KEY') return value
   if (secret.test(name)) return `(secret, ${value.length} characters)`
-  if (name !== 'DATABASE_URL') return value
+  if (!addresses.includes(name) && name !== 'HOLDFAST_DATABASES') return value
   try {
-    checkDatabaseUrl(value, name)
+    if (name === 'HOLDFAST_DATABASES') {
+      const described = ([member, url]: [string, string]) => `${member}: ${shown('DATABASE_URL', url)}`
+      return Object.entries(membersFrom(value)).map(described).join(', ')
+    }
+    if (name !== 'HOLDFAST_WAKE_URL') checkDatabaseUrl(value, name)
     return describeDatabaseUrl(value)
   } catch {
     // It may contain a password, wherever that stands in a text that is no address.

@@ -10,7 +10,7 @@ export function checkDatabaseUrl(url: string, givenAs: string): void {
   )
 }
 
-/** The address without the password. */
+/** The address without the password; of a Redis too. */
 export function describeDatabaseUrl(url: string): string {
   const { hostname, port, pathname } = new URL(url)
   return `${pathname.slice(1) || 'the default database'} on ${hostname || 'this machine'}${port && `:${port}`}`

@@ -17,10 +17,34 @@ export const variables: readonly Variable[] = [
     what: 'use this PostgreSQL (14 or later), as postgres://user:password@host:port/name',
   },
   {
+    name: 'HOLDFAST_LISTEN_URL',
+    readBy: ['library'],
+    otherwise: 'where everything goes',
+    what: 'the database past a pooler in transaction mode, for LISTEN alone',
+  },
+  {
+    name: 'HOLDFAST_READ_URL',
+    readBy: ['library'],
+    otherwise: 'none',
+    what: 'a streaming standby, from which a server reads lists, metrics and what the dashboard shows',
+  },
+  {
+    name: 'HOLDFAST_WAKE_URL',
+    readBy: ['library'],
+    otherwise: 'none',
+    what: 'a Redis that wakes idle workers in place of LISTEN, as redis://host:6379',
+  },
+  {
     name: 'HOLDFAST_SCHEMA',
     readBy: ['library', 'cli'],
     otherwise: 'holdfast',
     what: 'the database schema that holds everything',
+  },
+  {
+    name: 'HOLDFAST_DATABASES',
+    readBy: ['library'],
+    otherwise: 'none',
+    what: 'several databases as one system, each with its name: eu=postgres://…,us=postgres://…',
   },
   {
     name: 'HOLDFAST_URL',
@@ -58,7 +82,7 @@ export const variables: readonly Variable[] = [
     name: 'HOLDFAST_LANE_<NAME>_<FIELD>',
     readBy: ['worker'],
     otherwise: 'what the table of lanes says',
-    what: 'SLOTS, WORKER_SLOTS, POLL, LEASE or ENABLED of a lane, written into its table when a worker starts',
+    what: 'SLOTS, WORKER_SLOTS, POLL, LEASE or ENABLED of a lane, written into its table by the first worker that starts with it',
   },
   {
     name: 'HOLDFAST_LOG_LEVEL',
@@ -71,6 +95,12 @@ export const variables: readonly Variable[] = [
     readBy: ['up', 'serve', 'work'],
     otherwise: 'none',
     what: 'hosts that alerts may go to at a private address, with commas',
+  },
+  {
+    name: 'HOLDFAST_BUILD',
+    readBy: ['work', 'library'],
+    otherwise: 'none',
+    what: 'which code the workers of this process run, such as a commit; git: the one that is checked out',
   },
   {
     name: 'HOLDFAST_HEALTH_PORT',
@@ -130,6 +160,26 @@ export const variables: readonly Variable[] = [
     what: 'a key that allows everything, of at least 20 characters; the same on every server of one address',
   },
   { name: 'HOLDFAST_ADMIN_KEY_FILE', readBy: ['serve'], otherwise: 'none', what: 'or the file that holds it' },
+  {
+    name: 'HOLDFAST_OIDC_ISSUER',
+    readBy: ['serve'],
+    otherwise: 'people log in with keys',
+    what: 'the OpenID Connect provider through which people sign in to the dashboard; needs openid-client',
+  },
+  { name: 'HOLDFAST_OIDC_CLIENT_ID', readBy: ['serve'], otherwise: 'none', what: 'how the provider knows this server' },
+  { name: 'HOLDFAST_OIDC_CLIENT_SECRET', readBy: ['serve'], otherwise: 'none', what: 'the secret that belongs to it' },
+  {
+    name: 'HOLDFAST_OIDC_URL',
+    readBy: ['serve'],
+    otherwise: 'none',
+    what: 'the address of the dashboard; the provider has to allow this address with /session/oidc/callback',
+  },
+  {
+    name: 'HOLDFAST_OIDC_ROLES',
+    readBy: ['serve'],
+    otherwise: 'nobody gets in',
+    what: 'which role a group gives, as on-call=operator,*=viewer',
+  },
   { name: 'HOLDFAST_PREFIX', readBy: ['serve'], otherwise: 'none', what: 'the path that the server is under' },
   {
     name: 'HOLDFAST_TRUST_PROXY',

@@ -5,6 +5,7 @@ import { version } from '../version.js'
 import { Cli } from './cli.js'
 import { addAlerts } from './commands/alerts.js'
 import { addBatches } from './commands/batches.js'
+import { addBuilds, addCanary } from './commands/builds.js'
 import { addBulk } from './commands/bulk.js'
 import { addCompletion } from './commands/completion.js'
 import { addConfig } from './commands/config.js'
@@ -15,18 +16,21 @@ import { addEnqueue } from './commands/enqueue.js'
 import { addLanes, addWorkers } from './commands/flow.js'
 import { addJobs } from './commands/jobs.js'
 import { addKeys } from './commands/keys.js'
+import { addMembers } from './commands/members.js'
 import { addMigrate } from './commands/migrate.js'
 import { addOneJob } from './commands/one-job.js'
 import { addApprovals, addAudit } from './commands/people.js'
 import { addReencrypt } from './commands/reencrypt.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
+import { addSettings } from './commands/settings.js'
 import { addTop } from './commands/top.js'
 import { addPause, addTypes } from './commands/types.js'
 import { addUp } from './commands/up-command.js'
 import { addWork } from './commands/work.js'
 import { addWorkflows } from './commands/workflows.js'
 import type { Io } from './io.js'
+import { chooseMember, refuseUnsaid } from './member.js'
 import { refuseMisspelt } from './variable-names.js'
 
 /** Every command, reading from and writing to `io`. */
@@ -49,9 +53,13 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
     .configureHelp({ visibleOptions: ownFirst })
     .exitOverride()
     .option('--schema <name>', 'the database schema that Holdfast uses (HOLDFAST_SCHEMA; default: holdfast)')
+    .option('--member <name>', 'which of the databases in HOLDFAST_DATABASES')
     .hook('preAction', (_, command) => {
       cli.schema = (command.optsWithGlobals().schema as string | undefined) ?? (io.env.HOLDFAST_SCHEMA || undefined)
       if (!checksItself.includes(command.name())) refuseEnvironment(io.env)
+      const { member } = command.optsWithGlobals() as { member?: string }
+      if (member !== undefined) cli.schema = chooseMember(command, io.env, member) ?? cli.schema
+      else refuseUnsaid(command, io.env)
     })
   addUp(program, cli)
   addServe(program, cli)
@@ -69,7 +77,23 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
       addSchedules,
       addWorkflows,
     ],
-    ...[addBatches, addLanes, addTypes, addPause, addDependencies, addWorkers, addAlerts, addAudit, addKeys, addTop, addDoctor],
+    ...[
+      addBatches,
+      addLanes,
+      addTypes,
+      addPause,
+      addDependencies,
+      addWorkers,
+      addBuilds,
+      addCanary,
+      addAlerts,
+      addSettings,
+      addAudit,
+      addKeys,
+      addTop,
+      addDoctor,
+      addMembers,
+    ],
     ...[addConfig, addCompletion],
   ]
   for (const add of adders) add(program, cli)

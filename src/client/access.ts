@@ -8,6 +8,7 @@ import type {
   RoleAnswer,
   RoleBody,
 } from '../api/admin.js'
+import type { EndedAnswer } from '../api/session.js'
 import { queryOf } from './query.js'
 import type { Send } from './sender.js'
 
@@ -44,6 +45,11 @@ export class ClientAccess {
   /** Revokes a key. */
   async revokeKey(id: number, options: { why?: string } = {}): Promise<KeyAnswer> {
     return (await this.#send<KeyAnswer>('DELETE', `/admin/keys/${id}${queryOf(options)}`)).answer
+  }
+
+  /** Ends every session of a person who signed in through the provider, such as `person:ada@example.com`. */
+  async endSessions(person: string, options: { why?: string } = {}): Promise<EndedAnswer> {
+    return (await this.#send<EndedAnswer>('DELETE', `/admin/sessions${queryOf({ person, ...options })}`)).answer
   }
 
   /** Every role and what it allows. */

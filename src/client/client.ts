@@ -1,23 +1,16 @@
 import type { MovedAnswer } from '../api/common.js'
 import type { DoctorAnswer, DoctorQuery } from '../api/doctor.js'
-import type {
-  CountsAnswer,
-  CountsQuery,
-  DecidedAnswer,
-  ExplainAnswer,
-  JobAnswer,
-  ListAnswer,
-  ListQuery,
-  RescheduleBody,
-} from '../api/jobs.js'
+import type { CountsAnswer, CountsQuery, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
 import type { SeriesAnswer, SeriesQuery } from '../api/series.js'
+import type { ApproveBody, DecidedAnswer, RejectBody } from '../api/verdicts.js'
 import { Checker } from '../job/checker.js'
-import type { Duration } from '../job/duration.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
 import type { JobOptions } from '../job/job-options.js'
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import { readRetry } from '../job/retry-for.js'
 import type { JobRequest, JobType } from '../job/type.js'
 import { ClientAccess } from './access.js'
+import { checkAddress } from './address.js'
 import { ClientAlerts } from './alerts.js'
 import type { ClientBatch } from './batch-body.js'
 import { type ClientBatchCreated, ClientBatches } from './batches.js'
@@ -36,9 +29,9 @@ import { type Addressed, addressed, type ClientEnqueued, stored } from './stored
 /** Where the server is, and how patient the client is. */
 export interface ClientOptions {
   /** Where the server is, such as https://jobs.example.com. */
-  url: string
+  url: string | undefined
   /** The key of this service. */
-  key: string
+  key: string | undefined
   /**
    * How often one call is sent at most, when the server cannot be reached or asks to try again.
    * @range 1 to 1,000
@@ -66,7 +59,7 @@ export interface ClientOptions {
  * @example
  * import { HoldfastClient } from 'holdfast/client'
  *
- * const client = new HoldfastClient({ url: 'https://jobs.example.com', key: process.env.HOLDFAST_KEY ?? '' })
+ * const client = new HoldfastClient({ url: 'https://jobs.example.com', key: process.env.HOLDFAST_KEY })
  * const { id } = await client.enqueue('send_email', { to: 'ada@example.com' })
  * const { status } = await client.wait(id)
  */
@@ -99,14 +92,12 @@ export class HoldfastClient {
     const { url, key, tries = 5, timeoutMs = 30_000, retryEnqueueFor = '30s' } = options
     const check = new Checker()
     check.known(options, ['url', 'key', 'tries', 'timeoutMs', 'retryEnqueueFor'])
-    if (!URL.canParse(url)) check.wrong('url', 'must be the address of a server, such as https://jobs.example.com')
-    if (!key) check.wrong('key', 'is missing: create one with holdfast keys create')
+    const address = checkAddress(check, { url, key, timeoutMs }, 'holdfast keys create')
     check.read(() => wholeNumber(tries, 'tries', 1, 1_000), 1)
-    check.read(() => wholeNumber(timeoutMs, 'timeoutMs', 1, 86_400_000), 1)
     this.#retryForMs = check.read(() => readRetry(retryEnqueueFor, 'retryEnqueueFor'), 0)
     check.done('invalid_configuration', 'the options of the client have problems')
     this.#timeoutMs = timeoutMs
-    this.#send = sender({ url: url.replace(/\/+$/, ''), key, tries, timeoutMs })
+    this.#send = sender({ ...address, tries, timeoutMs })
     this.batches = new ClientBatches(this.#send)
     this.bulkActions = new ClientBulkActions(this.#send)
     this.executions = new ClientExecutions(this.#send)
@@ -187,11 +178,12 @@ export class HoldfastClient {
   }
 
   /**
-   * Waits until the job has ended, or for `timeoutMs`, at most a minute (30,000, or half of the client's `timeoutMs`); answers with the
+   * Waits until the job has ended, or for `timeout`, at most a minute ('30s', or half of the client's `timeoutMs`); answers with the
    * job either way.
    */
-  async wait(id: string, options: { timeoutMs?: number } = {}): Promise<JobAnswer> {
-    const ms = options.timeoutMs ?? Math.min(30_000, this.#timeoutMs / 2)
+  async wait(id: string, options: { timeout?: Duration } = {}): Promise<JobAnswer> {
+    refuseUnknown(options, ['timeout'])
+    const ms = toMilliseconds(options.timeout ?? Math.min(30_000, this.#timeoutMs / 2), 'timeout')
     return (await this.#send<JobAnswer>('GET', `${pathOf(id)}/wait?timeout=${ms}ms`, undefined, { waitMs: ms })).answer
   }
 
@@ -232,13 +224,13 @@ export class HoldfastClient {
     return (await this.#send<MovedAnswer>('PATCH', path, { ...options, priority })).answer
   }
 
-  /** Approves a job that waits for it. One that does not is refused with `conflict`. */
-  async approve(id: string, options: { why?: string } = {}): Promise<DecidedAnswer> {
+  /** Approves a job that waits for it. One that does not, or has another payload than that of `revision`, is refused with `conflict`. */
+  async approve(id: string, options: ApproveBody = {}): Promise<DecidedAnswer> {
     return (await this.#send<DecidedAnswer>('POST', `${pathOf(id)}/approve`, options)).answer
   }
 
   /** Rejects a job that waits for approval, and says why: it ends cancelled. */
-  async reject(id: string, options: { why: string }): Promise<DecidedAnswer> {
+  async reject(id: string, options: RejectBody): Promise<DecidedAnswer> {
     return (await this.#send<DecidedAnswer>('POST', `${pathOf(id)}/reject`, options)).answer
   }
 

@@ -7,7 +7,9 @@ import type {
   TaskListQuery,
   WorkflowsAnswer,
 } from '../api/executions.js'
+import { type Duration, toMilliseconds } from '../job/duration.js'
 import { newJobId } from '../job/id.js'
+import { refuseUnknown } from '../job/refused.js'
 import { queryOf } from './query.js'
 import { orUndefined, type Send } from './sender.js'
 
@@ -94,10 +96,11 @@ export class ClientExecutions {
     return (await this.#send<{ tasks: TaskAnswer[]; next: string | null }>('GET', `${pathOf(id)}/tasks${queryOf(query)}`)).answer
   }
 
-  /** Waits until an execution has ended, or for `timeoutMs`, at most a minute (10,000); answers with it either way. */
-  async wait(id: string, { timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<ExecutionAnswer> {
-    const path = `${pathOf(id)}/wait?timeout=${timeoutMs}ms`
-    return (await this.#send<ExecutionAnswer>('GET', path, undefined, { waitMs: timeoutMs })).answer
+  /** Waits until an execution has ended, or for `timeout`, at most a minute ('10s'); answers with it either way. */
+  async wait(id: string, options: { timeout?: Duration } = {}): Promise<ExecutionAnswer> {
+    refuseUnknown(options, ['timeout'])
+    const waitMs = toMilliseconds(options.timeout ?? '10s', 'timeout')
+    return (await this.#send<ExecutionAnswer>('GET', `${pathOf(id)}/wait?timeout=${waitMs}ms`, undefined, { waitMs })).answer
   }
 
   /** Cancels an execution and its jobs. One that has ended is refused with `conflict`. */

@@ -9,19 +9,24 @@ import type {
   TypeGateAnswer,
   WorkersAnswer,
 } from '../api/admin.js'
+import type { PauseBody, ReleaseBody } from '../api/common.js'
 import type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
 import type { SettingBody, SettingsAnswer } from '../api/settings.js'
 import type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
+import { ClientBuilds } from './builds.js'
 import { queryOf } from './query.js'
 import { orUndefined, type Send } from './sender.js'
 
 /** Lanes, workers, limits, pauses and breakers, of types and of dependencies, over HTTP, in the fields of the API, for a key that may see or manage them. */
 export class ClientFlow {
   readonly #send: Send
+  /** Which code workers run. */
+  readonly builds: ClientBuilds
 
   /** @internal */
   constructor(send: Send) {
     this.#send = send
+    this.builds = new ClientBuilds(send)
   }
 
   /** The workers that live, the lanes, and how much waits. */
@@ -44,6 +49,11 @@ export class ClientFlow {
     return (await this.#send<LaneAnswer>('PATCH', `/admin/workers/lanes/${encodeURIComponent(name)}`, change)).answer
   }
 
+  /** Gives fields of a lane back to what it was made with. */
+  async releaseLane(name: string, release: ReleaseBody = {}): Promise<LaneAnswer> {
+    return (await this.#send<LaneAnswer>('POST', `/admin/workers/lanes/${encodeURIComponent(name)}/release`, release)).answer
+  }
+
   /** The jobs that take slots of a lane, the one that has run for longest first: `limit` of them (1,000). */
   async slots(name: string, options: { limit?: number } = {}): Promise<SlotsAnswer> {
     const path = `/admin/workers/lanes/${encodeURIComponent(name)}/slots${queryOf(options)}`
@@ -60,6 +70,11 @@ export class ClientFlow {
     return (await this.#send<TypeAnswer>('PUT', pathOf(type), settings)).answer
   }
 
+  /** Gives settings of a job type back to its definition, its lane too. */
+  async releaseType(type: string, release: ReleaseBody = {}): Promise<TypeAnswer> {
+    return (await this.#send<TypeAnswer>('POST', `${pathOf(type)}/release`, release)).answer
+  }
+
   /** Moves a job type into another lane, with what waits of it. */
   async moveType(type: string, lane: string, options: { why?: string } = {}): Promise<MovedTypeAnswer> {
     return (await this.#send<MovedTypeAnswer>('PATCH', pathOf(type), { ...options, lane })).answer
@@ -70,8 +85,8 @@ export class ClientFlow {
     return (await this.#send<{ types: TypeGateAnswer[] }>('GET', '/admin/job-types')).answer.types
   }
 
-  /** Pauses a type: its jobs wait, enqueue goes on. */
-  async pauseType(type: string, options: { why?: string } = {}): Promise<GateAnswer | null> {
+  /** Pauses a type, `for` a time or until it is resumed: its jobs wait, enqueue goes on. */
+  async pauseType(type: string, options: PauseBody = {}): Promise<GateAnswer | null> {
     return this.#gate('POST', type, 'pause', options)
   }
 
@@ -90,6 +105,11 @@ export class ClientFlow {
     return this.#gate('PATCH', type, 'limits', limits)
   }
 
+  /** Gives limits of a type back to what its definition says. */
+  async releaseLimits(type: string, release: ReleaseBody = {}): Promise<GateAnswer | null> {
+    return this.#gate('POST', type, 'limits/release', release)
+  }
+
   /** Every dependency, who uses it and its gate. */
   async dependencies(): Promise<DependencyAnswer[]> {
     return (await this.#send<{ dependencies: DependencyAnswer[] }>('GET', '/admin/dependencies')).answer.dependencies
@@ -100,8 +120,13 @@ export class ClientFlow {
     return this.#dependency('PATCH', name, '', limits)
   }
 
+  /** Gives limits of a dependency back to what the code says. */
+  async releaseDependency(name: string, release: ReleaseBody = {}): Promise<DependencyAnswer> {
+    return this.#dependency('POST', name, '/release', release)
+  }
+
   /** Pauses a dependency: jobs of all types that use it wait. */
-  async pauseDependency(name: string, options: { why?: string } = {}): Promise<DependencyAnswer> {
+  async pauseDependency(name: string, options: PauseBody = {}): Promise<DependencyAnswer> {
     return this.#dependency('POST', name, '/pause', options)
   }
 
@@ -121,7 +146,7 @@ export class ClientFlow {
   }
 
   /** Pauses one concurrency key of a type: its jobs wait. */
-  async pauseKey(type: string, key: string, options: { why?: string } = {}): Promise<KeyStateAnswer> {
+  async pauseKey(type: string, key: string, options: PauseBody = {}): Promise<KeyStateAnswer> {
     return (await this.#send<KeyStateAnswer>('POST', `${pathOf(type)}/keys/pause`, { ...options, key })).answer
   }
 

@@ -54,7 +54,6 @@ export type { DepthBody, DepthsAnswer, KeyStateAnswer } from '../api/flow.js'
 export type {
   CountsAnswer,
   CountsQuery,
-  DecidedAnswer,
   ExplainAnswer,
   JobAnswer,
   JobBody,
@@ -78,6 +77,7 @@ export type {
 export type { SeriesAnswer, SeriesQuery } from '../api/series.js'
 export type { SettingBody, SettingsAnswer } from '../api/settings.js'
 export type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
+export type { ApproveBody, DecidedAnswer, RejectBody } from '../api/verdicts.js'
 export { type ErrorCode, HoldfastError } from '../errors.js'
 export type { JobOptions } from '../job/job-options.js'
 export { defineType, type JobRequest, type JobType } from '../job/type.js'

@@ -1,3 +1,4 @@
+import type { PauseBody } from '../api/common.js'
 import type {
   BackfillBody,
   BackfilledAnswer,
@@ -49,7 +50,7 @@ export class ClientSchedules {
   }
 
   /** Pauses a schedule: no tick makes a job until it is resumed. */
-  async pause(name: string, options: { why?: string } = {}): Promise<ScheduleAnswer> {
+  async pause(name: string, options: PauseBody = {}): Promise<ScheduleAnswer> {
     return (await this.#send<ScheduleAnswer>('POST', `${pathOf(name)}/pause`, options)).answer
   }
 

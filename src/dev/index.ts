@@ -1,2 +1,2 @@
-export { demoTypes, startDemo } from './demo.js'
+export { demoTypes, startDemo } from './demo/demo.js'
 export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres/index.js'

@@ -1,14 +1,12 @@
 import { formatDuration } from '../job/duration.js'
 import type { ClockFacts, DoctorFacts, ServerFacts, WorkerFacts } from '../store/doctor-store.js'
+import { waysToHear } from '../store/listener.js'
 import { type DoctorFinding, finding } from './finding.js'
 
 /** Producers send no notifications from here on, because a full queue would fail their commit. */
 const notifyQueueFull = 0.5
 /** Clocks of machines that ask a time server are nearer to each other than this. */
 const skewMs = 1_000
-
-const swallowedHere =
-  'on this connection a pooler in transaction mode swallows the notifications: workers with this address poll five times a second'
 
 /** Too few connections for what the workers may open, beside those that others hold. */
 export function connectionFindings({ settings, used, ours }: ServerFacts, workers: readonly WorkerFacts[]): DoctorFinding[] {
@@ -57,24 +55,17 @@ export function cleaningFindings({ settings, sees_all }: ServerFacts): DoctorFin
 
 /** Notifications that do not arrive. Jobs then wait for the next poll. */
 export function wakeUpFindings({ hears, workers, server }: Pick<DoctorFacts, 'hears' | 'workers' | 'server'>): DoctorFinding[] {
-  const past = 'give the worker a connection that goes past the pooler, or start it with --no-listen'
   const deaf = workers.filter(({ swallowed }) => swallowed)
   const found: DoctorFinding[] = []
   if (deaf.length > 0) {
     const evidence = deaf.map(({ id, name }) => `worker ${id} (${name})`)
-    const message = 'the wake-up calls of workers are swallowed, so they poll five times a second and jobs start later'
-    found.push(finding('warning', 'swallowed_wake_ups', message, evidence, past))
+    const message = 'wake-up calls do not reach workers, so they poll five times a second and jobs start later'
+    found.push(finding('warning', 'swallowed_wake_ups', message, evidence, waysToHear))
   }
-  if (hears === false) {
-    found.push(
-      finding(
-        'warning',
-        'swallowed_wake_ups_here',
-        swallowedHere,
-        ['a notification was sent to itself, and did not arrive'],
-        past,
-      ),
-    )
+  if (typeof hears === 'string') {
+    const message = `on this connection ${hears}: workers and waits with its addresses poll instead`
+    const evidence = ['a notification was sent to itself, and did not arrive']
+    found.push(finding('warning', 'swallowed_wake_ups_here', message, evidence, waysToHear))
   } else if (hears === undefined) {
     const message = 'whether notifications arrive was not found out in time'
     found.push(finding('note', 'wake_ups_unknown', message, [], 'run holdfast doctor again'))

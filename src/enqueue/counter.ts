@@ -1,5 +1,6 @@
 import type { Privacy } from '../privacy/privacy.js'
 import type { Store } from '../store/store.js'
+import type { WakeUps } from '../waking/wake-ups.js'
 import { Backpressure } from './backpressure.js'
 import { Batcher } from './batcher.js'
 import { PayloadEncryption } from './encrypt.js'
@@ -13,6 +14,7 @@ export function counterOf(
   privacy: Privacy,
   hosts: readonly string[],
   retryForMs: number,
+  wakeUps: WakeUps | undefined,
 ): Counter {
   return {
     store,
@@ -20,6 +22,7 @@ export function counterOf(
     backpressure: new Backpressure(store.operate),
     batcher: new Batcher(store),
     retryForMs,
+    wakeUps,
     encryption: new PayloadEncryption(store, registry, privacy, hosts),
   }
 }

@@ -6,6 +6,7 @@ import { explained } from '../store/sqlstate.js'
 import type { NewJob, Stands, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction, type Queryable } from '../store/transaction.js'
 import { telemetry } from '../tracing/telemetry.js'
+import type { WakeUps } from '../waking/wake-ups.js'
 import type { AdmissionEnd, Backpressure } from './backpressure.js'
 import { type Batcher, waitsForNobody } from './batcher.js'
 import { type Persistence, readPersistence, untilStored } from './durably.js'
@@ -71,6 +72,8 @@ export interface Counter {
   batcher: Batcher
   /** How long an enqueue is sent again where its caller does not say. */
   retryForMs: number
+  /** Tells idle workers of new jobs where LISTEN cannot. */
+  wakeUps: WakeUps | undefined
   encryption: PayloadEncryption
 }
 
@@ -103,6 +106,8 @@ export async function enqueue(
     return storeIn(tx, counter, types, jobs, { owner, pace, within })
   }
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
+  // Of the end of a caller's transaction nobody here hears.
+  if (tx === undefined) counter.wakeUps?.newJobs(jobs.map(({ type }) => type))
   if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
   return jobs.map((job, index) => {
     const stands = standing.get(index)

@@ -73,8 +73,23 @@ export function dependencyGates({ place, type, dependencies }: ExplainFacts): Ga
   return gates.filter((gate) => gate !== undefined)
 }
 
-function paused({ paused_by: by, paused_why: why }: GateFacts, gate: Gate['gate'], who: string, name: string): Gate | undefined {
-  return by ? { gate, why: `${who} was paused by ${by}${because(why)}`, opens: `resuming ${name}` } : undefined
+function paused(facts: GateFacts, gate: Gate['gate'], who: string, name: string): Gate | undefined {
+  const { paused_by: by, paused_why: why, paused_until: until, paused_over_in_ms: overInMs } = facts
+  return by ? pause(gate, `${who} was paused by ${by}`, because(why), name, until, overInMs) : undefined
+}
+
+/** One that has an end is over then, also where nobody resumes it. */
+export function pause(
+  gate: Gate['gate'],
+  what: string,
+  reason: string,
+  name: string,
+  until: string | null | undefined,
+  overInMs: number | null | undefined,
+): Gate {
+  if (!until) return { gate, why: `${what}${reason}`, opens: `resuming ${name}` }
+  const open = timed(gate, `${what} until ${new Date(until).toISOString()}${reason}`, overInMs ?? 0)
+  return { ...open, opens: `${open.opens}; or resuming ${name}` }
 }
 
 function broken(facts: GateFacts, gate: Gate['gate'], whose: string): Gate | undefined {
@@ -87,12 +102,13 @@ function broken(facts: GateFacts, gate: Gate['gate'], whose: string): Gate | und
 }
 
 function full(
-  { max_running: most, running = 0, held_by: heldBy = [] }: GateFacts,
+  { max_running: most, running = 0, held_by: heldBy = [], overrides }: GateFacts,
   gate: Gate['gate'],
   what: string,
 ): Gate | undefined {
   if (most === null || most === undefined || running < most) return undefined
-  return { gate, why: `${running} of at most ${most} ${what}`, opens: 'the end of one of them, or a higher limit', heldBy }
+  const why = `${running} of at most ${most} ${what}${saidBy(overrides, 'max_running')}`
+  return { gate, why, opens: 'the end of one of them, or a higher limit', heldBy }
 }
 
 function overRate(facts: GateFacts, gate: Gate['gate'], whose: string): Gate | undefined {
@@ -115,6 +131,14 @@ export function atRate(
 export function timed(gate: Gate['gate'], why: string, inMs: number | string): Gate {
   const opensInMs = Math.max(0, Number(inMs))
   return { gate, why, opens: `time, in ${formatDuration(Math.round(opensInMs))}`, opensInMs }
+}
+
+/** Whose limit it is, where it is not that of the code. */
+export function saidBy(overrides: GateFacts['overrides'], field: string): string {
+  const one = overrides?.find((override) => override.field === field)
+  if (one === undefined) return ''
+  const until = one.until === null ? '' : ` until ${new Date(one.until).toISOString()}`
+  return ` (set by ${one.by}${until}; the code says ${one.code ?? 'nothing'})`
 }
 
 export function positive(ms: number | null | undefined): ms is number {

@@ -1,7 +1,7 @@
 import { formatDuration } from '../job/duration.js'
 import type { JobStatus } from '../job/state.js'
 import type { ExplainFacts } from '../store/explain-rows.js'
-import { atRate, because, dependencyGates, type Gate, positive, timed, typeGates } from './explain-gates.js'
+import { atRate, because, dependencyGates, type Gate, pause, positive, saidBy, timed, typeGates } from './explain-gates.js'
 
 /** Why a job is not running now. */
 export interface Explanation {
@@ -136,8 +136,9 @@ function keyGates(facts: ExplainFacts): Gate[] {
   const gates: Gate[] = []
   const key = `key ${facts.key} of ${facts.type}`
   if (facts.key_paused_by) {
-    const why = `${key} was paused by ${facts.key_paused_by}${because(facts.key_paused_why)}`
-    gates.push({ gate: 'key_paused', why, opens: `resuming ${key}` })
+    const reason = because(facts.key_paused_why)
+    const { key_paused_by: by, key_paused_until: until, key_paused_over_in_ms: overInMs } = facts
+    gates.push(pause('key_paused', `${key} was paused by ${by}`, reason, key, until, overInMs))
   }
   if (facts.key && facts.key_rate_count && (facts.key_rate_used ?? 0) >= facts.key_rate_count) {
     gates.push(atRate('key_rate', key, facts.key_rate_count, facts.key_rate_per_ms, facts.key_rate_free_in_ms))
@@ -180,11 +181,13 @@ function laneGates(facts: ExplainFacts): Gate[] {
   const gates: Gate[] = []
   const { lane } = facts
   if (!facts.lane_enabled) {
-    const why = `lane ${lane} was drained${facts.lane_changed_by ? ` by ${facts.lane_changed_by}` : ''}${because(facts.lane_changed_why)}`
-    gates.push({ gate: 'lane_drained', why, opens: `resuming lane ${lane}` })
+    const what = `lane ${lane} was drained${facts.lane_changed_by ? ` by ${facts.lane_changed_by}` : ''}`
+    const { until, in_ms: overInMs } = facts.lane_drained ?? {}
+    gates.push(pause('lane_drained', what, because(facts.lane_changed_why), `lane ${lane}`, until, overInMs))
   }
   if (facts.lane_slots !== null && facts.lane_in_use >= facts.lane_slots) {
-    const why = `lane ${lane} is full: ${facts.lane_in_use} of ${facts.lane_slots} slots are taken`
+    const said = saidBy(facts.lane_overrides, 'slots')
+    const why = `lane ${lane} is full: ${facts.lane_in_use} of ${facts.lane_slots} slots are taken${said}`
     gates.push({ gate: 'lane_full', why, opens: 'the end of one of the jobs in it, or more slots', heldBy: facts.lane_held_by })
   }
   if (facts.workers === 0) {

@@ -2,13 +2,16 @@ import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkDependency } from '../job/dependency.js'
 import type { Duration } from '../job/duration.js'
-import { type DependencyLimits, encodeDependencyLimits, encodeLimits, type Limits } from '../job/limits.js'
+import { type ForATime, readFor } from '../job/for-a-time.js'
+import { type DependencyLimits, encodeDependencyLimits, encodeLimits, type Limits, limitFields } from '../job/limits.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import { told } from '../store/sqlstate.js'
+import { Builds } from './builds.js'
 import { type DepthFields, readDepth } from './depth.js'
-import { encodeLane, type LaneFields } from './lane-fields.js'
+import { encodeLane, type LaneFields, storedLaneFields } from './lane-fields.js'
+import type { ToldOverride } from './overrides.js'
 import { readSetting, type SettingName, type SettingState, settingState } from './settings.js'
 import {
   type DependencyState,
@@ -23,7 +26,7 @@ import {
   type SlotState,
   type Told,
 } from './states.js'
-import { encodeSettings, type TypeSettings, type TypeState, typeState } from './type-settings.js'
+import { encodeSettings, storedSettings, type TypeSettings, type TypeState, typeState } from './type-settings.js'
 
 /** What an operator does to a breaker: open or close it once, hold it open or closed, or release it to itself. */
 export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 'release'
@@ -34,10 +37,13 @@ export type BreakerAction = 'open' | 'close' | 'hold_open' | 'hold_closed' | 're
  */
 export class Flow {
   readonly #store: OperatorStore
+  /** Which code workers run. */
+  readonly builds: Builds
 
   /** @internal */
   constructor(store: OperatorStore) {
     this.#store = store
+    this.builds = new Builds(store.builds)
   }
 
   /** Every lane as it is now, with how many slots are taken. */
@@ -55,13 +61,13 @@ export class Flow {
 
   /** Everything that is stored about a type; undefined where there is none of that name. */
   async type(type: string): Promise<TypeState | undefined> {
-    const found = await told(this.#store.typeSettings(storableText(type, 'type')))
+    const found = await told(this.#store.typeSettings<ToldOverride>(storableText(type, 'type')))
     return found && typeState(type, found)
   }
 
   /**
-   * Defines a type without a worker of it, or changes the named settings of one, with its lane. A worker that starts with another definition
-   * replaces them. `guards: false` refuses to change what guards a known type: approval, uniqueness, encryption, redaction, `sensitive`, `sharedKeys`.
+   * Defines a type without a worker of it, or changes the named settings of one, with its lane. What is named counts until it is released,
+   * whatever definition a worker starts with. `guards: false` refuses to change what guards a known type: approval, uniqueness, encryption, redaction, `sensitive`, `sharedKeys`.
    */
   async defineType(type: string, settings: TypeSettings, who: Actor, options: { guards?: boolean } = {}): Promise<TypeState> {
     refuseUnknown(options, ['guards'])
@@ -70,6 +76,20 @@ export class Flow {
     await told(this.#store.defineType(type, JSON.stringify(fields), options.guards ?? true, by))
     if (fields.lane !== undefined && (await this.type(type))?.lane !== fields.lane) await this.moveType(type, fields.lane, who)
     return (await this.type(type)) as TypeState
+  }
+
+  /**
+   * Gives these settings of a type back to its definition; without `fields` all of them, its lane too. `guards: false` refuses what would
+   * change what guards it.
+   */
+  async releaseType(
+    type: string,
+    who: Actor,
+    options: { fields?: readonly (keyof TypeSettings)[]; guards?: boolean } = {},
+  ): Promise<void> {
+    refuseUnknown(options, ['fields', 'guards'])
+    const { fields, guards = true } = options
+    await told(this.#store.releaseType(storableText(type, 'type'), storedSettings(fields), guards, checkedActor(who)))
   }
 
   /** The gate of a type; undefined where it never had one. */
@@ -83,7 +103,7 @@ export class Flow {
   }
 
   /**
-   * Changes the settings of a lane.
+   * Changes the named settings of a lane. They count until they are released, or with `for` until that time is over.
    * @param options.create makes the lane where there is none of that name
    * @param options.unsafe takes a lease that is shorter than a statement may take
    */
@@ -91,15 +111,22 @@ export class Flow {
     lane: string,
     fields: LaneFields,
     who: Actor,
-    options: { create?: boolean; unsafe?: boolean } = {},
+    options: ForATime & { create?: boolean; unsafe?: boolean } = {},
   ): Promise<void> {
     const encoded = encodeLane(fields, { unsafe: options.unsafe ?? false })
-    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, checkedActor(who), options.create ?? false))
+    const forMs = readFor(options, ['create', 'unsafe'])
+    await told(this.#store.setLane(storableText(lane, 'lane'), encoded, checkedActor(who), options.create ?? false, forMs))
   }
 
-  /** No more claims from this lane; what runs goes on, enqueue too. */
-  async drainLane(lane: string, who: Actor): Promise<void> {
-    await this.setLane(lane, { enabled: false }, who)
+  /** Gives these settings of a lane back to what it was made with, or the environment of the first worker said; without `fields` all of them. */
+  async releaseLane(lane: string, who: Actor, options: { fields?: readonly (keyof LaneFields)[] } = {}): Promise<void> {
+    refuseUnknown(options, ['fields'])
+    await told(this.#store.releaseLane(storableText(lane, 'lane'), storedLaneFields(options.fields), checkedActor(who)))
+  }
+
+  /** No more claims from this lane until it is resumed, or until the time `for` is over; what runs goes on, enqueue too. */
+  async drainLane(lane: string, who: Actor, options: ForATime = {}): Promise<void> {
+    await this.setLane(lane, { enabled: false }, who, options)
   }
 
   /** Workers claim from this lane again. */
@@ -119,9 +146,18 @@ export class Flow {
     return told(this.#store.moveType(storableText(type, 'type'), storableText(lane, 'lane'), checkedActor(who)))
   }
 
-  /** Changes the named limits of a type. They stand until a worker starts with a definition whose limits changed. */
-  async limit(type: string, limits: Limits, who: Actor): Promise<void> {
-    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), checkedActor(who)))
+  /**
+   * Changes the named limits of a type. They count until they are released, whatever the code says; with `for` until that time is over.
+   */
+  async limit(type: string, limits: Limits, who: Actor, options: ForATime = {}): Promise<void> {
+    const forMs = readFor(options)
+    await told(this.#store.setLimits(storableText(type, 'type'), encodeLimits(limits), checkedActor(who), forMs))
+  }
+
+  /** Gives these limits of a type back to what its definition says; without `fields` all of them. */
+  async releaseLimits(type: string, who: Actor, options: { fields?: readonly (keyof Limits)[] } = {}): Promise<void> {
+    refuseUnknown(options, ['fields'])
+    await told(this.#store.releaseLimits(storableText(type, 'type'), limitFields(options.fields), checkedActor(who)))
   }
 
   /** How much may wait in the whole queue, a lane or a type before enqueue is refused. */
@@ -157,9 +193,9 @@ export class Flow {
     return (await told(this.#store.keyStates<Told<KeySettings>>(storableText(type, 'type'), only))).map(keySettings)
   }
 
-  /** Starts no more jobs of this type until it is resumed. What runs goes on, enqueue too. */
-  async pauseType(type: string, who: Actor): Promise<void> {
-    await told(this.#store.pauseType(storableText(type, 'type'), checkedActor(who)))
+  /** Starts no more jobs of this type until it is resumed, or until the time `for` is over. What runs goes on, enqueue too. */
+  async pauseType(type: string, who: Actor, options: ForATime = {}): Promise<void> {
+    await told(this.#store.pauseType(storableText(type, 'type'), checkedActor(who), readFor(options)))
   }
 
   /** Lets a paused type run again. */
@@ -167,9 +203,10 @@ export class Flow {
     await told(this.#store.resumeType(storableText(type, 'type'), checkedActor(who)))
   }
 
-  /** Starts no more jobs of this concurrency key until it is resumed. The other keys of the type go on. */
-  async pauseKey(type: string, key: string, who: Actor): Promise<void> {
-    await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who)))
+  /** Starts no more jobs of this concurrency key until it is resumed, or until the time `for` is over. The other keys of the type go on. */
+  async pauseKey(type: string, key: string, who: Actor, options: ForATime = {}): Promise<void> {
+    const forMs = readFor(options)
+    await told(this.#store.pauseKey(storableText(type, 'type'), storableText(key, 'key'), checkedActor(who), forMs))
   }
 
   /** Lets a key run again that was paused, rests or has halted. The job that died stays dead. */
@@ -205,15 +242,32 @@ export class Flow {
    * Changes the named limits of a dependency. All types that use it share them; what runs already counts.
    * @param options.create makes the dependency where there is none of that name
    */
-  async limitDependency(name: string, limits: DependencyLimits, who: Actor, options: { create?: boolean } = {}): Promise<void> {
+  async limitDependency(
+    name: string,
+    limits: DependencyLimits,
+    who: Actor,
+    options: ForATime & { create?: boolean } = {},
+  ): Promise<void> {
     const dependency = checkDependency(name, 'dependency')
     const encoded = encodeDependencyLimits(limits)
-    await told(this.#store.limitDependency(dependency, encoded, checkedActor(who), options.create ?? false))
+    const forMs = readFor(options, ['create'])
+    await told(this.#store.limitDependency(dependency, encoded, checkedActor(who), options.create ?? false, forMs))
   }
 
-  /** Starts no more jobs of the types that use this dependency until it is resumed. What runs goes on, enqueue too. */
-  async pauseDependency(name: string, who: Actor): Promise<void> {
-    await told(this.#store.pauseDependency(storableText(name, 'dependency'), checkedActor(who)))
+  /** Gives these limits of a dependency back to what the code says; without `fields` all of them. */
+  async releaseDependency(
+    name: string,
+    who: Actor,
+    options: { fields?: readonly (keyof DependencyLimits)[] } = {},
+  ): Promise<void> {
+    refuseUnknown(options, ['fields'])
+    const fields = limitFields(options.fields)
+    await told(this.#store.releaseDependency(storableText(name, 'dependency'), fields, checkedActor(who)))
+  }
+
+  /** Starts no more jobs of the types that use this dependency until it is resumed, or until the time `for` is over. What runs goes on. */
+  async pauseDependency(name: string, who: Actor, options: ForATime = {}): Promise<void> {
+    await told(this.#store.pauseDependency(storableText(name, 'dependency'), checkedActor(who), readFor(options)))
   }
 
   /** Lets the types that use a paused dependency run again. */

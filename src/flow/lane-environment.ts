@@ -11,7 +11,7 @@ const variable = new RegExp(`^${prefix}([A-Z][A-Z0-9_]{0,62}?)_(${fields.join('|
 
 /**
  * Lanes from the environment, for the first start of an installation: HOLDFAST_LANE_INTERACTIVE_SLOTS=4,
- * HOLDFAST_LANE_BULK_POLL=30s. A worker writes them into the table when it starts; from then on the table counts.
+ * HOLDFAST_LANE_BULK_POLL=30s. The first worker that starts with them writes them into the table; from then on the table counts.
  * A name that begins like one of these and is none is refused, and so is every value that a lane does not take.
  */
 export function lanesFromEnvironment(

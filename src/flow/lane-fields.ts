@@ -1,5 +1,5 @@
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { refused, refuseUnknown } from '../job/refused.js'
+import { refused, refuseUnknown, refuseUnknownNames } from '../job/refused.js'
 
 /** The settings of a lane. A change leaves those that it does not name as they are; defaults are those of a new lane. */
 export interface LaneFields {
@@ -35,9 +35,25 @@ export interface LaneFields {
   ageing?: Duration
 }
 
+const stored = {
+  slots: 'slots',
+  workerSlots: 'worker_slots',
+  poll: 'poll_ms',
+  lease: 'lease_ms',
+  enabled: 'enabled',
+  ageing: 'ageing_ms',
+} as const satisfies Record<keyof LaneFields, string>
+const names = Object.keys(stored)
+
+/** How these fields are stored; null: all. */
+export function storedLaneFields(fields: readonly (keyof LaneFields)[] | undefined): string[] | null {
+  refuseUnknownNames(fields, names)
+  return fields?.map((one) => stored[one]) ?? null
+}
+
 /** Checks the fields of a lane, and brings them into the form the database takes. */
 export function encodeLane(lane: LaneFields, { unsafe }: { unsafe: boolean }): string {
-  refuseUnknown(lane, ['slots', 'workerSlots', 'poll', 'lease', 'enabled', 'ageing'])
+  refuseUnknown(lane, names)
   const fields: Record<string, unknown> = {}
   const slots = (value: unknown, field: string): number | null => {
     if (value === null) return null

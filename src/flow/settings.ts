@@ -4,7 +4,7 @@ import type { SettingRow } from '../store/settings-store.js'
 import type { Done } from './states.js'
 
 /** Settings of the whole installation that are times. */
-const times = ['retention_completed', 'retention_dead', 'retention_audit', 'retention_keys', 'remote_grace'] as const
+const times = ['retention_completed', 'retention_dead', 'retention_audit', 'retention_keys', 'remote_grace', 'lease'] as const
 /** Those that are numbers. */
 const counts = ['max_snoozes', 'max_hand_backs'] as const
 
@@ -24,10 +24,15 @@ export interface SettingState {
   changed: Done | null
 }
 
+/** Whether a setting is a time, which is kept in milliseconds. */
+export function isTime(name: string): boolean {
+  return (times as readonly string[]).includes(name)
+}
+
 /** Checks a value as it is given, and brings it into the form it is stored in. */
 export function readSetting(name: string, value: Duration | number | null): number | null {
   if (value === null) return null
-  if ((times as readonly string[]).includes(name)) return toMilliseconds(value as Duration, 'value')
+  if (isTime(name)) return toMilliseconds(value as Duration, 'value')
   if (!(counts as readonly string[]).includes(name)) return Number(value)
   if (Number.isInteger(value)) return value as number
   throw refused('value', `is ${String(value)}; ${name} is a whole number`)

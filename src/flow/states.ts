@@ -1,4 +1,5 @@
 import type { Aside } from '../store/load-rows.js'
+import { type Override, overrides, type ToldOverride } from './overrides.js'
 
 /** A lane as it is now. Times are in milliseconds. */
 export interface LaneState {
@@ -15,6 +16,8 @@ export interface LaneState {
   /** How many slots are taken; where there is no limit, how many jobs run. */
   inUse: number
   types: string[]
+  /** What operators said of it, beside what it was made with or the environment of the first worker said. */
+  overrides: Override[]
   /** Who changed it last; null where nobody has. */
   changed: Done | null
 }
@@ -41,6 +44,11 @@ export interface Done {
   at: Date
 }
 
+/** A pause, and when it is over; null: when somebody resumes it. */
+export interface Paused extends Done {
+  until: Date | null
+}
+
 /** The gate of a type as it is now: its limits, what holds it shut, and its breaker. Times are in milliseconds. */
 export interface GateState {
   type: string
@@ -55,9 +63,11 @@ export interface GateState {
   haltOnDead: boolean
   /** Jobs that hold a slot: admitted and not yet ended. Counted only while the type passes its gate. */
   held: number
-  paused: Done | null
+  paused: Paused | null
   /** A handler asked to stop the type until then. */
   stoppedUntil: Date | null
+  /** What operators said of its limits, beside what the code says. */
+  overrides: Override[]
   /** The dependencies whose gates its jobs pass too. */
   uses: string[]
   breaker: BreakerState
@@ -86,7 +96,9 @@ export interface DependencyState {
   rate: { count: number; perMs: number } | null
   /** Jobs of all these types that hold a slot: admitted and not yet ended. Counted only while the types pass their gates. */
   held: number
-  paused: Done | null
+  paused: Paused | null
+  /** What operators said of its limits, beside what the code says. */
+  overrides: Override[]
   breaker: BreakerState
 }
 
@@ -95,7 +107,7 @@ export interface KeySettings {
   key: string
   /** How many turns it gets for one of a key of weight 1. */
   weight: number
-  paused: Done | null
+  paused: Paused | null
   /** A handler asked to stop the key until then. */
   restsUntil: Date | null
   /** The job that died and halts the key, and since when; null: it has not halted. */
@@ -124,23 +136,26 @@ export type Told<State> = {
     ? number
     : State[Field] extends Date | null
       ? number | null
-      : State[Field] extends unknown[]
-        ? State[Field]
-        : State[Field] extends object | null
-          ? Told<Exclude<State[Field], null>> | Extract<State[Field], null>
-          : State[Field]
+      : State[Field] extends Override[]
+        ? ToldOverride[]
+        : State[Field] extends unknown[]
+          ? State[Field]
+          : State[Field] extends object | null
+            ? Told<Exclude<State[Field], null>> | Extract<State[Field], null>
+            : State[Field]
 }
 
 export function laneState(told: Told<LaneState>): LaneState {
-  return { ...told, changed: done(told.changed) }
+  return { ...told, overrides: overrides(told.overrides), changed: done(told.changed) }
 }
 
 export function gateState(told: Told<GateState>): GateState {
-  return { ...told, paused: done(told.paused), stoppedUntil: moment(told.stoppedUntil), breaker: breakerState(told.breaker) }
+  const { stoppedUntil, breaker } = told
+  return { ...told, ...said(told), stoppedUntil: moment(stoppedUntil), breaker: breakerState(breaker) }
 }
 
 export function dependencyState(told: Told<DependencyState>): DependencyState {
-  return { ...told, paused: done(told.paused), breaker: breakerState(told.breaker) }
+  return { ...told, ...said(told), breaker: breakerState(told.breaker) }
 }
 
 function breakerState(told: Told<BreakerState>): BreakerState {
@@ -149,7 +164,15 @@ function breakerState(told: Told<BreakerState>): BreakerState {
 
 export function keySettings(told: Told<KeySettings>): KeySettings {
   const halted = told.halted && { ...told.halted, at: new Date(told.halted.at) }
-  return { ...told, paused: done(told.paused), restsUntil: moment(told.restsUntil), halted }
+  return { ...told, paused: paused(told.paused), restsUntil: moment(told.restsUntil), halted }
+}
+
+function said(told: { paused: Told<Paused> | null; overrides: ToldOverride[] }) {
+  return { paused: paused(told.paused), overrides: overrides(told.overrides) }
+}
+
+function paused(told: Told<Paused> | null): Paused | null {
+  return told && { ...told, at: new Date(told.at), until: moment(told.until) }
 }
 
 function done(told: Told<Done> | null): Done | null {

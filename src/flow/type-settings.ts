@@ -1,10 +1,11 @@
 import { type ApprovalOption, encodeApproval } from '../job/approval.js'
 import type { Duration } from '../job/duration.js'
-import { refused, refuseUnknown } from '../job/refused.js'
+import { refused, refuseUnknown, refuseUnknownNames } from '../job/refused.js'
 import { defineType } from '../job/type.js'
 import type { TypeDefinition } from '../job/type-definition.js'
 import type { UniqueOption } from '../job/unique.js'
 import type { StoredType } from '../store/rows.js'
+import { type Override, overrides, type ToldOverride } from './overrides.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: no payload is checked here
 type Definition = TypeDefinition<any>
@@ -55,6 +56,8 @@ export interface TypeState {
   onDead: string | null
   /** The newest version of its payloads that any worker ever knew. */
   version: number
+  /** What operators said of it, beside what its definition says. */
+  overrides: Override[]
   registeredAt: Date
 }
 
@@ -78,6 +81,19 @@ const stored: Record<keyof TypeSettings, (made: Made, given: TypeSettings) => Pa
   onDead: ({ onDead }) => ({ on_dead: onDead ?? null }),
 }
 
+/** The columns whose names differ. */
+const columns: Partial<Record<keyof TypeSettings, string>> = {
+  maxAttempts: 'max_attempts',
+  timeout: 'timeout_ms',
+  unique: 'uniqueness',
+  alertExpired: 'alert_expired',
+  sharedKeys: 'shared_keys',
+  encrypt: 'encrypted',
+  keepResult: 'max_result_bytes',
+  maxResultBytes: 'max_result_bytes',
+  onDead: 'on_dead',
+}
+
 /** Checks settings as a definition is checked, and brings those that are named into the form the database takes. */
 export function encodeSettings(type: string, settings: TypeSettings): Partial<StoredType> {
   refuseUnknown(settings, Object.keys(stored))
@@ -89,7 +105,19 @@ export function encodeSettings(type: string, settings: TypeSettings): Partial<St
   return Object.assign({}, ...named.map((name) => stored[name](made, settings)))
 }
 
-export function typeState(type: string, { settings, registered }: { settings: StoredType; registered: number }): TypeState {
+/** How these settings are stored; null: all. */
+export function storedSettings(names: readonly (keyof TypeSettings)[] | undefined): string[] | null {
+  refuseUnknownNames(names, Object.keys(stored))
+  return names?.map((one) => columns[one] ?? one) ?? null
+}
+
+export interface ToldType {
+  settings: StoredType
+  registered: number
+  overrides: ToldOverride[]
+}
+
+export function typeState(type: string, { settings, registered, overrides: said }: ToldType): TypeState {
   const { lane, priority, backoff, approval, sensitive, version } = settings
   return {
     ...{ type, lane, priority, backoff, approval, sensitive, version },
@@ -102,6 +130,7 @@ export function typeState(type: string, { settings, registered }: { settings: St
     maxResultBytes: settings.max_result_bytes,
     alertExpired: settings.alert_expired,
     onDead: settings.on_dead,
+    overrides: overrides(said),
     registeredAt: new Date(registered),
   }
 }

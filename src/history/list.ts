@@ -66,7 +66,7 @@ const known = [
   'endedBefore',
 ]
 /** How many jobs one page looks at to find those that fit. A payload or an error has to be read, and a status or a lane looked up, job by job. */
-const mostLookedAt = { closely: 2_000, otherwise: 10_000 }
+const mostLookedAt = { closely: 2_000, otherwise: 4_000 }
 /** Of payloads, for one page: as long as it takes to read them out of the database, and as much as is answered with at once. */
 const mostRead = 2 * 1024 * 1024
 

@@ -7,7 +7,7 @@ import { percentile, seriesOf } from './series-of.js'
 const steps = { fromMs: 1_000_000, stepMs: 10_000, points: 12 }
 const nowMs = 2_000_000
 const sample = (at: number, completed: number, more: Partial<SampleRow> = {}): SampleRow => ({
-  ...{ type: 1, at, since: at, lane: 'default', depths: [], runs: [] },
+  ...{ type: 1, at, since: at, lane: 'default', depths: [], runs: [], waits: [] },
   counts: [completed, completed, 0, 0, 0, 0, 0, 0, 0],
   ...more,
 })
@@ -60,8 +60,8 @@ test('what waits holds until it changes, ages meanwhile, and counts for the lane
   expect(all.oldestSeconds).toEqual([15, 25, 35, 10, 20])
   expect(all.workers).toEqual([6, 6, 6, 6, 6])
   expect(all.priorities).toEqual([
-    { priority: 9, waiting: [0, 0, 0, 4, 4], oldestSeconds: [null, null, null, 10, 20] },
-    { priority: 5, waiting: [3, 3, 3, 0, 0], oldestSeconds: [15, 25, 35, null, null] },
+    { priority: 9, waiting: [0, 0, 0, 4, 4], oldestSeconds: [null, null, null, 10, 20], wait: expect.anything() },
+    { priority: 5, waiting: [3, 3, 3, 0, 0], oldestSeconds: [15, 25, 35, null, null], wait: expect.anything() },
   ])
   const lane = seriesOf(rows, { ...steps, points: 5 }, nowMs, 'other')
   expect(lane).toMatchObject({ waiting: [0, 0, 0, 4, 4], completed: [0, 0, 0, 3, 0], workers: [6, 6, 6, 6, 6] })

@@ -8,7 +8,7 @@ export interface Steps {
   points: number
 }
 
-/** Shares of attempts by how long they took, in seconds; null where none ended. */
+/** Shares of attempts by how long they took or had waited, in seconds; null where none ended or began. */
 export interface SeriesPercentiles {
   p50: (number | null)[]
   p95: (number | null)[]
@@ -38,8 +38,10 @@ export interface SeriesColumns {
   workers: number[]
   /** How long attempts took. */
   run: SeriesPercentiles
-  /** What waited, for each priority of which any did. */
-  priorities: { priority: number; waiting: number[]; oldestSeconds: (number | null)[] }[]
+  /** How long attempts had been due when they began. */
+  wait: SeriesPercentiles
+  /** What waited and began, for each priority of which any did. */
+  priorities: { priority: number; waiting: number[]; oldestSeconds: (number | null)[]; wait: SeriesPercentiles }[]
 }
 
 const flows = ['enqueued', 'completed', 'failed', 'rescued', 'dead', 'expired', 'cancelled'] as const
@@ -57,13 +59,24 @@ export function seriesOf(rows: readonly SampleRow[], steps: Steps, nowMs: number
   const zeros = () => new Array<number>(steps.points).fill(0)
   const columns = Object.fromEntries(flows.map((name) => [name, zeros()])) as Record<(typeof flows)[number], number[]>
   const gauges = { waiting: zeros(), scheduled: zeros(), blocked: zeros(), running: zeros(), workers: zeros() }
-  const buckets = Array.from({ length: bounds.length + 1 }, zeros)
-  const byPriority = new Map<number, { waiting: number[]; oldestAt: (number | null)[] }>()
+  const histogram = () => Array.from({ length: bounds.length + 1 }, zeros)
+  const [buckets, waits] = [histogram(), histogram()]
+  const byPriority = new Map<number, { waiting: number[]; oldestAt: (number | null)[]; waits: number[][] }>()
+  const ofPriority = (priority: number) => {
+    const one = byPriority.get(priority) ?? { waiting: zeros(), oldestAt: zeros().map(() => null), waits: histogram() }
+    byPriority.set(priority, one)
+    return one
+  }
   for (const samples of byType(rows)) {
     const fits = (row: SampleRow) => lane === undefined || row.lane === lane
     for (const [at, name] of flows.entries())
       addFlow(columns[name], samples, steps, nowMs, (row) => row.counts[at] as number, fits)
     for (const [at, bucket] of buckets.entries()) addFlow(bucket, samples, steps, nowMs, (row) => row.runs[at] ?? 0, fits)
+    for (const priority of new Set(samples.flatMap((row) => row.waits.map(([of]) => of)))) {
+      const waited = (row: SampleRow) => row.waits.find(([of]) => of === priority)
+      for (const [at, bucket] of ofPriority(priority).waits.entries())
+        addFlow(bucket, samples, steps, nowMs, (row) => waited(row)?.[at + 1] ?? 0, fits)
+    }
     for (const [step, row] of latest(samples, steps)) {
       if (row.type === 0) gauges.workers[step] = row.counts[workers] as number
       if (!fits(row)) continue
@@ -72,8 +85,7 @@ export function seriesOf(rows: readonly SampleRow[], steps: Steps, nowMs: number
         gauges.waiting[step] = (gauges.waiting[step] as number) + waiting
         gauges.scheduled[step] = (gauges.scheduled[step] as number) + scheduled
         gauges.blocked[step] = (gauges.blocked[step] as number) + blocked
-        const one = byPriority.get(priority) ?? { waiting: zeros(), oldestAt: zeros().map(() => null as number | null) }
-        byPriority.set(priority, one)
+        const one = ofPriority(priority)
         one.waiting[step] = (one.waiting[step] as number) + waiting
         if (oldest !== null) one.oldestAt[step] = Math.min(one.oldestAt[step] ?? oldest, oldest)
       }
@@ -81,13 +93,18 @@ export function seriesOf(rows: readonly SampleRow[], steps: Steps, nowMs: number
   }
   const priorities = [...byPriority]
     .sort(([a], [b]) => b - a)
-    .map(([priority, { waiting, oldestAt }]) => ({
-      priority,
-      waiting,
-      oldestSeconds: oldestAt.map((at, step) => age(at, steps, step)),
-    }))
+    .map(([priority, { waiting, oldestAt, waits: its }]) => {
+      for (const [at, bucket] of its.entries()) addTo(waits[at] as number[], bucket)
+      const oldestSeconds = oldestAt.map((since, step) => age(since, steps, step))
+      return { priority, waiting, oldestSeconds, wait: percentiles(its, steps.points) }
+    })
   const oldestSeconds = zeros().map((_, step) => priorities.reduce(oldest(step), null as number | null))
-  return { ...columns, ...gauges, oldestSeconds, run: percentiles(buckets, steps.points), priorities }
+  const [run, wait] = [buckets, waits].map((all) => percentiles(all, steps.points)) as [SeriesPercentiles, SeriesPercentiles]
+  return { ...columns, ...gauges, oldestSeconds, run, wait, priorities }
+}
+
+function addTo(column: number[], more: readonly number[]): void {
+  for (const [step, count] of more.entries()) column[step] = (column[step] as number) + count
 }
 
 function byType(rows: readonly SampleRow[]): SampleRow[][] {

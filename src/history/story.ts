@@ -97,6 +97,8 @@ export interface JobChange {
 /** The approval a job needed, and what people said. */
 export interface JobApproval {
   quorum: number
+  /** Counts how often the payload was replaced since somebody asked for approval, from 1: what a verdict is about. */
+  revision: number
   deadline: Date | null
   onDeadline: 'cancel' | 'approve'
   verdicts: { by: string; verdict: 'approve' | 'reject'; why: string | null; at: Date }[]
@@ -110,6 +112,8 @@ export interface JobAttempt {
   startedAt: Date | null
   endedAt: Date
   worker: string | null
+  /** Which code that worker ran, if it said so. */
+  build: string | null
   error: unknown
 }
 
@@ -214,9 +218,9 @@ export function describeJob(job: JobRow): JobSummary {
 }
 
 function attempt(row: AttemptRow): JobAttempt {
-  const { attempt, worker, error } = row
+  const { attempt, worker, build, error } = row
   const outcome = row.outcome as AttemptOutcome
-  return { attempt, outcome, startedAt: date(row.started_at), endedAt: new Date(row.ended_at), worker, error }
+  return { attempt, outcome, startedAt: date(row.started_at), endedAt: new Date(row.ended_at), worker, build, error }
 }
 
 function date(ms: number | null): Date | null {
@@ -235,9 +239,9 @@ function withPayload(kept: Record<string, unknown>, shown: (payload: string) => 
 function approval(rows: readonly ApprovalRow[]): JobApproval | undefined {
   const [first] = rows
   if (!first) return undefined
-  const { quorum, deadline, on_deadline: onDeadline } = first
+  const { quorum, revision, deadline, on_deadline: onDeadline } = first
   const verdicts = rows.flatMap(({ actor, verdict, comment, at }) =>
     actor === null ? [] : [{ by: actor, verdict, why: comment, at: new Date(at) }],
   )
-  return { quorum, deadline: date(deadline), onDeadline, verdicts }
+  return { quorum, revision, deadline: date(deadline), onDeadline, verdicts }
 }

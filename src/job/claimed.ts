@@ -30,6 +30,8 @@ export interface ClaimedJob {
   /** Of the jobs with this key no more than so many may run at once; none where there is no such limit. */
   readonly strand?: { readonly key: string; readonly most: number } | null
   readonly claimedAtMs: number
+  /** How long it had been due by then; left out where the server that claimed it counts that. */
+  readonly waitedMs?: number
   /** Every time a host died under it; left out where none did. */
   readonly crashes?: readonly Crash[]
 }

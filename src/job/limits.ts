@@ -1,5 +1,5 @@
 import { type Duration, toMilliseconds } from './duration.js'
-import { refused, refuseUnknown } from './refused.js'
+import { refused, refuseUnknown, refuseUnknownNames } from './refused.js'
 
 /** So many starts in any stretch of time of that length. */
 export interface Rate {
@@ -64,6 +64,25 @@ export type DependencyLimits = Pick<Limits, 'maxRunning' | 'rate' | 'breaker'>
 
 const most = 1_000_000
 
+/** Which stored fields belong to each limit. */
+const stored = {
+  maxRunning: ['max_running'],
+  maxRunningPerKey: ['key_max_running'],
+  rate: ['rate_count', 'rate_per_ms'],
+  ratePerKey: ['key_rate_count', 'key_rate_per_ms'],
+  fair: ['fair'],
+  ordered: ['ordered'],
+  haltOnDead: ['halt_on_dead'],
+  breaker: ['breaker_share', 'breaker_minimum', 'breaker_window_ms', 'breaker_probe_ms'],
+} as const satisfies Record<keyof Limits, readonly string[]>
+const names = Object.keys(stored) as (keyof Limits)[]
+
+/** The stored fields of these limits; null: of all. */
+export function limitFields(limits: readonly (keyof Limits)[] | undefined): string[] | null {
+  refuseUnknownNames(limits, names)
+  return limits?.flatMap((one) => [...stored[one]]) ?? null
+}
+
 /** The same for a dependency, which has no keys. */
 export function encodeDependencyLimits(limits: DependencyLimits): string {
   refuseUnknown(limits, ['maxRunning', 'rate', 'breaker'])
@@ -72,7 +91,7 @@ export function encodeDependencyLimits(limits: DependencyLimits): string {
 
 /** Checks limits whole, and brings them into the form the database takes. */
 export function encodeLimits(limits: Limits): string {
-  refuseUnknown(limits, ['maxRunning', 'maxRunningPerKey', 'rate', 'ratePerKey', 'fair', 'ordered', 'haltOnDead', 'breaker'])
+  refuseUnknown(limits, names)
   const fields: Record<string, unknown> = {}
   const count = (value: unknown, field: string): number => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value

@@ -61,3 +61,11 @@ export function trueOrFalse(value: unknown, field: string | Path): boolean {
   if (typeof value === 'boolean') return value
   throw notA(field, value, 'true or false')
 }
+
+/** Some of these fields are to be given back by their names. */
+export function refuseUnknownNames(given: readonly string[] | undefined, known: readonly string[]): void {
+  const unknown = given?.find((one) => !known.includes(one))
+  if (unknown === undefined) return
+  const listed = known.flatMap((name) => says`, ${option(name)}`).slice(1)
+  throw refused('fields', [...says`names "${option(unknown)}"; there are `, ...listed])
+}

@@ -13,3 +13,8 @@ export interface Settlement {
   /** Set where the type's own backoff function could not be used, and why. */
   readonly fellBack?: string
 }
+
+/** Whether the job comes again without having spent an attempt, so that a cap may end it instead. */
+export function goesRound({ move }: Settlement): boolean {
+  return move === 'snooze' || move === 'hand_back'
+}

@@ -31,8 +31,8 @@ export const metrics = {
   failed: metric(
     'jobs_failed_total',
     'counter',
-    ['type'],
-    'Attempts that failed, timed out, ran out of memory or crashed, whether or not another one follows.',
+    ['type', 'outcome'],
+    'Attempts that ended badly, whether or not another one follows: failed, timed_out, out_of_memory, crashed, or lost with their lease.',
   ),
   dead: metric('jobs_dead_total', 'counter', ['type'], 'Jobs that became dead letters, apart from those that expired.'),
   expired: metric(
@@ -64,6 +64,15 @@ export const metrics = {
     ['status'],
     'Requests to enqueue over HTTP that were refused, by the status of the answer.',
   ),
+  enqueueRequests: metric('enqueue_requests_total', 'counter', [], 'Requests to enqueue over HTTP that were answered.'),
+  statusRequests: metric('status_requests_total', 'counter', [], 'Requests to see a job over HTTP that were answered.'),
+  statusErrors: metric('status_errors_total', 'counter', [], 'Requests to see a job over HTTP that were answered with 5xx.'),
+  connectionErrors: metric(
+    'connection_errors_total',
+    'counter',
+    [],
+    'Statements of workers and servers that failed because the database could not be reached.',
+  ),
   driftRepairs: metric(
     'drift_repairs_total',
     'counter',
@@ -71,6 +80,7 @@ export const metrics = {
     'Slots, leases and keys that disagreed with their jobs and were repaired; it should be 0.',
   ),
   duration: metric('processing_duration_seconds', 'histogram', ['type'], 'How long attempts took that completed or failed.'),
+  wait: metric('wait_duration_seconds', 'histogram', ['type', 'priority'], 'How long attempts had been due when they began.'),
   deadLetters: metric('dlq_depth', 'gauge', ['type'], 'Dead letters, as counted last.'),
   dutyRuns: metric('duty_runs_total', 'counter', ['duty'], 'How often a duty of the workers found something to do.'),
   dutyFailures: metric(
@@ -87,6 +97,12 @@ export const metrics = {
     'Jobs and gates that a duty could not handle and tries again later; it should be 0.',
   ),
   workers: metric('active_workers', 'gauge', [], 'Workers that have not stopped and sent a heartbeat within three minutes.'),
+  restarts: metric(
+    'worker_restarts_total',
+    'counter',
+    [],
+    'Workers that went without stopping, where another one started on the same host afterwards.',
+  ),
   stalled: metric(
     'stalled_workers',
     'gauge',
@@ -111,6 +127,26 @@ export const metrics = {
   dependencyBreaker: metric('dependency_breaker_open', 'gauge', ['dependency'], '1 while the breaker of the dependency is open.'),
   slots: metric('lane_slots', 'gauge', ['lane'], 'How many jobs of the lane may run at once, for lanes with such a limit.'),
   slotsInUse: metric('lane_slots_in_use', 'gauge', ['lane'], 'How many jobs of the lane run, for lanes with a limit.'),
+  buildWorkers: metric('build_workers', 'gauge', ['build'], 'Workers of the build that were heard of within three minutes.'),
+  buildAttempts: metric(
+    'build_attempts_total',
+    'counter',
+    ['build', 'outcome'],
+    'Attempts of the workers of a build that completed or failed, for builds with a worker that was heard of within a day.',
+  ),
+  retention: metric(
+    'retention_last_done_timestamp_seconds',
+    'gauge',
+    [],
+    'When a worker last went through everything that is kept for a time and dropped what was over; until then, when it was installed.',
+  ),
+  replicaUsed: metric('replica_used', 'gauge', [], '1 while this server reads lists and metrics from its replica.'),
+  replicaLag: metric(
+    'replica_lag_seconds',
+    'gauge',
+    [],
+    'How far the replica of this server is behind; NaN: there is none, or nobody can tell.',
+  ),
   missingPartitions: metric(
     'missing_partitions',
     'gauge',

@@ -6,8 +6,10 @@ const lowest = 0
 const highest = 9
 
 /** What is measured, as text in the format that Prometheus reads (version 0.0.4). */
-export function expose(row: MetricsRow): string {
+export function expose(row: MetricsRow, replica?: { used: boolean; lagMs: number | null }): string {
   const { types, oldest, lanes, dependencies, refusals, drift, duties, workers, stalled, missingPartitions, notifyQueue } = row
+  const { fleet, retentionRan, builds } = row
+  const ofFleet = (metric: Metric, count: number | undefined) => block(metric, [sample(metric, [], count ?? 0)])
   const ofTypes = (metric: Metric, value: (one: TypeMetrics) => number) =>
     block(
       metric,
@@ -36,7 +38,7 @@ export function expose(row: MetricsRow): string {
     ),
     ofTypes(metrics.enqueued, (one) => one.enqueued),
     ofTypes(metrics.completed, (one) => one.completed),
-    ofTypes(metrics.failed, (one) => one.failed),
+    block(metrics.failed, types.flatMap(failures)),
     ofTypes(metrics.dead, (one) => one.dead),
     ofTypes(metrics.expired, (one) => one.expired),
     ofTypes(metrics.replayed, (one) => one.replayed),
@@ -50,11 +52,16 @@ export function expose(row: MetricsRow): string {
       metrics.refused,
       refusals.map(([status, count]) => sample(metrics.refused, [status], count)),
     ),
+    ofFleet(metrics.enqueueRequests, fleet.enqueue_requests),
+    ofFleet(metrics.statusRequests, fleet.status_requests),
+    ofFleet(metrics.statusErrors, fleet.status_errors),
+    ofFleet(metrics.connectionErrors, fleet.connection_errors),
     block(
       metrics.driftRepairs,
       drift.map(([what, count]) => sample(metrics.driftRepairs, [what], count)),
     ),
-    block(metrics.duration, types.flatMap(histogram)),
+    block(metrics.duration, types.flatMap(durations)),
+    block(metrics.wait, types.flatMap(waits)),
     ofTypes(metrics.deadLetters, (one) => one.deadLetters),
     ...[metrics.dutyRuns, metrics.dutyFailures, metrics.dutySeconds, metrics.setAside].map((metric, index) =>
       block(
@@ -63,6 +70,7 @@ export function expose(row: MetricsRow): string {
       ),
     ),
     block(metrics.workers, [sample(metrics.workers, [], workers)]),
+    ofFleet(metrics.restarts, fleet.worker_restarts),
     block(metrics.stalled, [sample(metrics.stalled, [], stalled)]),
     ofTypes(metrics.breaker, (one) => Number(one.breakerOpen)),
     ofTypes(metrics.paused, (one) => Number(one.paused)),
@@ -79,6 +87,20 @@ export function expose(row: MetricsRow): string {
       limited.map(({ lane, inUse }) => sample(metrics.slotsInUse, [lane], inUse)),
     ),
     block(
+      metrics.buildWorkers,
+      builds.map(({ build, workers: live }) => sample(metrics.buildWorkers, [build], live)),
+    ),
+    block(
+      metrics.buildAttempts,
+      builds.flatMap(({ build, completed, failed }) => [
+        sample(metrics.buildAttempts, [build, 'completed'], completed),
+        sample(metrics.buildAttempts, [build, 'failed'], failed),
+      ]),
+    ),
+    block(metrics.retention, retentionRan === null ? [] : [sample(metrics.retention, [], retentionRan)]),
+    block(metrics.replicaUsed, [sample(metrics.replicaUsed, [], replica?.used ? 1 : 0)]),
+    block(metrics.replicaLag, [sample(metrics.replicaLag, [], (replica?.lagMs ?? Number.NaN) / 1_000)]),
+    block(
       metrics.missingPartitions,
       missingPartitions.map(([table, count]) => sample(metrics.missingPartitions, [table], count)),
     ),
@@ -92,16 +114,40 @@ function depths({ type, priority, depths }: TypeMetrics): string[] {
   return (waiting.length > 0 ? waiting : [[priority, 0] as const]).map(([of, count]) => sample(metrics.depth, [type, of], count))
 }
 
-function histogram({ type, durations }: TypeMetrics): string[] {
-  const { name } = metrics.duration
-  const counts = new Map(durations.map(([bucket, count]) => [bucket, count]))
+/** Every outcome has a number, 0 too, so that a rule that divides finds all of them. */
+function failures({ type, failed, timedOut, outOfMemory, crashed, rescued }: TypeMetrics): string[] {
+  const outcomes = { timed_out: timedOut, out_of_memory: outOfMemory, crashed, lost: rescued }
+  const other = Math.max(0, failed - timedOut - outOfMemory - crashed)
+  return Object.entries({ failed: other, ...outcomes }).map(([outcome, count]) => sample(metrics.failed, [type, outcome], count))
+}
+
+function durations({ type, durations: taken }: TypeMetrics): string[] {
+  return histogram(metrics.duration, [type], taken)
+}
+
+/** A type of which no attempt began says so under the priority its jobs usually have. */
+function waits({ type, priority, waits: all }: TypeMetrics): string[] {
+  const priorities = all.length > 0 ? [...new Set(all.map(([of]) => of))] : [priority]
+  return priorities.flatMap((of) => {
+    const its = all.filter(([one]) => one === of).map(([, ...bucket]) => bucket)
+    return histogram(metrics.wait, [type, of], its)
+  })
+}
+
+/** Taken: bucket, count and seconds. */
+function histogram(
+  { name, labels }: Metric,
+  values: readonly (string | number)[],
+  taken: readonly [number, number, number][],
+): string[] {
+  const counts = new Map(taken.map(([bucket, count]) => [bucket, count]))
   let upToHere = 0
   const buckets = [...bounds, '+Inf'].map((bound, index) => {
     upToHere += counts.get(index) ?? 0
-    return line(`${name}_bucket`, ['type', 'le'], [type, bound], upToHere)
+    return line(`${name}_bucket`, [...labels, 'le'], [...values, bound], upToHere)
   })
-  const seconds = durations.reduce((sum, [, , taken]) => sum + taken, 0)
-  return [...buckets, line(`${name}_sum`, ['type'], [type], seconds), line(`${name}_count`, ['type'], [type], upToHere)]
+  const seconds = taken.reduce((sum, [, , one]) => sum + one, 0)
+  return [...buckets, line(`${name}_sum`, labels, values, seconds), line(`${name}_count`, labels, values, upToHere)]
 }
 
 /** Without a sample a metric is left out: its name alone says nothing. */

@@ -1,7 +1,7 @@
 import type { Actor } from '../job/actor.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { Store } from '../store/store.js'
-import { Approvals, type Decided } from './approval.js'
+import { Approvals, type Decided, type VerdictOptions } from './approval.js'
 import type { Confirm } from './confirm.js'
 import type { JobFilter } from './job-filter.js'
 import { type Moved, type MovedMany, Moves, type NewTime } from './moves.js'
@@ -97,13 +97,13 @@ export abstract class JobOperations {
   }
 
   /** One approval of a job that waits for it; it runs once there are as many as its quorum. */
-  approve(id: string, who: Actor): Promise<Decided> {
-    return this.#approvals.approve(id, who)
+  approve(id: string, who: Actor, options?: VerdictOptions): Promise<Decided> {
+    return this.#approvals.approve(id, who, options)
   }
 
   /** Ends a job that waits for approval as cancelled. The reason is shown to whoever asked for it. */
-  reject(id: string, who: Actor & { why: string }): Promise<Decided> {
-    return this.#approvals.reject(id, who)
+  reject(id: string, who: Actor & { why: string }, options?: VerdictOptions): Promise<Decided> {
+    return this.#approvals.reject(id, who, options)
   }
 
   /**

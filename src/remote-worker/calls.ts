@@ -48,6 +48,8 @@ export interface SettledAnswer {
   settled: boolean
   already?: boolean
   code?: string
+  /** What the job is after this attempt. */
+  status?: string
 }
 
 type Held = Readonly<{ job: string; lease: string }>

@@ -1,16 +1,16 @@
+import { checkAddress } from '../client/address.js'
 import { Checker } from '../job/checker.js'
 import type { Duration } from '../job/duration.js'
 import { hookNames, type JobHooks } from '../job/hooks.js'
-import { wholeNumber } from '../job/refused.js'
 import type { Logger } from '../worker/logger.js'
 import { readWorkerOptions, type WorkerSettings } from '../worker/options.js'
 
 /** The server whose jobs a remote worker runs. */
 export interface RemoteServerOptions {
   /** Where the server is, such as https://jobs.example.com. */
-  url: string
+  url: string | undefined
   /** A key with the role `worker`. */
-  key: string
+  key: string | undefined
   /**
    * How long one request may take, beside the time that a claim waits for a job.
    * @range 1 to 86,400,000
@@ -32,6 +32,11 @@ export interface RemoteWorkerOptions extends JobHooks {
    * @default host:pid
    */
   name?: string
+  /**
+   * Which code this worker runs: a label, a version or a commit. It is shown with workers and attempts, and a canary is told by it.
+   * @default HOLDFAST_BUILD of the environment, or what the file of handlers exports as `build`; otherwise none
+   */
+  build?: string
   /**
    * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`.
    * @range 60 s to 1 h; with `unsafe` 1 s to 24 h
@@ -72,24 +77,22 @@ export interface RemoteWorkerOptions extends JobHooks {
   unsafe?: boolean
 }
 
-const known = ['concurrency', 'name', 'lease', 'drain', 'unhealthyAfter', 'module', 'logger', 'handleSignals', 'unsafe']
+const known = ['concurrency', 'name', 'build', 'lease', 'drain', 'unhealthyAfter', 'module', 'logger', 'handleSignals', 'unsafe']
 
 /** Checks everything and reports every problem at once. */
 export function readRemoteOptions(
   server: RemoteServerOptions,
   options: RemoteWorkerOptions,
-): { server: Required<RemoteServerOptions>; settings: WorkerSettings } {
+): { server: { url: string; key: string; timeoutMs: number }; settings: WorkerSettings } {
   const { url, key, timeoutMs = 30_000 } = server
   const check = new Checker()
   check.known(server, ['url', 'key', 'timeoutMs'])
-  if (!URL.canParse(url)) check.wrong('url', 'must be the address of a server, such as https://jobs.example.com')
-  if (!key) check.wrong('key', 'is missing: create one with holdfast keys create <service> --role worker')
-  check.read(() => wholeNumber(timeoutMs, 'timeoutMs', 1, 86_400_000), 1)
+  const address = checkAddress(check, { url, key, timeoutMs }, 'holdfast keys create <service> --role worker')
   check.known(options, [...known, ...hookNames])
   const settings = check.read(() => readWorkerOptions(options), undefined)
   if (settings && (settings.leaseMs < 1_000 || settings.leaseMs > 86_400_000)) {
     check.wrong('lease', 'is outside of 1s to 24h, which is what a server takes')
   }
   check.done('invalid_configuration', 'the remote worker cannot start')
-  return { server: { url: url.replace(/\/+$/, ''), key, timeoutMs }, settings: settings as WorkerSettings }
+  return { server: { ...address, timeoutMs }, settings: settings as WorkerSettings }
 }

@@ -38,10 +38,11 @@ const notOverHttp = {
 export async function registerRemotely(
   calls: WorkerCalls,
   name: string,
+  build: string | null,
   handlers: ReadonlyMap<string, AnyJobType>,
 ): Promise<number> {
   const types: (string | object)[] = [...handlers.keys()]
-  const about = { name, host: hostname(), pid: process.pid, version }
+  const about = { name, host: hostname(), pid: process.pid, version, ...(build !== null && { build }) }
   for (;;) {
     try {
       return await calls.register({ ...about, types })

@@ -118,7 +118,7 @@ export class RemoteWorker {
       settings,
       [...handlers.values()],
       services,
-      slotEvents({ ended: (job, outcome, at) => this.#ended(job, outcome, at) }, report, () => loop.slotFree()),
+      slotEvents({ began: () => {}, ended: (job, outcome, at) => this.#ended(job, outcome, at) }, report, () => loop.slotFree()),
     )
     const room = (claimable: () => number) => () => (settler.unwritten < mostUnwritten ? claimable() : 0)
     const apart = [...handlers.values()].filter(hasOwnSlots)

@@ -1,6 +1,7 @@
 import type { Report, Result } from '../api/worker.js'
 import { HoldfastError } from '../errors.js'
 import { decodePayload } from '../job/payload.js'
+import { goesRound } from '../job/settlement.js'
 import type { LogRow } from '../store/log-store.js'
 import type { LostRow } from '../store/rows.js'
 import type { EndedAttempt } from '../store/settle-values.js'
@@ -20,10 +21,12 @@ export async function settleRemotely(calls: WorkerCalls, ended: readonly EndedAt
   const lost: Pick<LostRow, 'id' | 'why'>[] = []
   for (let at = 0; at < ended.length; at += resultsAtOnce) {
     const some = ended.slice(at, at + resultsAtOnce)
+    const goneRound = new Set(some.filter(({ settlement }) => goesRound(settlement)).map(({ job }) => job.id))
     try {
-      for (const { job, settled, already, code } of await calls.settle(some.map(resultOf))) {
+      for (const { job, settled, already, code, status } of await calls.settle(some.map(resultOf))) {
         if (!settled) lost.push({ id: job, why: code === 'job_cancelled' ? 'cancelled' : 'lost' })
         else if (already) lost.push({ id: job, why: 'written' })
+        else if (status === 'dead' && goneRound.has(job)) lost.push({ id: job, why: 'ended' })
       }
     } catch (error) {
       if (!isForgotten(error)) throw error

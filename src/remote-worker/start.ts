@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { sleep } from '../clock.js'
 import type { AnyJobType } from '../job/type.js'
+import { buildOf } from '../worker/build.js'
 import { collectHandlers } from '../worker/handlers.js'
 import { defaultLogger, type Logger } from '../worker/logger.js'
 import type { AnyWorkflow } from '../workflow/typed.js'
@@ -28,12 +29,12 @@ export async function startRemoteWorker(
   options: RemoteWorkerOptions = {},
 ): Promise<RemoteWorker> {
   const { server: reached, settings: read } = readRemoteOptions(server, options)
-  const { handlers, module } = await collectHandlers(source as readonly (AnyJobType | AnyWorkflow)[], read)
-  const settings = { ...read, module }
+  const { handlers, module, build } = await collectHandlers(source as readonly (AnyJobType | AnyWorkflow)[], read)
+  const settings = { ...read, module, build: await buildOf(read.build, build) }
   const log = options.logger ?? defaultLogger()
   const name = settings.name ?? `${hostname()}:${process.pid}`
   const calls = new WorkerCalls(reached)
-  const register = () => untilAnswered(log, () => registerRemotely(calls, name, handlers))
+  const register = () => untilAnswered(log, () => registerRemotely(calls, name, settings.build, handlers))
   const id = await register()
   return RemoteWorker.start({ calls, id, name, handlers, settings, log, register })
 }

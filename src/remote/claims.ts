@@ -4,6 +4,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
+import type { WakeUps } from '../waking/wake-ups.js'
 import { LongPolls } from './long-polls.js'
 import type { RemoteWorker } from './workers.js'
 
@@ -48,9 +49,9 @@ export class RemoteClaims implements Background {
   readonly #closing = new AbortController()
   #dueAt = 0
 
-  constructor(store: Store) {
+  constructor(store: Store, wakeUps: WakeUps | undefined) {
     this.#store = store
-    this.#polls = new LongPolls(store)
+    this.#polls = new LongPolls(store, wakeUps)
   }
 
   /** Returns at most `limit` jobs as soon as there is one, or none after `waitMs`. */
@@ -174,7 +175,7 @@ export class RemoteClaims implements Background {
 
   /** A caller that does not wait gets one more claim, from the head: the first may have started to read behind a job that was handed back. */
   async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
-    const again = reading.lanes.lookAgainInMs
+    const again = reading.lanes.lookAgainInMs()
     if (again > pollMs.notListening) return []
     await sleep(again)
     return this.#look(worker, reading, limit)
@@ -204,7 +205,7 @@ export class RemoteClaims implements Background {
     const now = monotonicMs()
     const poll = this.#polls.listening ? Math.min(pollMs.listening, lanes.pollMs) : pollMs.notListening
     const asLongAgain = Math.max(pollMs.soonest, now - subscribedAt)
-    return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, lanes.lookAgainInMs))
+    return Math.max(1, Math.min(deadline - now, poll, asLongAgain, this.#dueAt - now, lanes.lookAgainInMs()))
   }
 
   #reading(group: string, { types, leaseMs }: ClaimAsk): Reading {

@@ -1,6 +1,8 @@
 import { Wake } from '../claim/wake.js'
 import { Listener } from '../store/listener.js'
 import type { Store } from '../store/store.js'
+import type { WakeUpListener } from '../waking/listener.js'
+import type { WakeUps } from '../waking/wake-ups.js'
 
 /** A long poll that waits for jobs of some types. */
 export interface Waiter {
@@ -10,18 +12,20 @@ export interface Waiter {
 }
 
 /**
- * The long polls of this server, which all wait on one listening connection; the first one opens it. A notification wakes one poll of each
+ * The long polls of this server, which all wait on one listener; the first one opens it. A notification wakes one poll of each
  * group of types, and a poll that ends wakes the next of its group, so that a hundred waiting workers do not all send a claim for one job.
  */
 export class LongPolls {
   readonly #store: Store
+  readonly #wakeUps: WakeUps | undefined
   readonly #groups = new Map<string, Waiter[]>()
   readonly #workers = new Map<number, number>()
   readonly #lanes = new Set<number>()
-  #listener: Listener | undefined
+  #listener: Listener | WakeUpListener | undefined
 
-  constructor(store: Store) {
+  constructor(store: Store, wakeUps: WakeUps | undefined) {
     this.#store = store
+    this.#wakeUps = wakeUps
   }
 
   get listening(): boolean {
@@ -68,14 +72,19 @@ export class LongPolls {
     const known = this.#lanes.size
     for (const lane of lanes) this.#lanes.add(lane)
     if (this.#listener && this.#lanes.size === known) return
-    this.#listener ??= new Listener(this.#store.database, 'remote', {
+    this.#listener ??= this.#listen()
+    this.#listener.listenTo([...this.#lanes])
+    this.#listener.start()
+  }
+
+  #listen(): Listener | WakeUpListener {
+    const events = {
       notified: () => {
         for (const group of this.#groups.keys()) this.wakeNext(group)
       },
       ordered: () => {},
       disconnected: () => this.wakeEverybody(),
-    })
-    this.#listener.listenTo([...this.#lanes])
-    this.#listener.start()
+    }
+    return this.#wakeUps?.listener(undefined, events) ?? new Listener(this.#store.database, 'remote', events)
   }
 }

@@ -112,7 +112,7 @@ export class RemoteResults {
     const why = new Map(lost.map((row) => [row.id, row]))
     for (const { job, settlement, startedAtMs, endedAtMs } of ended) {
       const type = held.get(keyOf({ job: job.id, lease: job.lease }))?.type
-      if (type && !why.has(job.id)) this.#meter.ended(type, settlement.outcome, startedAtMs, endedAtMs)
+      if (type && !why.has(job.id)) this.#meter.ended(type, settlement, startedAtMs, endedAtMs, worker.build)
     }
     const late = await this.#countLate(lost)
     // A worker does not learn how jobs of types ended that it did not register for.
@@ -140,7 +140,7 @@ export class RemoteResults {
 
   /** The types of the jobs whose result was not written. */
   async #countLate(lost: readonly LostRow[]): Promise<Map<string, string>> {
-    const unwritten = lost.filter(({ why }) => why !== 'written')
+    const unwritten = lost.filter(({ why }) => why === 'cancelled' || why === 'lost')
     if (unwritten.length === 0) return new Map()
     const types = new Map((await this.#store.remote.typesOf(unwritten.map(({ id }) => id))).map(({ id, type }) => [id, type]))
     for (const { id, why } of unwritten) {
@@ -235,6 +235,7 @@ function asked({ job, lease, outcome }: RemoteResult): RemoteAttempt & { outcome
 
 function settledAs(job: string, lost: LostRow | undefined, known: boolean): Settled {
   if (lost === undefined || lost.why === 'written') return { job, settled: true, written: lost !== undefined }
+  if (lost.why === 'ended') return { job, settled: true, written: false, became: { status: 'dead', dueInMs: null } }
   const { why, outcome, attempt, ended } = lost
   if (!known) return { job, settled: false, why: 'lost' }
   if (outcome === null) return { job, settled: false, why }

@@ -32,7 +32,7 @@ export class RemoteWorkers {
    * change the fields that the definition names, but never its lane and `sensitive`.
    */
   async register(
-    worker: { name: string; host: string; pid: number; version: string },
+    worker: { name: string; host: string; pid: number; version: string; build: string | null },
     types: readonly (string | NamedType)[],
     { mayChange, who }: { mayChange: boolean; who: RecordedActor },
   ): Promise<{ id: number; token: string; types: string[] }> {
@@ -74,8 +74,8 @@ export class RemoteWorkers {
         },
       )
     }
-    const { drain, why, types } = row
-    return { id: Number(id), drain, why, types }
+    const { hash: _, ...known } = row
+    return { id: Number(id), ...known }
   }
 
   /** Ends a worker. Jobs it still holds are handed back at once, without an attempt spent. */

@@ -24,6 +24,7 @@ test('a job that was claimed before the last call began waits a second for it to
     {
       ended: ({ id }, outcome, startedAtMs) => ended.push({ job: id, outcome, startedAtMs }),
       overran: () => {},
+      began: () => {},
       overrunning: () => {},
       escaped: () => {},
       slotFree: () => {},

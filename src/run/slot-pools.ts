@@ -6,6 +6,7 @@ import { openProcess, ThreadSupervisor } from './isolate/channels.js'
 import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
 import { IsolatedAttempt } from './isolate/isolated-attempt.js'
 import type { AttemptServices } from './services.js'
+import type { SlotShares } from './shared-slots.js'
 import { Slots, type SlotsEvents } from './slots.js'
 import { Strands } from './strands.js'
 
@@ -15,6 +16,8 @@ export interface SlotPoolsSettings {
   module: string | null
   /** A job during which its host died this often runs alone, in a process of its own. */
   quarantineAfter: number
+  /** Where several workers of the process share all slots. */
+  shares?: SlotShares
 }
 
 export interface SlotPoolsEvents extends SlotsEvents {
@@ -48,7 +51,8 @@ export class SlotPools {
     this.#settings = settings
     this.#services = services
     this.#events = events
-    this.#shared = new Slots({ concurrency: settings.concurrency }, services, events, this.#strands)
+    const { concurrency, shares } = settings
+    this.#shared = new Slots({ concurrency, shared: shares?.of('', concurrency) }, services, events, this.#strands)
     for (const type of types.filter(hasOwnSlots)) this.#own.set(type.type, this.#ownSlots(type))
     this.#quarantine = new Slots(
       {
@@ -91,6 +95,17 @@ export class SlotPools {
 
   get sharedInARow(): number {
     return this.#shared.inARow
+  }
+
+  /** The worker would claim jobs of the shared slots, or of a type with slots of its own, and none is free. */
+  wanted(type?: string): void {
+    const slots = type === undefined ? this.#shared : this.#own.get(type)
+    slots?.share?.want()
+  }
+
+  /** The claims of the worker were answered. */
+  answered(): void {
+    for (const slots of this.#all()) slots.share?.answered()
   }
 
   ownAtOnce(type: string): number {
@@ -167,13 +182,14 @@ export class SlotPools {
   #ownSlots(type: AnyJobType): Slots {
     const { kind, memoryMb, atOnce, graceMs, recycle } = type.isolation
     const concurrency = atOnce ?? availableParallelism()
+    const sharing = (slots: number) => ({ concurrency: slots, shared: this.#settings.shares?.of(type.type, slots) })
     if (type.chunk) {
       const chunks = new Chunks(type.chunk, concurrency)
       this.#chunks.push(chunks)
-      const settings = { concurrency: chunks.jobsAtOnce, open: () => chunks.open, begin: chunks.begin }
+      const settings = { ...sharing(chunks.jobsAtOnce), open: () => chunks.open, begin: chunks.begin }
       return new Slots(settings, this.#services, this.#events, this.#strands)
     }
-    if (kind === 'inline') return new Slots({ concurrency }, this.#services, this.#events, this.#strands)
+    if (kind === 'inline') return new Slots(sharing(concurrency), this.#services, this.#events, this.#strands)
     const module = this.#settings.module as string
     const supervisor = kind === 'thread' ? new ThreadSupervisor(module, memoryMb as number, concurrency) : undefined
     if (supervisor) this.#supervisors.push(supervisor)
@@ -187,7 +203,7 @@ export class SlotPools {
     this.#pools.set(type.type, pool)
     return new Slots(
       {
-        concurrency,
+        ...sharing(concurrency),
         open: () => pool.restMs === 0,
         begin: (job, ...served) =>
           new IsolatedAttempt(job, { kind, memoryMb, graceMs, pool, quarantine: this.#quarantineOf(type) }, ...served),

@@ -25,6 +25,7 @@ function slotsOf(concurrency: number): { slots: Slots; ended: { job: string; out
   const slots = new Slots({ concurrency }, {} as AttemptServices, {
     ended: (job, outcome) => ended.push({ job: job.id, outcome }),
     overran: () => {},
+    began: () => {},
     overrunning: () => {},
     escaped: () => {},
     slotFree: () => {},

@@ -8,9 +8,12 @@ import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
 import { Overruns } from './overruns.js'
 import type { AttemptServices } from './services.js'
+import type { Share, SharedSlots } from './shared-slots.js'
 import { Strands } from './strands.js'
 
 export interface SlotsEvents {
+  /** It has a slot, and its attempt begins. */
+  began(job: ClaimedJob): void
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void
   overran(job: ClaimedJob, leaseLost: boolean): void
   /** Its handler goes on although the attempt is over and its signal has fired. */
@@ -30,6 +33,8 @@ export interface SlotsSettings {
   begin?: BeginAttempt
   /** False while no job should be claimed for these slots. */
   open?(): boolean
+  /** The slots are those of several workers of this process; `concurrency` of them in all. */
+  shared?: SharedSlots | undefined
 }
 
 /** How long a job claimed ahead may expect to wait for its slot. */
@@ -48,6 +53,8 @@ const inline: BeginAttempt = (job, services, events) => new Attempt(job, service
  * line may be as long as what the slots are measured to run within 50 ms.
  */
 export class Slots {
+  /** Its part of slots that several workers of this process share. */
+  readonly share: Share | undefined
   readonly #settings: SlotsSettings
   readonly #services: AttemptServices
   readonly #events: SlotsEvents
@@ -70,6 +77,11 @@ export class Slots {
     this.#services = services
     this.#events = events
     this.#strands = strands
+    this.share = settings.shared?.join({
+      ready: () => this.#line.length + this.#resumed.length,
+      fill: () => this.#fill(),
+      offered: () => events.slotFree(),
+    })
     this.#attemptEvents = {
       ended: (attempt, went) => {
         const outcome = attempt.job.secrets ? withoutSecrets(went, attempt.job.secrets) : went
@@ -123,11 +135,11 @@ export class Slots {
   /** How many jobs may be claimed now: for the free slots, and ahead of them. Zero until that is worth a statement. */
   get claimable(): number {
     if (this.#settings.open?.() === false) return 0
-    const { concurrency } = this.#settings
+    const atOnce = this.#running.size + this.#free
     const held = this.#running.size + this.waiting
     const ahead = this.#ahead()
-    const more = concurrency + ahead - held
-    return held < concurrency || more >= Math.max(1, ahead / 2) ? Math.max(0, more) : 0
+    const more = atOnce + ahead - held
+    return held < atOnce || more >= Math.max(1, ahead / 2) ? Math.max(0, more) : 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
@@ -149,6 +161,7 @@ export class Slots {
       this.#traces.get(attempt)?.lost()
       this.#traces.delete(attempt)
       this.#expectReturn(attempt)
+      this.share?.give()
       lost += 1
     }
     this.#fill()
@@ -197,6 +210,11 @@ export class Slots {
     this.#fill()
   }
 
+  /** How many more jobs may begin now. */
+  get #free(): number {
+    return this.share ? this.share.free : this.#settings.concurrency - this.#running.size
+  }
+
   #ahead(): number {
     if (this.#averageMs === undefined) return 0
     return Math.min(mostAhead, Math.floor((this.#settings.concurrency * claimAheadMs) / Math.max(this.#averageMs, 0.01)))
@@ -206,12 +224,14 @@ export class Slots {
     // An attempt that cannot even begin ends inside of start(), and its end calls this again: the loop that is running takes the next job.
     if (this.#filling) return
     this.#filling = true
-    while (this.#running.size < this.#settings.concurrency) {
+    while (this.#free > 0) {
       const job = this.#next()
       if (job === undefined) break
+      this.share?.take()
       const trace = telemetry()?.attempt(job)
       const attempt = this.#begin(trace ? { ...job, traceparent: trace.traceparent } : job)
       this.#running.add(attempt)
+      this.#events.began(job)
       if (trace) {
         this.#traces.set(attempt, trace)
         trace.run(() => attempt.start())
@@ -234,6 +254,7 @@ export class Slots {
       this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
     }
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)
+    this.share?.give()
     this.#fill()
     if (this.claimable > 0) this.#events.slotFree()
   }

@@ -38,6 +38,7 @@ function slotsWith(strands: Strands): Slots {
     {
       ended: (job, { kind }) => void ended.push({ job: job.id, outcome: kind }),
       overran: () => {},
+      began: () => {},
       overrunning: () => {},
       escaped: () => {},
       slotFree: () => {},

@@ -24,7 +24,7 @@ function* reasonsOf(state: ScheduleState, now: Date): Generator<{ why: string; o
     const why = paused.why === null ? '' : `: ${paused.why}`
     yield {
       why: `it was paused by ${paused.by} at ${paused.at.toISOString()}${why}`,
-      opens: `holdfast schedules resume ${state.name}`,
+      opens: `${paused.until ? `the time, at ${paused.until.toISOString()}; or ` : ''}holdfast schedules resume ${state.name}`,
     }
   }
   if (error) yield { why: `it could not be fired: ${error.message}`, opens: 'it is tried again every minute' }

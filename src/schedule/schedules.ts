@@ -1,6 +1,7 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
+import { type ForATime, readFor } from '../job/for-a-time.js'
 import { newJobId } from '../job/id.js'
 import { notA, wholeNumber } from '../job/refused.js'
 import type { Privacy } from '../privacy/privacy.js'
@@ -123,9 +124,9 @@ export class Schedules {
     return told(this.#store.schedules.reset(readName(name), checkedActor(who)))
   }
 
-  /** No tick makes a job until it is resumed; jobs that are there go on. False: it was paused already. */
-  async pause(name: string, who: Actor): Promise<boolean> {
-    return told(this.#store.schedules.pause(readName(name), checkedActor(who)))
+  /** No tick makes a job until it is resumed, or until the time `for` is over; jobs that are there go on. False: it was paused already. */
+  async pause(name: string, who: Actor, options: ForATime = {}): Promise<boolean> {
+    return told(this.#store.schedules.pause(readName(name), checkedActor(who), readFor(options)))
   }
 
   /** Ticks make jobs again, from now on: those of the pause are over. False: it was not paused. */

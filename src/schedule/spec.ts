@@ -3,6 +3,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { showValue } from '../job/failure.js'
 import { encodePayload } from '../job/payload.js'
 import { notA, refused, wholeNumber } from '../job/refused.js'
+import { scheduleMark } from '../job/schedule-mark.js'
 import { readTags } from '../job/tags.js'
 import { unstorable } from '../job/text.js'
 import { type AnyJobType, isJobType, type JobType } from '../job/type.js'
@@ -131,7 +132,7 @@ export function defineSchedule<Input>(definition: ScheduleDefinition<Input>): Sc
   check.read(() => readName(name), '')
   const spec = readSpec(definition, check)
   check.done('invalid_option', `the definition of the schedule ${showValue(name)} has problems`)
-  return Object.freeze({ name, spec, type: isJobType(type) ? type : undefined, payload })
+  return Object.freeze({ name, spec, type: isJobType(type) ? type : undefined, payload, [scheduleMark]: true })
 }
 
 /** Reads everything but the name; what is wrong is kept by the checker. */

@@ -30,7 +30,8 @@ export interface ScheduleState extends ScheduleFields {
   id: string
   /** `failing`: the last try to fire it failed, and it is tried again every minute. `ended`: it has no tick any more. */
   status: 'active' | 'paused' | 'ended' | 'failing'
-  paused: { at: Date; by: string; why: string | null } | null
+  /** Until: when it is over by itself. */
+  paused: { at: Date; by: string; why: string | null; until: Date | null } | null
   /** The tick that comes next; one that is over has not been fired yet. Null: none does, or it is paused. */
   next: Date | null
   last: { tick: Date | null; job: string | null }
@@ -75,7 +76,7 @@ export function scheduleState(row: ScheduleRow, privacy: Privacy): ScheduleState
     id: row.id,
     ...fieldsOf(spec, row, privacy),
     status: paused ? 'paused' : row.error !== null ? 'failing' : ended ? 'ended' : 'active',
-    paused: row.paused === null ? null : { at: new Date(row.paused), by: row.pausedBy ?? '', why: row.pausedWhy },
+    paused: row.paused === null ? null : pausedState(row, row.paused),
     next: paused || ended ? null : new Date(next),
     last: { tick: dateOrNull(row.lastTick), job: row.lastJob },
     dropped: row.droppedTo === null ? null : { ticks: Number(row.dropped), last: new Date(row.droppedTo) },
@@ -88,6 +89,10 @@ export function scheduleState(row: ScheduleRow, privacy: Privacy): ScheduleState
 
 export function scheduleTick({ tick, kind, outcome, job, status, inTheWay }: TickRow): ScheduleTick {
   return { tick: new Date(tick), kind, outcome, job, status: status as JobStatus | null, inTheWay }
+}
+
+function pausedState({ pausedBy, pausedWhy: why, pausedUntil }: ScheduleRow, at: number) {
+  return { at: new Date(at), by: pausedBy ?? '', why, until: dateOrNull(pausedUntil) }
 }
 
 /** A spec that this version cannot read is no reason to show none of the others. */

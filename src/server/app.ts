@@ -17,6 +17,7 @@ import { answerFrameworkError, answerProblems, answerUnparsed, refuseWithoutHost
 import { Reading } from './reading.js'
 import { adminAccessRoutes } from './routes/admin-access.js'
 import { adminAlertRoutes } from './routes/admin-alerts.js'
+import { adminBuildRoutes } from './routes/admin-builds.js'
 import { adminDependencyRoutes } from './routes/admin-dependencies.js'
 import { adminDlqRoutes } from './routes/admin-dlq.js'
 import { adminFlowRoutes } from './routes/admin-flow.js'
@@ -38,6 +39,7 @@ import { jobListRoutes } from './routes/job-list.js'
 import { jobMoveRoutes } from './routes/job-moves.js'
 import { jobRoutes } from './routes/jobs.js'
 import { metricsRoutes } from './routes/metrics.js'
+import { oidcRoutes } from './routes/oidc.js'
 import { oneJobRoutes } from './routes/one-job.js'
 import { pageRoutes } from './routes/page.js'
 import { seriesRoutes } from './routes/series.js'
@@ -108,6 +110,7 @@ export function makeApp(
   app.addHook('onClose', () => reading.close())
   pageRoutes(app)
   sessionRoutes(app, callers)
+  oidcRoutes(app, callers, options.oidc, log)
   healthRoutes(app, holdfast, options)
   jobRoutes(app, holdfast)
   jobListRoutes(app, reading)
@@ -120,13 +123,14 @@ export function makeApp(
   executionRoutes(app, holdfast, reading)
   executionWaitRoute(app, reading, ends)
   followJobRoutes(app, reading, ends)
-  // Not over the connections for reading: concurrent requests share one query of the status, and autoscale counts anew, which writes.
-  statusRoutes(app, holdfast, options.worker)
+  // Concurrent requests share one query of the status, so it needs no connection for reading; autoscale counts anew, which writes.
+  statusRoutes(app, insideOf(holdfast).hasReplica ? reading.lists : holdfast, options.worker)
   autoscaleRoutes(app, holdfast)
-  metricsRoutes(app, reading.reader)
+  metricsRoutes(app, reading.lists)
   seriesRoutes(app, reading)
   errorRoutes(app, reading)
   doctorRoutes(app, holdfast)
+  adminBuildRoutes(app, holdfast)
   workerRoutes(app, holdfast, callers, log, meter)
   adminWorkerRoutes(app, holdfast)
   adminTypeRoutes(app, holdfast)

@@ -85,6 +85,11 @@ export class Callers {
     return this.#access.sessions.open(caller.key ?? { installation: this.#adminHash }, who)
   }
 
+  /** A session of a person whom the provider knows. */
+  openSessionOf(person: string, roles: readonly string[], from: string): Promise<{ token: string; endsAt: Date }> {
+    return this.#access.sessions.open({ person, roles }, { by: person, from })
+  }
+
   async endSession(token: string, who: Actor): Promise<void> {
     await this.#access.sessions.end(token, this.#adminHash, who)
     this.forget()

@@ -22,8 +22,9 @@ export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, l
     thinningChore(store.samples),
   ]
   const upkeep = new Upkeep(chores, loggingMonitor(log))
-  app.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
-    if (method === 'POST' && (url === '/jobs' || url === '/jobs/bulk') && reply.statusCode >= 400) meter.refused(reply.statusCode)
+  app.addHook('onResponse', async ({ method, routeOptions: { url } }, { statusCode }) => {
+    if (method === 'POST' && (url === '/jobs' || url === '/jobs/bulk')) meter.enqueueAnswered(statusCode)
+    if (method === 'GET' && url === '/jobs/:id') meter.statusAnswered(statusCode)
   })
   app.addHook('onReady', async () => upkeep.start())
   app.addHook('onClose', async () => {

@@ -5,6 +5,7 @@ import { misconfigured } from '../job/refused.js'
 import type { Logger } from '../worker/logger.js'
 import type { Worker } from '../worker/worker.js'
 import { checkAdminKey } from './callers.js'
+import { checkOidc, type OidcOptions } from './oidc/options.js'
 import { checkPrefix } from './prefix.js'
 import { checkReading, type ReadingOptions } from './reading.js'
 import { httpsOptions, type TlsOptions } from './tls.js'
@@ -48,6 +49,11 @@ export interface ServerOptions {
    */
   reading?: ReadingOptions
   /**
+   * Sign-in of people through an OpenID Connect provider.
+   * @default none: people log in with keys
+   */
+  oidc?: OidcOptions
+  /**
    * Where unexpected errors go.
    * @default JSON lines on standard error, from HOLDFAST_LOG_LEVEL (info) on
    */
@@ -57,7 +63,7 @@ export interface ServerOptions {
 /** What a server that is mounted in another one is made with: how it listens is the other one's business. */
 export type MountOptions = Omit<ServerOptions, 'tls' | 'allowInsecure'>
 
-const mountable = ['adminKey', 'prefix', 'trustProxy', 'stopping', 'worker', 'reading', 'logger']
+const mountable = ['adminKey', 'prefix', 'trustProxy', 'stopping', 'worker', 'reading', 'oidc', 'logger']
 
 export function checkServerOptions(options: ServerOptions): void {
   checkOptions(options, [...mountable, 'tls', 'allowInsecure'], 'the server cannot start')
@@ -74,6 +80,7 @@ function checkOptions(options: ServerOptions, known: readonly string[], heading:
   check.read(() => checkPrefix(options.prefix ?? '', 'prefix'), '')
   check.read(() => checkProxies(options.trustProxy ?? [], 'trustProxy'), [])
   check.read(() => checkReading(options.reading), undefined)
+  check.read(() => checkOidc(options.oidc), undefined)
   check.read(() => options.tls && httpsOptions(options.tls), undefined)
   check.done('invalid_configuration', heading)
 }

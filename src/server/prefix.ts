@@ -19,3 +19,9 @@ export function withoutPrefix(url: string, prefix: string): string {
 export function askedPath(request: IncomingMessage & { originalUrl?: string }): string {
   return (request.originalUrl ?? request.url ?? '/').split('?')[0] as string
 }
+
+/** What a framework or we ourselves took away of it; empty: nothing. */
+export function pathBefore(request: IncomingMessage & { originalUrl?: string }): string {
+  const [asked, rest] = [askedPath(request), (request.url ?? '/').split('?')[0] as string]
+  return asked.endsWith(rest) ? asked.slice(0, -rest.length) : ''
+}

@@ -47,17 +47,22 @@ const mostInLine = 50
 const priceOfTime = 4
 
 /**
- * Reads about jobs over connections of their own. Lists and searches also queue per service, and count as requests of the caller
+ * Reads about jobs over connections of their own. Lists and what else may be a little old go to the replica where there is one; a single job
+ * does not, because whoever has just enqueued it asks for it. Lists and searches also queue per service, and count as requests of the caller
  * by the time they took: who sends expensive ones may send fewer.
  */
 export class Reading {
   readonly reader: Holdfast
+  /** For what may be a little old. */
+  readonly lists: Holdfast
   readonly watches: number | undefined
   readonly #lines = new Map<string, { running: number; waiting: (() => void)[] }>()
 
   constructor(holdfast: Holdfast, { connections = 4, within = '2s', watches }: ReadingOptions = {}) {
     this.watches = watches
-    this.reader = insideOf(holdfast).forReading({ connections, within })
+    const { forReading, hasReplica } = insideOf(holdfast)
+    this.reader = forReading({ connections, within })
+    this.lists = hasReplica ? forReading({ connections, within, replica: true }) : this.reader
   }
 
   async forCaller<Answer>(request: FastifyRequest, read: (reader: Holdfast) => Promise<Answer>): Promise<Answer> {
@@ -65,15 +70,15 @@ export class Reading {
     await this.#turn(service)
     const begun = monotonicMs()
     try {
-      return await read(this.reader)
+      return await read(this.lists)
     } finally {
       this.#done(service)
       request.known?.bucket?.spend(((monotonicMs() - begun) / 1_000) * rateLimit * priceOfTime)
     }
   }
 
-  close(): Promise<void> {
-    return this.reader.close()
+  async close(): Promise<void> {
+    await Promise.all([...new Set([this.reader, this.lists])].map((one) => one.close()))
   }
 
   async #turn(service: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { type Count, type ShownStatus, type StatusAnswer, shownStatuses } from '../api/status.js'
 import { monotonicMs } from '../clock.js'
+import { ReplicaFirst } from '../store/replica.js'
 import type { CappedCount } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { version } from '../version.js'
@@ -13,7 +14,7 @@ const freshForMs = 500
 export class StatusReader {
   readonly #store: Store
   readonly #worker: Worker | undefined
-  #answer: Promise<Omit<StatusAnswer, 'worker'>> | undefined
+  #answer: Promise<Omit<StatusAnswer, 'worker' | 'replica'>> | undefined
   #askedAt = Number.NEGATIVE_INFINITY
 
   constructor(store: Store, worker: Worker | undefined) {
@@ -23,10 +24,12 @@ export class StatusReader {
 
   async read(): Promise<StatusAnswer> {
     if (!this.#answer || monotonicMs() - this.#askedAt > freshForMs) this.#answer = this.#ask()
-    return { ...(await this.#answer), worker: workerStatus(this.#worker) }
+    const { used, lagMs, why } = ReplicaFirst.stateOf(this.#store.database) ?? {}
+    const replica = used === undefined ? null : { used, lag_ms: lagMs ?? null, why: why ?? null }
+    return { ...(await this.#answer), worker: workerStatus(this.#worker), replica }
   }
 
-  async #ask(): Promise<Omit<StatusAnswer, 'worker'>> {
+  async #ask(): Promise<Omit<StatusAnswer, 'worker' | 'replica'>> {
     this.#askedAt = Number.POSITIVE_INFINITY
     try {
       const [counts, jobs] = await Promise.all([

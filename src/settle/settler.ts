@@ -25,11 +25,14 @@ export interface ResultStore {
   ): Promise<Pick<LostRow, 'id' | 'why'>[]>
 }
 
+/** Nothing was changed for a job, because it was cancelled or its lease was lost; or it went round once too often, and was ended instead. */
+export type Otherwise = 'cancelled' | 'lost' | 'ended'
+
 export interface SettlerEvents {
   /** The batch is about to be written. The settler waits for the promise, if there is one. */
   settling(batch: readonly Settling[]): Promise<void> | undefined
-  /** The batch is written. For the jobs in `lost` nothing was changed, because they were cancelled or their lease was lost. */
-  settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void
+  /** The batch is written, but for the jobs in `lost`. */
+  settled(batch: readonly Settling[], lost: ReadonlyMap<string, Otherwise>): void
   /** These leases have no open attempt left and need not be renewed any more. */
   finished(leases: readonly string[]): void
   /** The database will never take this one. Its lease runs out, and the rescue writes into history that it did. */
@@ -149,8 +152,8 @@ export class Settler implements Background {
     const closed = finished.filter((lease) => !this.#unclosable.has(lease))
     const rows = await this.#store.settle(this.#worker, batch, now, closed)
     // A statement whose connection broke may have been committed; then the next try finds its own result written, which is no loss.
-    const lost = new Map<string, 'cancelled' | 'lost'>()
-    for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'cancelled' ? why : 'lost')
+    const lost = new Map<string, Otherwise>()
+    for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'written' ? 'lost' : why)
     if (this.#putOffs.size > 0) for (const settling of batch) this.#putOffs.delete(settling)
     this.#finish(finished)
     this.#monitor.answered('results')

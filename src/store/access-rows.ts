@@ -25,8 +25,10 @@ export interface FoundKeyRow {
 }
 
 /** A session as it is found by its hash. Without an id it is of the installation's own key, and there is nothing else. */
-export interface FoundSessionRow extends Omit<FoundKeyRow, 'id' | 'hash'> {
+export interface FoundSessionRow extends Omit<FoundKeyRow, 'id' | 'hash' | 'service'> {
   id: number | null
+  /** Or the person; null: the installation's own key. */
+  service: string | null
   /** When it ends, or its key does. */
   ends: number
 }

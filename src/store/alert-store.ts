@@ -24,13 +24,17 @@ export interface AlertRuleRow {
   threshold: number
   type: string | null
   minpriority: number
+  lasts: number
   hold: number
+  severity: string
+  silenced: number | null
   enabled: boolean
 }
 
 export interface AlertTargetRow {
   id: number
   url: string
+  form: string
   rules: string[] | null
   created: number
   by: string
@@ -42,6 +46,11 @@ export interface TargetSecretsRow {
   secret: string
   /** The one before, as long as it counts. */
   old: string | null
+}
+
+/** A target with how what is sent to it looks: webhook, slack or pagerduty. */
+export interface TargetFormRow extends TargetSecretsRow {
+  form: string
 }
 
 /** Rules about trouble, the trouble there is, and where to call. */
@@ -80,8 +89,8 @@ export class AlertStore {
   }
 
   /** Undefined: it was removed. */
-  async target(id: number): Promise<TargetSecretsRow | undefined> {
-    return (await this.#database.query<TargetSecretsRow>(statement('alertTarget'), [id]))[0]
+  async target(id: number): Promise<TargetFormRow | undefined> {
+    return (await this.#database.query<TargetFormRow>(statement('alertTarget'), [id]))[0]
   }
 
   /** False: there is no such target. */
@@ -90,8 +99,11 @@ export class AlertStore {
     return (await this.#database.query<{ known: boolean }>(statement('rotateAlertSecret'), values))[0]?.known === true
   }
 
-  async addTarget(target: { url: string; secret: string; rules: readonly string[] | null }, who: RecordedActor): Promise<number> {
-    const values = [target.url, target.secret, target.rules, who.by, who.why, who.from]
+  async addTarget(
+    target: { url: string; form: string; secret: string; rules: readonly string[] | null },
+    who: RecordedActor,
+  ): Promise<number> {
+    const values = [target.url, target.form, target.secret, target.rules, who.by, who.why, who.from]
     return ((await this.#database.query<{ id: number }>(statement('addAlertTarget'), values))[0] as { id: number }).id
   }
 

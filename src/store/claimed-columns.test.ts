@@ -20,13 +20,14 @@ const columns: ClaimedColumns = {
   keys: null,
   scheduled: null,
   versions: null,
+  waited: '{1250,0}',
 }
 
 describe('the lists of a claim', () => {
   test('are rows again, with nulls where the body of a job is gone', () => {
     expect(claimedRows(columns)).toEqual([
-      { lease: '7', id: first, seq: '11', type: 3, priority: 9, attempt: 1, max: 5, created: 1763251200000.25, payload: '{"a":1}', trace: null, scheduled: null, version: 1, gated: false, rated: false, strand: null }, // biome-ignore format: a row
-      { lease: '7', id: second, seq: '12', type: 4, priority: 5, attempt: 2, max: null, created: null, payload: null, trace: null, scheduled: null, version: 1, gated: false, rated: false, strand: null }, // biome-ignore format: a row
+      { lease: '7', id: first, seq: '11', type: 3, priority: 9, attempt: 1, max: 5, created: 1763251200000.25, waited: 1250, payload: '{"a":1}', trace: null, scheduled: null, version: 1, gated: false, rated: false, strand: null }, // biome-ignore format: a row
+      { lease: '7', id: second, seq: '12', type: 4, priority: 5, attempt: 2, max: null, created: null, waited: 0, payload: null, trace: null, scheduled: null, version: 1, gated: false, rated: false, strand: null }, // biome-ignore format: a row
     ])
   })
 

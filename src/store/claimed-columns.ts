@@ -19,6 +19,7 @@ export interface ClaimedColumns {
   keys: string[] | null
   scheduled: Record<string, number> | null
   versions: Record<string, number> | null
+  waited: string
 }
 
 /** A piece of a text keeps the whole of it in memory. Where that is longer than this, every job gets a text of its own. */
@@ -28,6 +29,7 @@ export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
   const { lease, traces, gated, rated, key_limits: keyLimits, keys, scheduled, versions } = columns
   const [seqs, types, priorities] = [wordsOf(columns.seqs), wordsOf(columns.types), wordsOf(columns.priorities)]
   const [attempts, maxes, created] = [wordsOf(columns.attempts), wordsOf(columns.maxes), wordsOf(columns.created)]
+  const waited = wordsOf(columns.waited)
   const payloads = columns.payloads.split(payloadSeparator)
   const own = columns.payloads.length > mostToShare
   return wordsOf(columns.ids).map((id, i) => ({
@@ -39,6 +41,7 @@ export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
     attempt: Number(attempts[i]),
     max: numberOrNull(maxes[i]),
     created: numberOrNull(created[i]),
+    waited: Number(waited[i]),
     payload: payloadOrNull(payloads[i], own),
     trace: traces?.[id] ?? null,
     scheduled: scheduled?.[id] ?? null,

@@ -8,6 +8,8 @@ export interface ClaimedRow {
   attempt: number
   max: number | null
   created: number | null
+  /** For how many milliseconds it had been due when it was claimed. */
+  waited: number
   payload: string | null
   trace: string | null
   /** The tick it was made for, where a schedule made it. */

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { monotonicMs, sleep } from '../clock.js'
 import { ReadCommitted } from './read-committed.js'
+import { isAway } from './sqlstate.js'
 
 /** Where statements get their connections from. */
 export interface Connections {
@@ -31,6 +32,7 @@ export class PoolConnections implements Connections {
   /** When each connection last answered. */
   readonly #answeredAt = new WeakMap<pg.ClientBase, number>()
   #suspectBefore = 0
+  #troubles = 0
   /** When any of them last answered. */
   lastAnswerAt = 0
 
@@ -76,6 +78,18 @@ export class PoolConnections implements Connections {
   giveBack(client: pg.ClientBase, spoiled: boolean): void {
     client.off('error', ignoreHandledElsewhere)
     ;(client as pg.PoolClient).release(spoiled)
+  }
+
+  /** Counts a statement that did not reach the database. */
+  hadTrouble(error: unknown): void {
+    if (isAway(error)) this.#troubles += 1
+  }
+
+  /** How many there were since the last call. */
+  takeTroubles(): number {
+    const troubles = this.#troubles
+    this.#troubles = 0
+    return troubles
   }
 
   answered(client: pg.ClientBase): void {

@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   connectionString?: string | undefined
   /** A pool of the caller's own. It is used and never closed. */
   pool?: pg.Pool | undefined
+  /** Where LISTEN goes; undefined: where everything goes. */
+  listenUrl?: string | undefined
   /** Most connections held at once. */
   connections?: number | undefined
   /** Whether statements are prepared by name once per connection. Off behind a pooler in transaction mode. */
@@ -45,6 +47,8 @@ export class Database {
   readonly #readWithinMs: number | undefined
   /** A client with which a lone connection (LISTEN, heartbeat) can be opened the same way. */
   readonly clientConfig: pg.ClientConfig
+  /** The same for LISTEN alone, where that goes to another address: statements do not, so a wrong one costs latency alone. */
+  readonly listenConfig: pg.ClientConfig | undefined
   readonly schema: string
   readonly #rendered = new Map<string, Statement>()
 
@@ -55,14 +59,16 @@ export class Database {
     this.#prepared = options.preparedStatements ?? true
     this.#timeoutMs = options.statementTimeoutMs ?? defaultStatementTimeoutMs
     this.#readWithinMs = options.readWithinMs
-    this.clientConfig = {
-      ...(options.like ?? (options.pool ? ownConfig(options.pool) : { connectionString: options.connectionString })),
+    const common = {
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       // Soon enough that a firewall which forgets silent connections after a minute does not forget ours.
       keepAliveInitialDelayMillis: 10_000,
       application_name: options.applicationName ?? 'holdfast',
     }
+    const where = options.like ?? (options.pool ? ownConfig(options.pool) : { connectionString: options.connectionString })
+    this.clientConfig = { ...where, ...common }
+    this.listenConfig = options.listenUrl === undefined ? undefined : { connectionString: options.listenUrl, ...common }
     this.#pool = over?.pool ?? new PoolConnections(options.pool ?? this.#newPool(), options.pool === undefined)
     this.#connections = over ? new LineFirst(over.line, over.pool) : this.#pool
   }
@@ -99,6 +105,11 @@ export class Database {
   /** How long ago the database last answered this process, in milliseconds. */
   get silentMs(): number {
     return monotonicMs() - this.#pool.lastAnswerAt
+  }
+
+  /** How many statements failed since the last call because the database could not be reached: whoever asks first gets them. */
+  takeTroubles(): number {
+    return this.#pool.takeTroubles()
   }
 
   /**
@@ -237,15 +248,17 @@ export class Database {
     mayBeKept: (error: unknown) => boolean = (error) => !isConnectionTrouble(error),
     from = this.#connections,
   ): Promise<Result> {
-    const client = await from.take()
+    let client: pg.ClientBase | undefined
     let spoiled = false
     try {
+      client = await from.take()
       return await work(client)
     } catch (error) {
+      this.#pool.hadTrouble(error)
       spoiled = !mayBeKept(error)
       throw error
     } finally {
-      from.giveBack(client, spoiled)
+      if (client) from.giveBack(client, spoiled)
     }
   }
 

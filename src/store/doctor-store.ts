@@ -90,8 +90,8 @@ export interface DoctorFacts {
   workers: WorkerFacts[]
   lanes: LaneFacts[]
   partitions: PartitionFacts
-  /** Whether a notification arrives on a connection made like this one; undefined: nobody could tell in time. */
-  hears: boolean | undefined
+  /** Whether a notification arrives on a connection made like this one, or why not; undefined: nobody could tell in time. */
+  hears: true | string | undefined
 }
 
 /** Jobs beyond this many are not counted. */
@@ -140,14 +140,14 @@ export class DoctorStore {
   }
 
   /** Listens as a worker does, which finds out about poolers by itself. */
-  async #hears(): Promise<boolean | undefined> {
+  async #hears(): Promise<true | string | undefined> {
     const listener = new Listener(this.#database, 'waiters', { notified() {}, ordered() {}, disconnected() {} })
     const begun = monotonicMs()
     listener.start()
     try {
       while (monotonicMs() - begun < hearWithinMs) {
         if (listener.listening) return true
-        if (listener.swallowed) return false
+        if (listener.deaf !== undefined) return listener.deaf
         await sleep(lookAgainMs)
       }
       return undefined

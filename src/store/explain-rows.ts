@@ -2,6 +2,10 @@
 export interface GateFacts {
   paused_by?: string | null
   paused_why?: string | null
+  paused_until?: string | null
+  paused_over_in_ms?: number | null
+  /** What operators said of its limits. */
+  overrides?: { field: string; by: string; until: number | null; code: unknown }[]
   breaker_hold?: 'auto' | 'open' | 'closed'
   breaker_opened_at?: string | null
   breaker_reason?: string | null
@@ -26,6 +30,9 @@ export interface ExplainFacts extends GateFacts {
   lane_changed_by: string | null
   lane_changed_why: string | null
   lane_slots: number | null
+  /** What operators said of the lane; and when the drain is over, where it is one for a time. */
+  lane_overrides: GateFacts['overrides']
+  lane_drained: { until: string; in_ms: number } | null
   lane_held_by: string[]
   lane_in_use: number
   /** The sleeps and waits of its handler that are not over; null: none. */
@@ -69,6 +76,8 @@ export interface ExplainFacts extends GateFacts {
   key_rate_free_in_ms?: number | null
   key_paused_by?: string | null
   key_paused_why?: string | null
+  key_paused_until?: string | null
+  key_paused_over_in_ms?: number | null
   key_rests_in_ms?: number | null
   key_max_running?: number | null
   key_running?: number

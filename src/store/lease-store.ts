@@ -5,11 +5,8 @@ import type { RescuedRow } from './rows.js'
 /** A lease and for how many milliseconds it is renewed. */
 export type HeldLease = readonly [lease: string, ms: number]
 
-/** A lease that is not lost, with the jobs under it that were cancelled. */
-export interface RenewedRow {
-  lease: string
-  cancelled: string[]
-}
+/** A lease that is not lost, with the jobs under it that were cancelled. Without a lease: who told this worker to claim no more, and why. */
+export type RenewedRow = { lease: string; cancelled: string[] } | { lease: null; cancelled: [by: string, why: string | null] }
 
 /** What keeps a lease, and what becomes of one that nobody kept. */
 export class LeaseStore {

@@ -20,19 +20,35 @@ const afterSwallowedMs = 600_000
  */
 const unreadForMs = 30_000
 
-export const swallowedCalls =
-  'a pooler in transaction mode swallows the notifications, so this worker polls five times a second: ' +
-  'give listen: false, or a connection that goes past the pooler'
+/** Why a listener hears nothing, each as the beginning of a sentence. */
+const deafness = {
+  pooler: 'a pooler in transaction mode swallows the notifications',
+  elsewhere: 'the address of listenUrl does not hear what is sent in this database',
+  unreachable: (why: string) => `the address of listenUrl cannot be reached (${why})`,
+}
+/** What helps against all of them. */
+export const waysToHear = 'give listenUrl an address that goes past the pooler, or wakeUrl a Redis, or listen: false'
+
+/** What a worker says that hears nothing. */
+export function deafWorker(why: string): string {
+  return `${why}, so this worker polls five times a second: ${waysToHear}`
+}
+
+/** What call_idle says to a worker of a large fleet: there is a job for one of those it called. */
+export const personalCall = 'jobs'
 
 export interface ListenerEvents {
   /** A producer sent a notification, or may have sent one while the connection was down. */
   notified(): void
-  /** The own channel was notified, or may have been: a job of this worker was cancelled, or these jobs, with commas between them, have ended. */
+  /**
+   * The own channel was notified, or may have been: a job of this worker was cancelled, a producer calls it and few others (`personalCall`),
+   * or these jobs, with commas between them, have ended.
+   */
   ordered(ids: string): void
   /** The connection is lost; until the next one no notification arrives. */
   disconnected(): void
-  /** A pooler between here and the server swallows the notifications, or no longer does. Comes once for each. */
-  swallowed?(swallowed: boolean): void
+  /** Why no notification can arrive although the database answers; undefined: they arrive again. Comes once for each. */
+  deaf?(why: string | undefined): void
 }
 
 export interface ListenerOptions {
@@ -47,7 +63,7 @@ export interface ListenerOptions {
 export class Listener implements Background {
   readonly name = 'listener'
   readonly line = new Line()
-  readonly #config: pg.ClientConfig
+  readonly #database: Pick<Database, 'clientConfig' | 'listenConfig' | 'schema'>
   readonly #schema: string
   #lanes: readonly string[] = []
   readonly #own: string
@@ -57,16 +73,16 @@ export class Listener implements Background {
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
   readonly #unreadForMs: number
-  #swallowed = false
+  #deaf: string | undefined
 
   /** `own`: the worker that is also notified alone, when one of its jobs is cancelled; `waiters`: those who wait for jobs to end. */
   constructor(
-    database: Pick<Database, 'clientConfig' | 'schema'>,
+    database: Pick<Database, 'clientConfig' | 'listenConfig' | 'schema'>,
     own: number | 'remote' | 'waiters',
     events: ListenerEvents,
     options: ListenerOptions = {},
   ) {
-    this.#config = database.clientConfig
+    this.#database = database
     this.#schema = database.schema
     this.#own = own === 'waiters' ? endedChannel(database.schema) : channelName(database.schema, 'worker', own)
     this.#events = events
@@ -78,9 +94,9 @@ export class Listener implements Background {
     return this.#listening
   }
 
-  /** Whether a pooler was found to swallow the notifications. */
-  get swallowed(): boolean {
-    return this.#swallowed
+  /** Why no notification can arrive although the database answers. */
+  get deaf(): string | undefined {
+    return this.#deaf
   }
 
   /** Listens to these lanes from now on, and at every new connection. A lane that is left out stays subscribed until then. */
@@ -106,10 +122,12 @@ export class Listener implements Background {
         await this.#listenUntilBroken(() => {
           pause = reconnectMs.first
         })
-      } catch {
-        // The database is away, which the claim loop reports. The listener only tries again.
+      } catch (error) {
+        // Where the database is away the claim loop reports it, and the listener only tries again. Of another address it knows nothing.
+        if (this.#database.listenConfig) this.#hear(deafness.unreachable((error as Error).message))
       }
-      const restMs = this.#swallowed ? afterSwallowedMs : pause * (0.5 + Math.random())
+      const hopeless = this.#deaf === deafness.pooler || this.#deaf === deafness.elsewhere
+      const restMs = hopeless ? afterSwallowedMs : pause * (0.5 + Math.random())
       await sleep(restMs, { signal: this.#stop.signal })
       pause = Math.min(pause * 2, reconnectMs.most)
     }
@@ -154,27 +172,32 @@ export class Listener implements Background {
 
   /**
    * Connects and listens. False where notifications cannot arrive. Only a pooler makes the backend another one than the one that the
-   * greeting named, so only then is it tried out.
+   * greeting named, so only then is it tried out, and always where the statements go to another address.
    */
   async #reach(client: pg.Client): Promise<boolean> {
     await client.connect()
-    const direct = (await backendOf(client)) === (client as unknown as { processID: number }).processID
-    const hears = direct || (await this.#hearsThroughPooler(client))
-    if (hears === this.#swallowed) this.#events.swallowed?.(!hears)
-    this.#swallowed = !hears
+    const pooled = (await backendOf(client)) !== (client as unknown as { processID: number }).processID
+    const hears = (!pooled && !this.#database.listenConfig) || (await this.#hearsItself(client))
+    this.#hear(hears ? undefined : pooled ? deafness.pooler : deafness.elsewhere)
     if (!hears) return false
     await client.query(`set tcp_user_timeout = ${this.#unreadForMs}`)
     await this.#listen(client)
     return true
   }
 
+  #hear(deaf: string | undefined): void {
+    const news = deaf !== this.#deaf
+    this.#deaf = deaf
+    if (news) this.#events.deaf?.(deaf)
+  }
+
   /**
-   * Finds out whether a pooler passes notifications on. A pooler in session mode keeps one backend for this connection; where a second
+   * Finds out whether a notification that is sent where the statements go arrives here. A pooler in session mode keeps one backend for this connection; where a second
    * connection gets the same backend, it is not in that mode. Where the second gets another one, it sends a NOTIFY: if that does not
    * arrive, the pooler is in transaction mode and left the LISTEN in whichever backend ran it.
    */
-  async #hearsThroughPooler(client: pg.Client): Promise<boolean> {
-    const caller = this.#newClient()
+  async #hearsItself(client: pg.Client): Promise<boolean> {
+    const caller = this.#newClient(this.#database.clientConfig)
     try {
       await caller.connect()
       const ours = await backendOf(client)
@@ -212,8 +235,8 @@ export class Listener implements Background {
     }
   }
 
-  #newClient(): pg.Client {
-    const client = new pg.Client({ ...this.#config, application_name: 'holdfast listener', query_timeout: answerWithinMs })
+  #newClient(config = this.#database.listenConfig ?? this.#database.clientConfig): pg.Client {
+    const client = new pg.Client({ ...config, application_name: 'holdfast listener', query_timeout: answerWithinMs })
     client.on('error', () => {})
     return client
   }

@@ -69,8 +69,14 @@ export class MoveStore {
     return (await this.#database.query<{ id: string }>(statement('matchingJobs'), values)).map((row) => row.id)
   }
 
-  async decideApproval(id: string, verdict: 'approve' | 'reject', who: RecordedActor): Promise<DecidedRow> {
-    const rows = await this.#database.query<DecidedRow>(statement('decideApproval'), [id, verdict, who.by, who.why, who.from])
+  async decideApproval(
+    id: string,
+    verdict: 'approve' | 'reject',
+    who: RecordedActor,
+    revision: number | null,
+  ): Promise<DecidedRow> {
+    const values = [id, verdict, who.by, who.why, who.from, revision]
+    const rows = await this.#database.query<DecidedRow>(statement('decideApproval'), values)
     return rows[0] as DecidedRow
   }
 }

@@ -1,4 +1,5 @@
 import type { RecordedActor } from '../job/actor.js'
+import { BuildStore } from './build-store.js'
 import type { Database } from './database.js'
 import type { Aside, Depth, DepthRow } from './load-rows.js'
 import { statement } from './queries.js'
@@ -19,10 +20,12 @@ export interface DepthLimit {
 export class OperatorStore {
   readonly #database: Database
   readonly settings: SettingsStore
+  readonly builds: BuildStore
 
   constructor(database: Database) {
     this.#database = database
     this.settings = new SettingsStore(database)
+    this.builds = new BuildStore(database)
   }
 
   /** Whether a connection can be had without waiting for one that the caller holds. */
@@ -87,12 +90,10 @@ export class OperatorStore {
   }
 
   /** Every stored setting of a type, and since when it is registered; undefined: there is none. */
-  async typeSettings(type: string): Promise<{ settings: StoredType; registered: number } | undefined> {
-    const rows = await this.#database.query<{ settings: StoredType | null; registered: number }>(statement('typeSettings'), [
-      type,
-    ])
-    const { settings, registered } = rows[0] ?? {}
-    return settings ? { settings, registered: Number(registered) } : undefined
+  async typeSettings<Override>(type: string) {
+    type Row = { settings: StoredType | null; registered: number; overrides: Override[] }
+    const { settings, registered, overrides = [] } = (await this.#database.query<Row>(statement('typeSettings'), [type]))[0] ?? {}
+    return settings ? { settings, registered: Number(registered), overrides } : undefined
   }
 
   /** The gates there are, or the one of a type. */
@@ -111,12 +112,17 @@ export class OperatorStore {
     if (all.length > 0) await this.#database.query(statement('defineDependencies'), values)
   }
 
-  async limitDependency(name: string, limits: string, who: RecordedActor, create: boolean): Promise<void> {
-    await this.#database.query(statement('limitDependency'), [name, limits, who.by, who.why, who.from, create])
+  async limitDependency(name: string, limits: string, who: RecordedActor, create: boolean, forMs: number | null): Promise<void> {
+    await this.#database.query(statement('limitDependency'), [name, limits, who.by, who.why, who.from, create, forMs])
   }
 
-  async pauseDependency(name: string, who: RecordedActor): Promise<void> {
-    await this.#database.query(statement('pauseDependency'), [name, who.by, who.why, who.from])
+  /** Gives limits back to the code; null: all of them. */
+  async releaseDependency(name: string, fields: readonly string[] | null, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('releaseDependency'), [name, fields, who.by, who.why, who.from])
+  }
+
+  async pauseDependency(name: string, who: RecordedActor, forMs: number | null): Promise<void> {
+    await this.#database.query(statement('pauseDependency'), [name, who.by, who.why, who.from, forMs])
   }
 
   async resumeDependency(name: string, who: RecordedActor): Promise<void> {
@@ -127,8 +133,24 @@ export class OperatorStore {
     await this.#database.query(statement('operateDependencyBreaker'), [name, action, who.by, who.why, who.from])
   }
 
-  async setLane(lane: string, fields: string, who: RecordedActor, create: boolean): Promise<void> {
-    await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, who.from, create])
+  async setLane(lane: string, fields: string, who: RecordedActor, create: boolean, forMs: number | null): Promise<void> {
+    await this.#database.query(statement('setLane'), [lane, fields, who.by, who.why, who.from, create, forMs])
+  }
+
+  /** Gives fields back to what the lane was made with; null: all of them. */
+  async releaseLane(lane: string, fields: readonly string[] | null, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('releaseLane'), [lane, fields, who.by, who.why, who.from])
+  }
+
+  /** What the environment says of a lane. Answers with what the lane has had from another one before. */
+  async seedLane(lane: string, fields: string): Promise<string[]> {
+    const rows = await this.#database.query<{ differs: object }>(statement('seedLane'), [lane, fields])
+    return Object.keys(rows[0]?.differs ?? {})
+  }
+
+  /** Gives settings of a type back to its definition; null: all of them. */
+  async releaseType(type: string, fields: readonly string[] | null, guards: boolean, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('releaseType'), [type, fields, guards, who.by, who.why, who.from])
   }
 
   async moveType(type: string, lane: string, who: RecordedActor): Promise<number> {
@@ -148,20 +170,25 @@ export class OperatorStore {
     return rows[0]?.moved ?? 0
   }
 
-  async setLimits(type: string, limits: string, who: RecordedActor): Promise<void> {
-    await this.#database.query(statement('setLimits'), [type, limits, who.by, who.why, who.from])
+  async setLimits(type: string, limits: string, who: RecordedActor, forMs: number | null): Promise<void> {
+    await this.#database.query(statement('setLimits'), [type, limits, who.by, who.why, who.from, forMs])
   }
 
-  async pauseType(type: string, who: RecordedActor): Promise<void> {
-    await this.#database.query(statement('pauseType'), [type, who.by, who.why, who.from])
+  /** Gives limits back to the code; null: all of them. */
+  async releaseLimits(type: string, fields: readonly string[] | null, who: RecordedActor): Promise<void> {
+    await this.#database.query(statement('releaseLimits'), [type, fields, who.by, who.why, who.from])
+  }
+
+  async pauseType(type: string, who: RecordedActor, forMs: number | null): Promise<void> {
+    await this.#database.query(statement('pauseType'), [type, who.by, who.why, who.from, forMs])
   }
 
   async resumeType(type: string, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('resumeType'), [type, who.by, who.why, who.from])
   }
 
-  async pauseKey(type: string, key: string, who: RecordedActor): Promise<void> {
-    await this.#database.query(statement('pauseKey'), [type, key, who.by, who.why, who.from])
+  async pauseKey(type: string, key: string, who: RecordedActor, forMs: number | null): Promise<void> {
+    await this.#database.query(statement('pauseKey'), [type, key, who.by, who.why, who.from, forMs])
   }
 
   async resumeKey(type: string, key: string, who: RecordedActor): Promise<void> {

@@ -1,6 +1,7 @@
 export interface RemoteWorkerRow {
   /** SHA-256 of its secret, in hexadecimal. */
   hash: string
+  build: string | null
   drain: boolean
   why: string | null
   types: { id: number; name: string; timeoutMs: number; encrypted: boolean }[]

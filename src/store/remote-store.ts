@@ -17,11 +17,12 @@ export class RemoteStore {
     host: string
     pid: number
     version: string
+    build: string | null
     types: readonly number[]
     hash: string
   }): Promise<number> {
-    const { name, host, pid, version, types, hash } = worker
-    const values = [name, host, pid, version, types, hash]
+    const { name, host, pid, version, build, types, hash } = worker
+    const values = [name, host, pid, version, types, hash, build]
     return ((await this.#database.query(statement('registerRemoteWorker'), values))[0] as { id: number }).id
   }
 

@@ -26,6 +26,8 @@ export interface DurabilitySettings {
 
 export interface StartRow extends DurabilitySettings {
   types: TypeRow[]
+  /** For how long a worker that names nothing else claims. */
+  lease: number
   /** Whether any of these is defined otherwise than the worker has it. */
   limits: boolean
   uses: boolean
@@ -104,6 +106,7 @@ export interface AttemptRow {
   ended_at: number
   worker_id: number | null
   worker: string | null
+  build: string | null
   error: unknown
 }
 
@@ -144,10 +147,13 @@ export interface WorkerLaneRow {
   enabled: boolean
 }
 
-/** An attempt that found no lease to settle under. `written`: an earlier try of the same worker had settled it, with this outcome. */
+/**
+ * An attempt that found no lease to settle under. `written`: an earlier try of the same worker had settled it, with this outcome. `ended`: it was
+ * settled, but its job went round once too often, so that it is dead instead of put off.
+ */
 export interface LostRow {
   id: string
-  why: 'cancelled' | 'written' | 'lost'
+  why: 'cancelled' | 'written' | 'lost' | 'ended'
   /** The result that stands instead; null where no attempt of the job has ended. */
   outcome: string | null
   attempt: number | null
@@ -179,6 +185,7 @@ export interface MoveRow {
 /** A request with one verdict; a request without any has one row with nulls. */
 export interface ApprovalRow {
   quorum: number
+  revision: number
   deadline: number | null
   on_deadline: 'cancel' | 'approve'
   actor: string | null
@@ -232,12 +239,21 @@ export interface WatchedRow {
   line: string
 }
 
+/** A worker that has just been registered; order: who told its build to claim no more, and why. */
+export interface RegisteredRow {
+  id: number
+  order: [by: string, why: string | null] | null
+}
+
 export interface LiveWorkerRow {
   id: number
   name: string
   host: string
   pid: number
   version: string
+  /** Which code it runs, and whether it or its build was told to claim no more. */
+  build: string | null
+  drained: boolean
   started: number
   seen: number
   silent: number

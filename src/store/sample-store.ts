@@ -15,6 +15,8 @@ export interface SampleRow {
   depths: [number, number, number, number, number | null][]
   /** How many attempts took how long, by bucket. */
   runs: number[]
+  /** The priority, and how many attempts had been due for how long when they began, by bucket. */
+  waits: [number, ...number[]][]
 }
 
 /** The samples behind charts. */

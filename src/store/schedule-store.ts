@@ -54,6 +54,7 @@ export interface ScheduleRow {
   paused: number | null
   pausedBy: string | null
   pausedWhy: string | null
+  pausedUntil: number | null
   lastTick: number | null
   lastJob: string | null
   dropped: string
@@ -128,8 +129,8 @@ export class ScheduleStore {
   }
 
   /** False: it was paused already. */
-  async pause(name: string, who: RecordedActor): Promise<boolean> {
-    return this.#done(statement('pauseSchedule'), name, who)
+  async pause(name: string, who: RecordedActor, forMs: number | null): Promise<boolean> {
+    return this.#done(statement('pauseSchedule'), name, who, forMs)
   }
 
   /** False: it was not paused. */
@@ -177,8 +178,8 @@ export class ScheduleStore {
     return this.#database.query(statement('readTicks'), [id, limit])
   }
 
-  async #done(asked: Statement, name: string, who: RecordedActor): Promise<boolean> {
-    const rows = await this.#database.query<{ done: boolean }>(asked, [name, who.by, who.why, who.from])
+  async #done(asked: Statement, name: string, who: RecordedActor, ...more: unknown[]): Promise<boolean> {
+    const rows = await this.#database.query<{ done: boolean }>(asked, [name, who.by, who.why, who.from, ...more])
     return rows[0]?.done === true
   }
 }

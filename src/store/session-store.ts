@@ -12,8 +12,15 @@ export class SessionStore {
   }
 
   /** When it ends, in milliseconds since 1970. */
-  async open(hash: string, key: number | null, livesMs: number, who: RecordedActor): Promise<number> {
-    const rows = await this.#database.query<{ expires: number }>(statement('openSession'), [hash, key, livesMs, who.by, who.from])
+  async open(
+    hash: string,
+    { key, person }: { key: number | null; person: { person: string; roles: readonly string[] } | null },
+    livesMs: number,
+    who: RecordedActor,
+  ): Promise<number> {
+    const whose = [person?.person ?? null, person ? JSON.stringify(person.roles) : null]
+    const values = [hash, key, livesMs, who.by, who.from, ...whose]
+    const rows = await this.#database.query<{ expires: number }>(statement('openSession'), values)
     return (rows[0] as { expires: number }).expires
   }
 
@@ -26,5 +33,11 @@ export class SessionStore {
   async end(hash: string, who: RecordedActor): Promise<boolean> {
     const rows = await this.#database.query<{ known: boolean }>(statement('endSession'), [hash, who.by, who.from])
     return rows[0]?.known === true
+  }
+
+  /** How many there were. */
+  async endOf(person: string, who: RecordedActor): Promise<number> {
+    const rows = await this.#database.query<{ ended: number }>(statement('endSessionsOf'), [person, who.by, who.why, who.from])
+    return (rows[0] as { ended: number }).ended
   }
 }

@@ -1,7 +1,8 @@
 import { encodeFailure } from '../job/failure.js'
 import { fingerprintOf } from '../job/fingerprint.js'
-import type { Settlement } from '../job/settlement.js'
+import { goesRound, type Settlement } from '../job/settlement.js'
 import { unlessAllNull, wordsLiteral } from './array-literal.js'
+import type { LostRow } from './rows.js'
 
 /** One ended attempt on its way to history. */
 export interface EndedAttempt {
@@ -38,4 +39,16 @@ export function settleValues(
 /** As exact as the database's clock. The digits beyond would only have to be written, sent and read. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000
+}
+
+/** Of the rows of a settle, which of them say that a cap ended a job instead of putting it off or handing it back. */
+export function withEnded(rows: readonly LostRow[], ended: readonly EndedAttempt[]): LostRow[] {
+  const wentRound = new Set(
+    rows.length > 0
+      ? ended.filter(({ settlement }) => goesRound(settlement) && settlement.outcome !== 'failed').map(({ job }) => job.id)
+      : [],
+  )
+  return rows.map((row) =>
+    row.why === 'written' && row.outcome === 'failed' && wentRound.has(row.id) ? { ...row, why: 'ended' } : row,
+  )
 }

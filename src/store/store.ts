@@ -26,11 +26,12 @@ import { PrivacyStore } from './privacy-store.js'
 import { type Statement, statement } from './queries.js'
 import { type RegisteredType, registerValues } from './registered-type.js'
 import { RemoteStore } from './remote-store.js'
-import type { ClaimedRow, CrashRow, GroupedRow, LostRow, TypeRow, WorkerLaneRow } from './rows.js'
+import { ReplicaFirst } from './replica.js'
+import type { ClaimedRow, CrashRow, GroupedRow, LostRow, RegisteredRow, TypeRow, WorkerLaneRow } from './rows.js'
 import { SampleStore } from './sample-store.js'
 import { ScheduleStore } from './schedule-store.js'
 import { SessionStore } from './session-store.js'
-import { type EndedAttempt, settleValues } from './settle-values.js'
+import { type EndedAttempt, settleValues, withEnded } from './settle-values.js'
 import type { Queryable } from './transaction.js'
 import { WaitStore } from './wait-store.js'
 import { WebhookStore } from './webhook-store.js'
@@ -107,11 +108,10 @@ export class Store {
     this.doctor = new DoctorStore(this.database)
   }
 
-  /** The same database over connections of its own, which only read and for no longer than that. */
-  forReading(connections: number, readWithinMs: number): Store {
-    const { preparedStatements } = this.#options
-    const { clientConfig: like, schema } = this.database
-    return new Store({ like, schema, connections, preparedStatements, readWithinMs })
+  /** The same database over connections of its own, which only read and for no longer than that; its replica, where one is named. */
+  forReading(connections: number, readWithinMs: number, replica: string | undefined): Store {
+    const options = { ...this.#options, like: this.database.clientConfig, pool: undefined, connections, readWithinMs }
+    return new Store(options, replica === undefined ? new Database(options) : new ReplicaFirst(options, replica))
   }
 
   /** The same store for a worker, whose statements use this line before they take a connection of the pool. */
@@ -170,20 +170,20 @@ export class Store {
     return standing(await tx.query(text, values))
   }
 
-  /** A new identity for this process start, never given out before. */
+  /** A new identity for this process start, never given out before. `versions`: of each type, the version of payloads it knows. */
   async registerWorker(worker: {
     name: string
     host: string
     pid: number
     version: string
+    build?: string | null
     types: readonly number[]
-    /** Of each type, the version of payloads it knows. */
     versions?: readonly number[]
-  }): Promise<number> {
-    const { name, host, pid, version, types, versions = null } = worker
-    const values = [name, host, pid, version, types, versions, this.database.mostConnections]
-    const rows = await this.database.query<{ id: number }>(statement('registerWorker'), values)
-    return (rows[0] as { id: number }).id
+    ownChannel?: boolean
+  }): Promise<RegisteredRow> {
+    const { name, host, pid, version, build = null, types, versions = null, ownChannel = false } = worker
+    const values = [name, host, pid, version, types, versions, this.database.mostConnections, build, ownChannel]
+    return (await this.database.query<RegisteredRow>(statement('registerWorker'), values))[0] as RegisteredRow
   }
 
   /** At most `limit` free jobs of one lane under one new lease; never one that another worker is claiming. */
@@ -249,7 +249,8 @@ export class Store {
   }
 
   /**
-   * Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed.
+   * Ends attempts, fenced. Answers with those that held no lease any more, and why: for them nothing was changed; and with those that it ended
+   * otherwise than it was asked to.
    * `nowMs` is now on the clock the attempts were timed with.
    */
   async settle(
@@ -262,7 +263,7 @@ export class Store {
     const rows = await this.database.query<LostRow | GroupedRow>(statement('settleJobs'), values)
     const lost = rows.filter((row) => row.id !== null)
     if (lost.length < rows.length) this.groups.advanceSoon()
-    return lost
+    return withEnded(lost, ended)
   }
 
   async workerStopped(worker: number): Promise<void> {

@@ -5,8 +5,10 @@ import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
 import type { AnyJobType } from '../job/type.js'
+import { isWorkflow } from '../job/workflow-mark.js'
 import { startWorker } from '../worker/start.js'
 import type { Worker } from '../worker/worker.js'
+import type { AnyWorkflow } from '../workflow/typed.js'
 import { type LeftJob, listLeft, mostLeft, readLeft } from './left.js'
 import { Ticks } from './ticks.js'
 
@@ -76,13 +78,17 @@ const workerOptions = {
 }
 
 /**
- * Fires the schedules that are due and runs everything of these types that is, with a real worker in this process, until none of them runs or
+ * Fires the schedules that are due and runs everything of these types and workflows that is, with a real worker in this process, until none of them runs or
  * could run now. What handlers throw does not come out of here: it is in the report, and so is what was left and why.
  */
-export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], options: DrainOptions): Promise<DrainReport> {
+export async function drain(
+  holdfast: Holdfast,
+  types: readonly (AnyJobType | AnyWorkflow)[],
+  options: DrainOptions,
+): Promise<DrainReport> {
   const { throughTime = false, allMustEnd = false, moves = 500, timeout = '1m', concurrency = 10 } = options
   const timeoutMs = toMilliseconds(timeout, 'timeout')
-  const names = types.map((type) => type.type)
+  const names = types.flatMap(namesOf)
   const { store } = insideOf(holdfast)
   const travels = typeof throughTime !== 'boolean'
   const goal = travels ? (await store.inspect.now()).getTime() + toMilliseconds(throughTime, 'throughTime') : null
@@ -125,6 +131,11 @@ export async function drain(holdfast: Holdfast, types: readonly AnyJobType[], op
   }
   // What ended is told when it has been written, a moment later than the database shows it; a worker that stopped has told all.
   return report(await readStories(insideOf(holdfast).store.inspect, [...ids]), left)
+}
+
+/** A workflow stands for the types of its tasks. */
+function namesOf(one: AnyJobType | AnyWorkflow): string[] {
+  return isWorkflow(one) ? (one as AnyWorkflow).types.map(({ type }) => type) : [(one as AnyJobType).type]
 }
 
 /** Of two times as the database writes them, the earlier one. */

@@ -2,6 +2,7 @@ import { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import type { AnyJobType, JobType } from '../job/type.js'
 import { defaultSchema } from '../store/schema-name.js'
+import type { AnyWorkflow } from '../workflow/typed.js'
 import { type Expectation, expectEnqueued, expectNotEnqueued, type PartOf } from './assert-enqueued.js'
 import { type DrainOptions, type DrainReport, drain } from './drain.js'
 import { type EnqueuedJob, nameOf, type PayloadOf, readEnqueued } from './enqueued.js'
@@ -35,8 +36,8 @@ export interface ScratchQueue extends AsyncDisposable {
   readonly schema: string
   /** The clock of the scratch database, which a test can move. */
   readonly clock: TestClock
-  /** Runs what is due of these types, here and now, and tells what became of it. */
-  drain(types: readonly AnyJobType[], options?: DrainOptions): Promise<DrainReport>
+  /** Runs what is due of these types and workflows, here and now, and tells what became of it. */
+  drain(types: readonly (AnyJobType | AnyWorkflow)[], options?: DrainOptions): Promise<DrainReport>
   /** Runs the handler once, as `runJob` does, and also tells what it enqueued here; `completeWith` gets a transaction of this database. */
   runJob<Input, Output, Result>(
     type: JobType<Input, Output, Result>,

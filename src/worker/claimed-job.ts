@@ -22,6 +22,7 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     rated: row.rated,
     strand: row.strand,
     claimedAtMs,
+    waitedMs: row.waited,
   }
   // Most payloads are neither encrypted nor redacted, and copying each job would cost throughput.
   return row.payload !== null && privacy.concerns(row.payload, type.redact)

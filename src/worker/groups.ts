@@ -14,10 +14,11 @@ export function groupsOf(types: ReadonlyMap<number, AnyJobType>, pools: SlotPool
       atOnce: chunk ? (isolation.atOnce as number) : pools.ownAtOnce(type),
       claimable: () => pools.ownClaimable(type),
       inARow: () => pools.ownInARow(type),
+      wanted: () => pools.wanted(type),
     }),
   )
   if (shared.length === 0) return groups
   const [claimable, inARow] = [() => pools.sharedClaimable, () => pools.sharedInARow]
-  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, inARow })
+  groups.unshift({ types: shared, atOnce: pools.sharedAtOnce, claimable, inARow, wanted: () => pools.wanted() })
   return groups
 }

@@ -5,6 +5,7 @@ import { isWorkflow } from '../job/workflow-mark.js'
 import { checkModule } from '../run/isolate/check-module.js'
 import { loadModule, moduleUrl } from '../run/isolate/load-types.js'
 import { insideHost } from '../run/isolate/serve.js'
+import type { Schedule } from '../schedule/spec.js'
 import type { AnyWorkflow } from '../workflow/typed.js'
 import type { WorkerSettings } from './options.js'
 
@@ -14,6 +15,10 @@ export interface Handlers {
   module: string | null
   /** What it registers beside its types, so that it can be started by name. */
   workflows: readonly AnyWorkflow[]
+  /** The schedules that a file exports beside its types; none from a list. */
+  schedules: readonly Schedule[]
+  /** What a file says that its code is called. */
+  build?: string
 }
 
 /** The handlers a worker is to run, from a list or a file. Everything wrong with them is found here, before it starts. */
@@ -28,23 +33,23 @@ export async function collectHandlers(
   }
   if (typeof source === 'string' || source instanceof URL) {
     const file = moduleUrl(source)
-    const { types, workflows } = await loadModule(file)
+    const { types, workflows, schedules, ...named } = await loadModule(file)
     const handlers = byName(types, ` in ${fileURLToPath(file)}`, false)
-    return { handlers, module: file, workflows: workflows as AnyWorkflow[] }
+    return { handlers, module: file, workflows: workflows as AnyWorkflow[], schedules: schedules as Schedule[], ...named }
   }
   const workflows = source.filter(isWorkflow) as AnyWorkflow[]
   const types = source.filter((one): one is AnyJobType => !isWorkflow(one))
   const brought = new Set(workflows.flatMap((workflow) => workflow.types))
   const handlers = byName([...types.filter((type) => !brought.has(type)), ...brought], '', upkeepOnly || alerts)
   const isolated = [...handlers.values()].filter((type) => type.isolation.kind !== 'inline')
-  if (isolated.length === 0) return { handlers, module, workflows }
+  if (isolated.length === 0) return { handlers, module, workflows, schedules: [] }
   const names = isolated.map((type) => type.type)
   if (module === null) {
     const message = `${names.join(', ')} cannot run in a thread or process without the file the handlers are in: startWorker(holdfast, types, { module: import.meta.url of that file }) or startWorker(holdfast, './handlers.js')`
     throw new HoldfastError('invalid_configuration', message, { field: 'module' })
   }
   await checkModule(module, names)
-  return { handlers, module, workflows }
+  return { handlers, module, workflows, schedules: [] }
 }
 
 function byName(types: readonly AnyJobType[], where: string, mayBeNone: boolean): Map<string, AnyJobType> {

@@ -1,4 +1,5 @@
 import type { Monitor } from '../background/background.js'
+import type { DrainOrder } from '../claim/heartbeat-messages.js'
 import type { Lane } from '../claim/lanes.js'
 import type { LeaseKeeper } from '../claim/lease-keeper.js'
 import { monotonicMs } from '../clock.js'
@@ -28,6 +29,8 @@ export interface IntakeParts {
 /** The way of a claimed row to the slot it runs in: its lease is kept from the first moment on, its payload is decrypted. */
 export class Intake {
   readonly #parts: IntakeParts
+  /** An operator's order to claim no more; null: there is none. */
+  order: DrainOrder | null = null
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
@@ -36,7 +39,7 @@ export class Intake {
   /** How many jobs of this lane the worker can take now. */
   claimable(lane: Lane): number {
     const { outcomes, pools } = this.#parts
-    if (outcomes.full) return 0
+    if (outcomes.full || this.order) return 0
     const claimable = lane.group.claimable()
     if (lane.slots === Number.POSITIVE_INFINITY) return claimable
     return Math.min(claimable, Math.max(0, lane.slots - pools.heldOf(lane.reader.lane)))

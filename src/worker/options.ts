@@ -1,9 +1,11 @@
+import { readBuild } from '../job/build.js'
 import { Checker } from '../job/checker.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { hookNames, type JobHooks, readHooks } from '../job/hooks.js'
 import { refused, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
+import type { SlotShares } from '../run/shared-slots.js'
 import type { Schedule } from '../schedule/spec.js'
 import type { Logger } from './logger.js'
 
@@ -21,9 +23,14 @@ export interface WorkerOptions extends JobHooks {
    */
   name?: string
   /**
-   * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`.
+   * Which code this worker runs: a label, a version or a commit. It is shown with workers and attempts, and a canary is told by it.
+   * @default HOLDFAST_BUILD of the environment, or what the file of handlers exports as `build`; otherwise none
+   */
+  build?: string
+  /**
+   * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`. The lease of a lane counts before it.
    * @range 60 s to 1 h; with `unsafe` 100 ms to 24 days
-   * @default '60s'
+   * @default the setting lease (60 s) when the worker starts
    */
   lease?: Duration
   /**
@@ -85,7 +92,7 @@ export interface WorkerOptions extends JobHooks {
   /**
    * The schedules that stand in code: all of this program, or of the set it names. Those that stood there before and do not any more are
    * reported, and go on until they are pruned.
-   * @default the schedules are left as they are
+   * @default those that the file of handlers exports; where it exports none, the schedules are left as they are
    */
   schedules?: readonly Schedule[]
   /**
@@ -108,6 +115,7 @@ export interface WorkerOptions extends JobHooks {
 export interface WorkerSettings {
   concurrency: number
   name: string | undefined
+  build: string | null
   leaseMs: number
   drainMs: number
   pollMs: number
@@ -123,11 +131,14 @@ export interface WorkerSettings {
   upkeepOnly: boolean
   alerts: boolean
   hooks: JobHooks
+  /** Where workers of this process share their slots. */
+  shares?: SlotShares
 }
 
 const known = [
   'concurrency',
   'name',
+  'build',
   'lease',
   'drain',
   'poll',
@@ -175,6 +186,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const settings: WorkerSettings = {
     concurrency,
     name: options.name,
+    build: check.read(() => readBuild(options.build), null),
     leaseMs,
     heartbeatMs,
     unhealthyAfterMs: read(options.unhealthyAfter, 'unhealthyAfter', '30s', 2 * heartbeatMs, day, twoBeats),

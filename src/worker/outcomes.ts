@@ -4,7 +4,7 @@ import type { Outcome } from '../job/outcome.js'
 import type { Meter } from '../metrics/meter.js'
 import { type Privacy, withResultEncrypted } from '../privacy/privacy.js'
 import { decide } from '../settle/decide.js'
-import type { Settler, Settling } from '../settle/settler.js'
+import type { Otherwise, Settler, Settling } from '../settle/settler.js'
 import type { Report } from './report.js'
 
 /** A worker with this many results waiting to be written claims no more: further results would only pile up in its memory. */
@@ -24,15 +24,24 @@ export class Outcomes {
   readonly #meter: Meter
   readonly #report: Report
   readonly #quarantineAfter: number
+  readonly #build: string | null
   readonly #events: OutcomesEvents
   #full = false
 
-  constructor(settler: Settler, privacy: Privacy, meter: Meter, report: Report, quarantineAfter: number, events: OutcomesEvents) {
+  constructor(
+    settler: Settler,
+    privacy: Privacy,
+    meter: Meter,
+    report: Report,
+    { quarantineAfter, build }: { quarantineAfter: number; build: string | null },
+    events: OutcomesEvents,
+  ) {
     this.#settler = settler
     this.#privacy = privacy
     this.#meter = meter
     this.#report = report
     this.#quarantineAfter = quarantineAfter
+    this.#build = build
     this.#events = events
   }
 
@@ -40,6 +49,11 @@ export class Outcomes {
   get full(): boolean {
     this.#full = this.#settler.unwritten >= mostUnwritten
     return this.#full
+  }
+
+  /** Counts how long it had been due, until its slot was free. */
+  began({ type, priority, waitedMs = 0, claimedAtMs }: ClaimedJob): void {
+    this.#meter.began(type.type, priority, waitedMs + monotonicMs() - claimedAtMs)
   }
 
   ended(job: ClaimedJob, outcome: Outcome, startedAtMs: number | null): void {
@@ -53,7 +67,7 @@ export class Outcomes {
   }
 
   /** Not before a batch is written: until then a cancel may be faster than the result. */
-  settled(batch: readonly Settling[], lost: ReadonlyMap<string, 'cancelled' | 'lost'>): void {
+  settled(batch: readonly Settling[], lost: ReadonlyMap<string, Otherwise>): void {
     // The settler counts this batch as written only when this function has returned.
     if (this.#full || batch.some(({ job }) => job.gated)) setImmediate(() => this.#events.claimable())
     this.#full = false
@@ -62,7 +76,7 @@ export class Outcomes {
     const nobodyListens = lost.size === 0 && !this.#report.hears('job.completed')
     for (const settling of batch) {
       const { job, settlement, startedAtMs, endedAtMs } = settling
-      if (lost.size === 0 || !lost.has(job.id)) this.#meter.ended(job.type.type, settlement.outcome, startedAtMs, endedAtMs)
+      if (lost.size === 0 || !lost.has(job.id)) this.#meter.ended(job.type.type, settlement, startedAtMs, endedAtMs, this.#build)
       if (nobodyListens && settlement.move === 'complete') continue
       this.#report.attemptEnded(settling, lost.get(job.id))
       dueInMs = Math.min(dueInMs, settlement.delayMs ?? dueInMs)

@@ -5,7 +5,7 @@ import type { WorkerEvent, WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { describeFailure } from '../job/failure.js'
 import type { Meter } from '../metrics/meter.js'
-import type { Settling } from '../settle/settler.js'
+import type { Otherwise, Settling } from '../settle/settler.js'
 import type { TroubleRow } from '../store/alert-store.js'
 import type { DutyRow } from '../store/duty-rows.js'
 import { explained, isConnectionTrouble } from '../store/sqlstate.js'
@@ -44,7 +44,7 @@ const sayAgainMs = 60_000
 
 /** Tells what happens in a worker: to the listeners of its events, to the log, and to its health. */
 export class Report implements Monitor {
-  readonly events = new EventEmitter<WorkerEvents>()
+  readonly events: EventEmitter<WorkerEvents>
   readonly #log: Logger
   readonly #logsDebug: boolean
   readonly #pulse: Pulse
@@ -53,7 +53,8 @@ export class Report implements Monitor {
   /** What failed, and when that was last said. */
   readonly #failures = new Map<string, { error: string; saidAt: number }>()
 
-  constructor(log: Logger, pulse: Pulse, meter: Meter, hooks?: Hooks) {
+  constructor(log: Logger, pulse: Pulse, meter: Meter, hooks?: Hooks, events = new EventEmitter<WorkerEvents>()) {
+    this.events = events
     this.#hooks = hooks
     this.#log = log
     this.#logsDebug = log.debug !== undefined && (log.isLevelEnabled?.('debug') ?? true)
@@ -134,12 +135,13 @@ export class Report implements Monitor {
     this.tell('duty.failed', failure)
   }
 
-  /** `lost`: nothing was written for it, and why. */
-  attemptEnded({ job, settlement, startedAtMs, endedAtMs }: Settling, lost: 'cancelled' | 'lost' | undefined): void {
+  /** `lost`: it was not written as it ended, and why. */
+  attemptEnded({ job, settlement, startedAtMs, endedAtMs }: Settling, lost: Otherwise | undefined): void {
     if (lost === 'lost') return this.late(job)
     const about = { job: job.id, type: job.type.type, attempt: job.attempt }
     const ms = startedAtMs === null ? 0 : endedAtMs - startedAtMs
     if (lost === 'cancelled') return this.tell('job.cancelled', { ...about, ms })
+    if (lost === 'ended') return this.tell('job.dead', { ...about, reason: 'fatal', error: wentRound(settlement.move) })
     const error = settlement.failure?.message ?? ''
     if (settlement.fellBack) {
       this.#log.warn({ type: about.type, problem: settlement.fellBack }, 'the type has a backoff that cannot be used')
@@ -186,6 +188,12 @@ export class Report implements Monitor {
   resultRefused(job: string, error: unknown): void {
     this.#log.error({ job, error: textOf(error) }, 'a result cannot be written')
   }
+}
+
+function wentRound(move: string): string {
+  return move === 'snooze'
+    ? 'its handler has put it off as often as the setting max_snoozes allows'
+    : 'workers have handed it back as often as the setting max_hand_backs allows'
 }
 
 function textOf(error: unknown): string {

@@ -3,8 +3,9 @@ import type { Outcomes } from './outcomes.js'
 import type { Report } from './report.js'
 
 /** What happens in the slots, as the worker tells it. */
-export function slotEvents(outcomes: Pick<Outcomes, 'ended'>, report: Report, slotFree: () => void): SlotPoolsEvents {
+export function slotEvents(outcomes: Pick<Outcomes, 'began' | 'ended'>, report: Report, slotFree: () => void): SlotPoolsEvents {
   return {
+    began: (job) => outcomes.began(job),
     ended: (job, outcome, startedAtMs) => outcomes.ended(job, outcome, startedAtMs),
     overran: (job, leaseLost) => report.overran(job, leaseLost),
     overrunning: ({ id: job, type: { type }, attempt }) => report.tell('job.overrunning', { job, type, attempt }),

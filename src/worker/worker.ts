@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { Afterwards } from '../background/afterwards.js'
 import { BackgroundGroup } from '../background/group.js'
+import type { DrainOrder } from '../claim/heartbeat-messages.js'
 import { Lanes } from '../claim/lanes.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
@@ -13,12 +14,14 @@ import { SlotPools } from '../run/slot-pools.js'
 import { Scheduler } from '../schedule/scheduler.js'
 import { LogWriter } from '../settle/log-writer.js'
 import { Settler } from '../settle/settler.js'
-import { Listener, swallowedCalls } from '../store/listener.js'
+import { deafWorker, Listener, type ListenerEvents, personalCall } from '../store/listener.js'
 import type { TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { FleetTurn } from '../upkeep/fleet-turn.js'
 import { LeaseNews } from '../upkeep/rescue.js'
 import { Upkeep } from '../upkeep/upkeep.js'
+import type { WakeUpListener } from '../waking/listener.js'
+import type { WakeUps } from '../waking/wake-ups.js'
 import { attemptServices } from './attempt-services.js'
 import { choresOf } from './chores.js'
 import { Drain } from './drain.js'
@@ -38,6 +41,7 @@ import { slotEvents } from './slot-events.js'
 export interface WorkerSetup {
   store: Store
   privacy: Privacy
+  wakeUps: WakeUps | undefined
   id: number
   name: string
   handlers: ReadonlyMap<string, AnyJobType>
@@ -45,6 +49,10 @@ export interface WorkerSetup {
   settings: WorkerSettings
   log: Logger
   warnings: readonly string[]
+  /** Where it tells its events, if that is not its own. */
+  events?: EventEmitter<WorkerEvents> | undefined
+  /** Who told its build to claim no more, and why; null: nobody did. */
+  order: [by: string, why: string | null] | null
 }
 
 const notListeningPollMs = 200
@@ -64,8 +72,9 @@ export class Worker {
   readonly #setup: WorkerSetup
   readonly #pulse: Pulse
   readonly #pools: SlotPools
+  readonly #intake: Intake
   readonly #settler: Settler
-  readonly #listener: Listener | undefined
+  readonly #listener: Ears | undefined
   readonly #drain: Drain
   readonly #background: BackgroundGroup
   #stopped: Promise<void> | undefined
@@ -89,19 +98,20 @@ export class Worker {
   private constructor(setup: WorkerSetup) {
     const { privacy, id, name, handlers, known, settings, log } = setup
     const { leaseMs, heartbeatMs, pollMs } = settings
-    const listener = settings.listen
-      ? new Listener(setup.store.database, id, {
-          notified: () => loop.notified(),
-          ordered: () => leases.beatNow(),
-          disconnected: () => loop.wake.signal(),
-          swallowed: (swallowed) => {
-            if (swallowed) log.warn({ worker: id }, swallowedCalls)
-            // For the check-up alone; one that is not noted is in the log and in the health of this worker.
-            setup.store.doctor.wakeUpsSwallowed(id, swallowed).catch(() => {})
-          },
-        })
-      : undefined
-    const store = listener ? setup.store.over(listener.line) : setup.store
+    const heard = {
+      notified: () => loop.notified(),
+      ordered: (what: string) => (what === personalCall ? loop.called() : leases.beatNow()),
+      disconnected: () => loop.wake.signal(),
+      deaf: (why: string | undefined) => {
+        if (why) log.warn({ worker: id }, deafWorker(why))
+        // For the check-up alone; one that is not noted is in the log and in the health of this worker.
+        setup.store.doctor.wakeUpsSwallowed(id, why !== undefined).catch(() => {})
+      },
+    }
+    const listener = settings.listen ? earsOf(setup, heard) : undefined
+    // A connection that goes elsewhere for LISTEN is for nothing else.
+    const lends = listener instanceof Listener && setup.store.database.listenConfig === undefined
+    const store = lends ? setup.store.over(listener.line) : setup.store
     const types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     // Holdfast's own handlers, some of which may take minutes, never block the event loop.
     const users = [...handlers.values()].filter(({ type }) => !isOwnType(type))
@@ -109,7 +119,7 @@ export class Worker {
     const news = new LeaseNews()
     const meter = new Meter()
     const pulse = new Pulse(settings.unhealthyAfterMs)
-    const report = new Report(log, pulse, meter, new Hooks(settings.hooks, handlers, log))
+    const report = new Report(log, pulse, meter, new Hooks(settings.hooks, handlers, log), setup.events)
     const logWriter = new LogWriter(store.log, report)
     const services = attemptServices(store, id, privacy, logWriter)
     const leases: LeaseKeeper = new LeaseKeeper(
@@ -125,6 +135,7 @@ export class Worker {
         renew: (leases, lookedMsAgo) => store.leases.renew(id, leases, lookedMsAgo),
         lost: (lost) => report.tell('lease.lost', { leases: lost.length, jobs: pools.loseLeases(new Set(lost)) }),
         cancelled: (jobs) => pools.cancel(new Set(jobs)),
+        ordered: (order) => this.#ordered(order, () => loop.wake.signal()),
       },
     )
     const settler: Settler = new Settler(store, id, (lease) => leases.ended(lease), report, {
@@ -133,7 +144,7 @@ export class Worker {
       finished: (finished) => leases.release(finished),
       refused: ({ job }, error) => report.resultRefused(job.id, error),
     })
-    const outcomes: Outcomes = new Outcomes(settler, privacy, meter, report, settings.quarantineAfter, {
+    const outcomes: Outcomes = new Outcomes(settler, privacy, meter, report, settings, {
       claimable: () => loop.wake.signal(),
       putOff: (ms) => loop.dueIn(ms),
     })
@@ -143,7 +154,7 @@ export class Worker {
       services,
       slotEvents(outcomes, report, () => loop.slotFree()),
     )
-    const intake = new Intake({ store, privacy, types, leases, pools, outcomes, monitor: report })
+    const intake: Intake = new Intake({ store, privacy, types, leases, pools, outcomes, monitor: report })
     const lanes = new Lanes(store, groupsOf(types, pools), leaseMs, (ids) => listener?.listenTo(ids))
     const polls = { notListening: Math.min(notListeningPollMs, pollMs), listening: pollMs }
     const loop: ClaimLoop = new ClaimLoop(store, lanes, { worker: id, pollMs: polls }, report, {
@@ -154,6 +165,7 @@ export class Worker {
       unacknowledged: () => store.releaseUnacknowledged(id, leases.known),
       looked: () => {
         leases.looked()
+        pools.answered()
         for (const part of later) part.now()
       },
       dutiesDone: (duties) => report.dutiesDone(duties),
@@ -182,6 +194,8 @@ export class Worker {
     this.#setup = setup
     this.#pulse = pulse
     this.#pools = pools
+    this.#intake = intake
+    if (setup.order) this.#ordered({ by: setup.order[0], why: setup.order[1] }, () => {})
     this.#settler = settler
     this.#listener = listener
     this.#drain = drain
@@ -190,9 +204,11 @@ export class Worker {
   /** Whether this worker truly works. */
   health(): Health {
     const { running, troubles, overrunning } = this.#pools
-    const swallowed = this.#listener?.swallowed ? [swallowedCalls] : []
+    const { deaf } = this.#listener ?? {}
     const { failing, ...pulse } = this.#pulse.read()
-    const warnings = [...this.#setup.warnings, ...swallowed, ...failing]
+    const { order } = this.#intake
+    const drained = order ? [`it claims nothing: ${orderWords(order)}`] : []
+    const warnings = [...this.#setup.warnings, ...(deaf ? [deafWorker(deaf)] : []), ...drained, ...failing]
     const counts = {
       running,
       unwritten: this.#settler.unwritten,
@@ -214,10 +230,34 @@ export class Worker {
     return this.#stopped
   }
 
+  /** It finishes what it has and claims no more for as long as that is ordered; what it does for the fleet goes on. */
+  #ordered(order: DrainOrder | null, look: () => void): void {
+    const { order: before } = this.#intake
+    this.#intake.order = order
+    if (order && !before)
+      this.#setup.log.warn({ worker: this.id, ...order }, 'this worker claims no more, as an operator ordered')
+    if (order || !before) return
+    this.#setup.log.info({ worker: this.id }, 'this worker claims again')
+    look()
+  }
+
   async #stop(): Promise<void> {
     const { log, settings } = this.#setup
     log.info({ worker: this.id, running: this.#pools.running, drainMs: settings.drainMs }, 'worker stopping')
     await this.#background.stop()
     log.info({ worker: this.id }, 'worker stopped')
   }
+}
+
+/** What hears that there are new jobs. */
+type Ears = Listener | WakeUpListener
+
+/** Over a Redis a worker hears of the jobs it can run. Otherwise it listens to its lanes, and to what is said to it alone. */
+function earsOf({ store, wakeUps, id, known }: WorkerSetup, events: ListenerEvents): Ears {
+  if (!wakeUps) return new Listener(store.database, id, events)
+  return wakeUps.listener(new Set(known.map(({ name }) => name)), events)
+}
+
+function orderWords({ by, why }: DrainOrder): string {
+  return `${by} told it or its build to drain${why === null ? '' : ` (${why})`}`
 }

@@ -38,14 +38,21 @@ export type ParentsOf<Parents extends After, W extends When> = {
     : ResultIn<Parent> | undefined
 }
 
-/** Whether a task may end without having run. */
+/** Whether a task may end without having run. A join runs when one of its parents did, so one that surely runs is enough. */
 export type SkippableTask<If, Parents extends After, W extends When> = If extends string
   ? true
   : W extends 'succeeded'
-    ? true extends Skippable<Parents[number]>
-      ? true
-      : false
+    ? Parents extends readonly []
+      ? false
+      : true extends SurelyRuns<Parents>
+        ? false
+        : true extends Skippable<Parents[number]>
+          ? true
+          : false
     : true
+/** Of a list whose length is not known nobody can say which parents are in it. */
+type SurelyRuns<Parents extends After> = number extends Parents['length'] ? false : Sure<Parents[number]>
+type Sure<Parent> = Parent extends Task<string, unknown, infer Maybe> ? (true extends Maybe ? false : true) : false
 
 /** What the handler of a task gets as its second argument. */
 export interface TaskContext<Parents = Record<string, unknown>, Input = unknown>

@@ -29,7 +29,7 @@ const places = [
     '/workflows',
     '/alerts',
   ],
-  ...['/audit', '/keys', '/settings', '/new'],
+  ...['/bulk', '/audit', '/keys', '/settings', '/new'],
 ]
 
 const dies = defineType({

@@ -54,6 +54,12 @@ test('holdfast config check names everything that is wrong with an environment a
   ])
 })
 
+test('the secret that the provider of identities gave is not shown', async () => {
+  const { out } = await typing({ HOLDFAST_OIDC_CLIENT_SECRET: 'of the provider' })(['config', 'check'])
+  expect(out).toMatch(/^HOLDFAST_OIDC_CLIENT_SECRET +\(secret, 15 characters\) +serve$/m)
+  expect(out).not.toContain('of the provider')
+})
+
 test('an environment without problems ends with 0, also beside the variables that Kubernetes makes of a service called holdfast', async () => {
   const kubernetes = {
     HOLDFAST_SERVICE_HOST: '10.0.0.7',

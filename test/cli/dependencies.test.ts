@@ -8,7 +8,7 @@ test('holdfast dependencies lists, shows, limits, pauses and breaks what several
   await holdfast.registerTypes([defineType({ type: 'charge', uses: ['stripe'] })], { update: true })
 
   expect(await eachWay.http('dependencies', 'limit', 'ledger', '--max-running', '3', '--create')).toMatch(
-    /^ledger {2}0 of 3 running {2}no type uses it\n {2}breaker opens above 80 % of at least 10 attempts in 5m/,
+    /^ledger {2}0 of 3 running {2}no type uses it\n {2}max_running 3 by admin; the code says nothing\n {2}breaker opens above 80 % of at least 10 attempts in 5m/,
   )
   expect(await both('dependencies', 'pause', 'strpie')).toMatch(/^1 holdfast: there is no dependency named "strpie".*stripe/)
   expect(await both('dependencies', 'limit', 'stripe')).toMatch(/^2 holdfast: no limit was given: pass --max-running 10/)
@@ -22,12 +22,12 @@ test('holdfast dependencies lists, shows, limits, pauses and breaks what several
     expect.stringMatching(/^stripe {2}0 of 10 running, at most 100 in 1s {2}paused by admin {2}charge$/),
   ])
   expect(await both('dependencies', 'show', 'stripe')).toMatch(
-    /\n {2}paused {2}by admin {2}2\S+ {2}their status page is red\n {2}breaker opens above 50 % /,
+    /\n {2}paused {2}by admin {2}2\S+ {2}their status page is red\n(?: {2}\w+ .* by \w+; .*\n)+ {2}breaker opens above 50 % /,
   )
   await eachWay.database('dependencies', 'resume', 'stripe')
   await eachWay.http('dependencies', 'limit', 'stripe', '--max-running', 'none', '--rate', 'none', '--breaker', 'off')
   expect(await eachWay.database('dependencies', 'breaker', 'stripe', 'hold-open')).toMatch(
-    /^stripe {2}0 running {2}breaker open {2}used by charge\n {2}breaker never opens by itself\n {2}an operator holds the breaker open$/,
+    /^stripe {2}0 running {2}breaker open {2}used by charge\n(?: {2}\w+ .* by \w+; .*\n)+ {2}breaker never opens by itself\n {2}an operator holds the breaker open$/,
   )
   const lines = (await holdfast.audit({ target: 'stripe' })).map(
     ({ action, actor }) => `${action}${actor === 'admin' ? ' by admin' : ''}`,

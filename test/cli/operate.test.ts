@@ -100,9 +100,9 @@ test('holdfast lanes makes a lane and moves types into it, over the database and
   const { queue, both, eachWay } = await reach()
   await queue.holdfast.registerTypes([mail, broken])
   expect(await eachWay.database('lanes', 'create', 'bulk', '--slots', '3', '--type', 'broken')).toMatch(
-    /^bulk {2}runs {2}0 of 3 slots in use {2}poll 2s {2}types broken$/,
+    /^bulk {2}runs {2}0 of 3 slots in use {2}poll 2s {2}types broken\n {2}slots 3 by \w+; the code says nothing$/,
   )
-  expect(await eachWay.http('lanes', 'types', 'bulk', 'mail')).toMatch(/ {2}types broken, mail$/)
+  expect(await eachWay.http('lanes', 'types', 'bulk', 'mail')).toMatch(/ {2}types broken, mail\n/)
   expect(await eachWay.database('lanes', 'types', 'default', 'mail', 'broken')).toMatch(
     /^default {2}.* {2}types .*broken, .*mail/,
   )
@@ -125,10 +125,15 @@ test('holdfast approvals, audit, roles and alerts show and decide, over the data
   expect(audited).toMatch(/^ *AGE {2}WHO +DID +TO +WHY\n +\d+s {2}grace {2}reject\S* +[0-9a-f-]{36} {2}too much$/)
   expect(await both('roles')).toMatch(/^viewer +built in +.*jobs:read/m)
   expect(await both('alerts', 'ls')).toBe('Nothing is wrong.')
-  expect(await eachWay.http('alerts', 'set', 'deep', '--kind', 'depth', '--threshold', '5', '--hold', '1m')).toBe(
+  expect(await eachWay.http('alerts', 'set', 'deep', '--kind', 'depth', '--threshold', '5', '--for', '2m', '--hold', '1m')).toBe(
     'deep fires above 5 (depth).',
   )
-  expect(await both('alerts', 'rules')).toMatch(/^deep +depth +5 +all +1m +on$/m)
+  expect(await both('alerts', 'rules')).toMatch(/^deep +depth +5 +all +2m +1m +warning +on$/m)
+  expect(await eachWay.http('alerts', 'silence', 'deep', '--until', '2100-01-01T00:00:00Z')).toBe(
+    'Nobody is called about deep until 2100-01-01T00:00:00.000Z.',
+  )
+  expect(await both('alerts', 'rules')).toMatch(/^deep .* silent until 2100-01-01T00:00:00\.000Z$/m)
+  expect(await eachWay.database('alerts', 'silence', 'deep', '--for', '0s')).toBe('deep is told again.')
   expect(await eachWay.database('alerts', 'drop', 'deep', '--yes')).toBe('deep is removed.')
 
   expect(await both('alerts', 'targets', 'ls')).toBe('Nobody is called.')
@@ -137,7 +142,7 @@ test('holdfast approvals, audit, roles and alerts show and decide, over the data
   expect(await eachWay.http('alerts', 'targets', 'create', hook, '--rule', 'dead-letters')).toMatch(made)
   expect(await both('alerts', 'targets', 'create', 'http://10.0.0.7/')).toMatch(/^1 holdfast: url /)
   expect(await both('alerts', 'targets', 'ls')).toMatch(
-    /^ +1 {2}https:\/\/hooks\.example\.com\/holdfast {2}dead-letters {2}admin +\d+s$/m,
+    /^ +1 {2}https:\/\/hooks\.example\.com\/holdfast {2}webhook {2}dead-letters {2}admin +\d+s$/m,
   )
   expect(await eachWay.database('alerts', 'targets', 'test', '1')).toMatch(/^Job [0-9a-f-]{36} calls target 1;/)
   expect(await eachWay.database('alerts', 'targets', 'rotate', '1', '--grace', '1h')).toMatch(made)

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { defineType } from 'holdfast'
-import { HoldfastClient } from 'holdfast/client'
+import { HoldfastClient, type HoldfastError } from 'holdfast/client'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -23,6 +23,15 @@ afterAll(() => serving.end())
 
 const countOf = async (where: string) =>
   (await serving.sql.query(`select count(*)::integer as count from holdfast.bodies where ${where}`)).rows[0].count
+
+function refusalOf(make: () => unknown): HoldfastError {
+  try {
+    make()
+  } catch (error) {
+    return error as HoldfastError
+  }
+  throw new Error('nothing was refused')
+}
 
 /** A server in between that does to each request what the test says, and passes on the rest. */
 async function between(
@@ -51,6 +60,22 @@ async function between(
 }
 
 describe('HoldfastClient', () => {
+  test('refuses a key that no request can carry, and does not repeat it', () => {
+    const refused = refusalOf(() => new HoldfastClient({ url: serving.address, key: `${key}\nKey 1 of billing.` }))
+    expect(refused).toMatchObject({ code: 'invalid_configuration', field: 'key', message: expect.stringContaining('line break') })
+    expect(refused.message).not.toContain(key)
+    expect(refusalOf(() => new HoldfastClient({ url: undefined, key: undefined })).issues).toHaveLength(2)
+  })
+
+  test('waits as long as it is told, in the words of the library, and knows no other option', async () => {
+    const { id } = await client.enqueue(greet, { name: 'Ada' }, { delay: '1d' })
+    expect(await client.wait(id, { timeout: '10ms' })).toMatchObject({ id, status: 'scheduled' })
+    await expect(client.wait(id, { timeoutMs: 10 } as object)).rejects.toMatchObject({
+      code: 'invalid_option',
+      field: 'timeoutMs',
+    })
+  })
+
   test('enqueues as the library does: the same call, typed, with every option', async () => {
     const { id, status } = await client.enqueue(greet, { name: 'Ada' }, {
       priority: 9,

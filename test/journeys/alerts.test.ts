@@ -6,6 +6,8 @@ import { eventually } from '../support/facts.js'
 import { readMeasured, scrape } from '../support/measured.js'
 import { isSigned, startReceiver } from '../support/receiver.js'
 
+const nothing = { durations: [], waits: [], late: [], duties: [], fleet: [] }
+
 describe('an alert', () => {
   test('is sent when trouble begins and when it is over, once each, signed so that the receiver can check it', async () => {
     const receiver = await startReceiver()
@@ -83,7 +85,7 @@ describe('an alert', () => {
   test('is about dead letters, open breakers, depth, age and refused enqueues, of one type or priority where the rule says so', async () => {
     const { alerts, holdfast, sql } = await setUp()
     await holdfast.registerTypes([defineType({ type: 'nobody_runs' }), defineType({ type: 'other' })])
-    await alerts.setRule('depth', { threshold: 4, hold: 0 }, who)
+    await alerts.setRule('depth', { threshold: 4, for: 0, hold: 0 }, who)
     await alerts.setRule('one-type', { kind: 'depth', type: 'nobody_runs', threshold: 2, hold: 0 }, who)
     await alerts.setRule('enqueue-errors', { threshold: 1, hold: 0 }, who)
     await alerts.setRule('oldest', { enabled: false }, who)
@@ -95,7 +97,7 @@ describe('an alert', () => {
     const id = '018f0000-0000-7000-8000-000000000009'
     // Who is not let in at all is no producer in trouble.
     const refusals = [401, 403, 429].map((status) => ({ status, count: 2 }))
-    await insideOf(holdfast).store.metrics.note({ id, durations: [], late: [], refusals, duties: [] })
+    await insideOf(holdfast).store.metrics.note({ id, ...nothing, refusals })
     const counted = () => sql('select sum(waiting)::int as waiting from holdfast.depths')
     await eventually(async () => {
       await insideOf(holdfast).store.operate.measureDepths()

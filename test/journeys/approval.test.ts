@@ -67,7 +67,7 @@ describe('a job that needs approval', () => {
     await becomes(id, 'completed')
     expect(ran).toEqual(['other', 'asked'])
     expect((await holdfast.job(id))?.approval).toEqual({
-      quorum: 1,
+      ...{ quorum: 1, revision: 1 },
       deadline: null,
       onDeadline: 'cancel',
       verdicts: [{ by: 'ada', verdict: 'approve', why: 'looks right', at: expect.any(Date) }],

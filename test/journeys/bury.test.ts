@@ -149,7 +149,7 @@ describe('burying', () => {
     const burial = queue.holdfast.bury(id, who)
     // A worker's chores may wait for that lock too.
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%bury_jobs%'`
-    await eventually(async () => (await operator.query(waiting)).rowCount === 1)
+    await eventually(async () => (await queue.sql(waiting)).length === 1)
     expect((await operator.query('select from holdfast.waiting where job_id = $1 for update nowait', [id])).rowCount).toBe(1)
     await operator.query('commit')
     expect(await burial).toMatchObject({ done: true, status: 'dead' })
@@ -161,10 +161,16 @@ describe('burying', () => {
     const ids = (await holdfast.enqueueMany(jobs)).map(({ id }) => id)
     await working()
     const odd = ids.filter((_, n) => n % 2 === 1)
-    const burials = odd.map((id) => holdfast.bury(id, who))
+    // Three at a time: one of the four connections is left to the other operator.
+    const bury = async () => {
+      const done: boolean[] = []
+      for (let id = odd.pop(); id !== undefined; id = odd.pop()) done.push((await holdfast.bury(id, who)).done)
+      return done
+    }
+    const burials = Promise.all([bury(), bury(), bury()])
     // Whoever puts keys in order locks every job that waits.
     for (const ordered of [true, false, true]) await holdfast.flow.limit('hopeless', { ordered, haltOnDead: false }, who)
-    const buried = (await Promise.all(burials)).filter(({ done }) => done).length
+    const buried = (await burials).flat().filter((done) => done).length
     await eventually(async () => (await queue.sql('select from holdfast.live where job_id = any ($1)', [ids])).length === 0)
     const counted = 'select status, count(*)::int from holdfast.jobs where id = any ($1) group by status order by status'
     const ended = await queue.sql(counted, [ids])

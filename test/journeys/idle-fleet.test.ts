@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
-import { expect, onTestFinished, test } from 'vitest'
+import { startWorker } from 'holdfast/worker'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { IdleSubscription } from '../../src/claim/idle-subscription.js'
 import { FleetTurn } from '../../src/upkeep/fleet-turn.js'
 import { Upkeep } from '../../src/upkeep/upkeep.js'
 import { eventually } from '../support/facts.js'
 import { moveClock } from '../support/moving-clock.js'
 import { makeObservedDatabase } from '../support/observed-database.js'
-import { work } from '../support/small-worker.js'
+import { quiet, work } from '../support/small-worker.js'
 
 const pollMs = 40
 const lanes = [1, 2]
@@ -107,4 +108,146 @@ test('one worker of a fleet runs the shared chores; the others ask rarely and wr
     [holder],
   )
   expect(await turnOf(other).mine()).toBe(true)
+})
+
+describe('of a large idle fleet', () => {
+  /** Workers that are no more than rows, and who hears what is said to them. */
+  async function large(fleet: { runs: string; count: number }[]) {
+    const { database, holdfast } = await lieDown()
+    await holdfast.registerTypes([work(), { ...work(), type: 'other' }])
+    const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
+    const workers: Record<string, number[]> = {}
+    for (const { runs, count } of fleet) {
+      const rows = await database.sql(
+        `insert into holdfast.workers (name, host, pid, version, types, own_channel)
+         select 'w', 'h', n, '1', t.ids, true
+         from generate_series(1, $2::integer) as n,
+              (select array_agg(id) as ids from holdfast.types where name = any (string_to_array($1, ' and '))) as t returning id`,
+        [runs, count],
+      )
+      workers[runs] = rows.map(({ id }) => id as number)
+      await database.sql('insert into holdfast.idle_workers select $1, unnest($2::integer[])', [lane.id, workers[runs]])
+    }
+    const hears = await database.connect()
+    const calls: string[] = []
+    hears.on('notification', ({ channel, payload }) => calls.push(`${channel.replace(/^holdfast\./, '')} ${payload}`.trim()))
+    await hears.query(`listen "holdfast.lane_${lane.id}"`)
+    for (const id of Object.values(workers).flat()) await hears.query(`listen "holdfast.worker_${id}"`)
+    /** What was said until now: the answer to a statement comes after it. */
+    const said = async () => {
+      await hears.query('select 1')
+      return calls.splice(0)
+    }
+    return { database, holdfast, workers, lane: `lane_${lane.id}`, said }
+  }
+
+  test('four are called for one job, each by itself, others for the next, and only such as run its type', async () => {
+    const { holdfast, workers, said } = await large([
+      { runs: 'work', count: 12 },
+      { runs: 'other', count: 12 },
+    ])
+    const called = new Set<string>()
+    for (let n = 0; n < 20; n++) {
+      await holdfast.enqueue('work', {})
+      const calls = await said()
+      expect(calls).toHaveLength(4)
+      for (const call of calls) called.add(call)
+    }
+    for (const call of called) expect(workers.work?.map((id) => `worker_${id} jobs`)).toContain(call)
+    expect(called.size).toBeGreaterThan(4)
+  })
+
+  test('the four are far from one another, so that a host that has just died does not have all of them', async () => {
+    const { holdfast, said } = await large([{ runs: 'work', count: 40 }])
+    for (let n = 0; n < 20; n++) {
+      await holdfast.enqueue('work', {})
+      const ids = (await said()).map((call) => Number(/^worker_(\d+) jobs$/.exec(call)?.[1])).sort((a, b) => a - b)
+      const apart = ids.slice(1).map((id, index) => id - (ids[index] as number))
+      expect(Math.min(...apart)).toBe(10)
+    }
+  })
+
+  test('all are called for many jobs, by a transaction that commits later, and where none is known to run the type', async () => {
+    const { database, holdfast, lane, said } = await large([{ runs: 'other', count: 12 }])
+    await holdfast.enqueueMany(Array.from({ length: 20 }, () => ({ type: 'other', payload: {} })))
+    expect(await said()).toEqual([lane])
+    const client = await database.connect()
+    await client.query('begin')
+    await holdfast.enqueue('other', {}, { tx: client })
+    await client.query('commit')
+    expect(await said()).toEqual([lane])
+    await holdfast.enqueue('work', {})
+    expect(await said()).toEqual([lane])
+  })
+
+  test('those are not called that do not hear it, are gone, or have stopped; and a small fleet is called as a whole', async () => {
+    const { database, holdfast, workers, lane, said } = await large([{ runs: 'work', count: 14 }])
+    const [behindHttp, deaf, gone, stopped, ...rest] = workers.work as [number, number, number, number, ...number[]]
+    await database.sql('update holdfast.workers set own_channel = false where id = $1', [behindHttp])
+    await database.sql('update holdfast.workers set swallowed_at = holdfast.now() where id = $1', [deaf])
+    await database.sql("update holdfast.workers set seen_at = holdfast.now() - interval '1 minute' where id = $1", [gone])
+    await database.sql('update holdfast.workers set stopped_at = holdfast.now() where id = $1', [stopped])
+    for (let n = 0; n < 20; n++) {
+      await holdfast.enqueue('work', {})
+      for (const call of await said()) expect(rest.map((id) => `worker_${id} jobs`)).toContain(call)
+    }
+    await database.sql('delete from holdfast.idle_workers where worker_id = any ($1)', [rest.slice(0, 4)])
+    await holdfast.enqueue('work', {})
+    expect(await said()).toEqual([lane])
+  })
+
+  test('a worker that is called by itself starts the job, without a poll', async () => {
+    const { database, holdfast, said } = await large([{ runs: 'work', count: 12 }])
+    await database.sql('update holdfast.workers set own_channel = false')
+    const own = new Holdfast({ connectionString: database.url })
+    const worker = await startWorker(own, [work()], { logger: quiet, poll: '60s' })
+    onTestFinished(async () => {
+      await worker.stop()
+      await own.close()
+    })
+    // It looks again after it has lain down, each time after twice as long: what starts later than that was called for.
+    const often = 12
+    for (let n = 1; n <= often; n++) {
+      await eventually(
+        async () => (await database.sql('select from holdfast.idle_workers where worker_id = $1', [worker.id])).length === 1,
+      )
+      await holdfast.enqueue('work', {})
+      await eventually(async () => (await database.counts()).completed === n)
+    }
+    expect(await said()).toEqual([])
+  })
+
+  test('whoever need not be called any more passes on what it may have been called for, to others', async () => {
+    const { holdfast, workers, said } = await large([{ runs: 'work', count: 14 }])
+    const [leaving, ...others] = workers.work as [number, ...number[]]
+    await insideOf(holdfast).store.unsubscribeIdle(leaving)
+    const calls = await said()
+    expect(calls).toHaveLength(4)
+    for (const call of calls) expect(others.map((id) => `worker_${id} jobs`)).toContain(call)
+    // It was not subscribed any more, so it had not been called.
+    await insideOf(holdfast).store.unsubscribeIdle(leaving)
+    expect(await said()).toEqual([])
+  })
+
+  test('it passes the call on to such as run all of its types, because it does not know which of them it was called for', async () => {
+    const { database, holdfast, workers, lane, said } = await large([
+      { runs: 'work and other', count: 5 },
+      { runs: 'other', count: 30 },
+    ])
+    const [first, second, ...others] = workers['work and other'] as [number, number, ...number[]]
+    await insideOf(holdfast).store.unsubscribeIdle(first)
+    const calls = await said()
+    expect(calls.sort()).toEqual([second, ...others].map((id) => `worker_${id} jobs`).sort())
+    await database.sql('delete from holdfast.idle_workers where worker_id = any ($1)', [others])
+    await insideOf(holdfast).store.unsubscribeIdle(second)
+    expect(await said()).toEqual([lane])
+  })
+
+  test('a worker that nobody calls alone, as behind HTTP or over a Redis, has nothing to pass on', async () => {
+    const { database, holdfast, workers, said } = await large([{ runs: 'work', count: 14 }])
+    const [leaving] = workers.work as [number]
+    await database.sql('update holdfast.workers set own_channel = false where id = $1', [leaving])
+    await insideOf(holdfast).store.unsubscribeIdle(leaving)
+    expect(await said()).toEqual([])
+  })
 })

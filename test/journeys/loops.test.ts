@@ -22,6 +22,10 @@ test('a job that its handler puts off for ever ends dead, and is told in its sto
   const { id } = await holdfast.enqueue(later, {})
   const worker = await startWorker(holdfast, [later], { logger: quiet })
   onTestFinished(() => worker.stop())
+  const told: string[] = []
+  worker.events
+    .on('job.snoozed', () => told.push('snoozed'))
+    .on('job.dead', ({ reason, error }) => told.push(`${reason}: ${error}`))
   await eventually(async () => (await holdfast.job(id))?.status === 'scheduled')
   expect((await holdfast.explain(id))?.gates[0]?.why).toMatch(/put it off 1 of at most 3 times$/)
   pause = 1
@@ -35,6 +39,8 @@ test('a job that its handler puts off for ever ends dead, and is told in its sto
       `select snoozed::int, dead::int from holdfast.counters as c join holdfast.types as t on t.id = c.type_id where t.name = 'later'`,
     ),
   ).toEqual([{ snoozed: 3, dead: 1 }])
+  await eventually(() => told.length === 4)
+  expect(told).toEqual(['snoozed', 'snoozed', 'snoozed', expect.stringMatching(/^fatal: its handler has put it off as often as/)])
 })
 
 test('a sleep is a step and no snooze: a job may sleep as often as it has steps', async () => {

@@ -30,6 +30,15 @@ test('a worker fires the schedules of its code by itself, and the handler sees t
   expect(plain.status).toBe('created')
 })
 
+test('a worker that is given a file runs the schedules that it exports', async () => {
+  const { holdfast } = await makeQueue()
+  const file = new URL('../support/scheduled-handlers.mjs', import.meta.url)
+  const worker = await startWorker(holdfast, file, { logger: quiet })
+  onTestFinished(() => worker.stop())
+  await eventually(async () => (await holdfast.jobs({ type: 'work', status: 'completed' })).jobs.length > 0)
+  expect(await holdfast.schedules.get('each-second')).toMatchObject({ name: 'each-second' })
+})
+
 test('a tick makes one job, however many fire it and however often', async () => {
   const queue = await makeScheduledQueue()
   await queue.create({ payload: { of: 'the hour' } })

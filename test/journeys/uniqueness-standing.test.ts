@@ -1,6 +1,7 @@
 import { defineType, FatalError, type Holdfast, type JobOptions } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue } from '../support/queue.js'
 
 /** What an operator or a second producer does to a job that stands for a unique key, beside what it is doing anyway. */
@@ -188,6 +189,27 @@ describe('replace and approval', () => {
       { move: unique.onConflict, before: { payload: 'seen', approved_by: ['ada'] } },
     ])
     expect(await holdfast.approve(id, { by: 'bob' })).toMatchObject({ done: true })
+  })
+
+  it('a verdict is about the payload that was looked at: one about another is refused, also where that comes while the verdict waits', async () => {
+    const { id } = await enqueue('seen', { unique: replace, approval: true, delay: '1h' })
+    expect(await holdfast.job(id)).toMatchObject({ payload: 'seen', approval: { revision: 1 } })
+    await enqueue('unseen', { unique: replace })
+    expect(await holdfast.approve(id, ada, { revision: 1 })).toMatchObject({
+      done: false,
+      because: 'the verdict is about revision 1 of its payload, and it has revision 2 now; look at it again',
+    })
+    expect(await holdfast.reject(id, { ...ada, why: 'no' }, { revision: 1 })).toMatchObject({ done: false })
+    const producer = await queue.connect()
+    await producer.query('begin')
+    await holdfast.enqueue(sync, 'later', { unique: replace, tx: producer })
+    const verdict = holdfast.approve(id, ada)
+    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%decide_approval%'`
+    await eventually(async () => (await queue.sql(waits)).length === 1)
+    await producer.query('commit')
+    expect(await verdict).toMatchObject({ done: false, because: expect.stringContaining('it has revision 3 now') })
+    expect(await holdfast.approve(id, ada, { revision: 3 })).toMatchObject({ done: true, status: 'pending' })
+    await expect(holdfast.approve(id, ada, { revision: 0 })).rejects.toThrow(/a whole number from 1/)
   })
 
   it('an approval stands where the payload is the same and nothing stricter is asked', async () => {

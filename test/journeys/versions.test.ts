@@ -151,3 +151,16 @@ test('a missing upcast ends the job dead and names the version; a wrong one is r
   expect(() => defineType({ type: 'a', version: 0 })).toThrow('version')
   expect(() => defineType({ type: 'a', version: 2, upcast: { 2: () => 1 } })).toThrow('from 1 to 1')
 })
+
+test('jobs that a worker can read at last go on beside any number that failed to and are set aside', async () => {
+  const queue = await makeQueue()
+  const { holdfast } = queue
+  await holdfast.registerTypes([ofVersion(1, [])])
+  const next = ofVersion(2, [])
+  await holdfast.enqueueMany(Array.from({ length: 20 }, () => next.job({ steps: [] })))
+  await queue.sql(`select holdfast.put_aside('versions', n.job_id::text, 'refused') from holdfast.newer_jobs as n`)
+  const { id } = await holdfast.enqueue(next, { steps: [] })
+  await holdfast.registerTypes([next], { update: true })
+  await queue.sql(`select * from holdfast.tick(5, '-infinity')`)
+  expect(await statusOf(holdfast, id)).toBe('pending')
+})

@@ -218,8 +218,19 @@ test('the compiler knows input, parents and output', () => {
       })
     },
   })
-  expectTypeOf(order).toEqualTypeOf<Workflow<{ total: number; note?: string | undefined }, { done: boolean } | undefined>>()
+  expectTypeOf(order).toEqualTypeOf<Workflow<{ total: number; note?: string | undefined }, { done: boolean }>>()
   const both = defineWorkflow({ name: 'both', tasks: (task) => ({ one: task('a', { run: () => 1 }) }) })
   expectTypeOf(both).toEqualTypeOf<Workflow<unknown, { one: number }>>()
+  const branches = defineWorkflow({
+    name: 'branches',
+    tasks(task) {
+      const [one, other] = [
+        task('one', { if: '$.input.a == 1', run: () => 1 }),
+        task('other', { if: '$.input.a == 2', run: () => 2 }),
+      ]
+      return { join: task('join', { after: [one, other], run: () => 'ran' }), only: task('only', { after: [one], run: () => 3 }) }
+    },
+  })
+  expectTypeOf(branches).toEqualTypeOf<Workflow<unknown, { join: string | undefined; only: number | undefined }>>()
   expect(order.graph.output).toBe('end')
 })

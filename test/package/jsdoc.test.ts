@@ -76,6 +76,7 @@ const withoutDefault = new Set([
   ...['JobOptions.concurrencyKey', 'JobOptions.expireIn', 'JobOptions.idempotencyKey', 'JobOptions.runAt', 'JobOptions.startBy'],
   'JobTaskOptions.delay',
   'PostgresOptions.onNotice',
+  ...['RouteOptions.member', 'RouteOptions.tx'],
   'RuleFields.kind',
   ...['RunJobOptions.after', 'RunJobOptions.input', 'RunJobOptions.lastCheckpoint', 'RunJobOptions.parents'],
   ...['RunJobOptions.scheduledFor', 'RunJobOptions.signal', 'RunJobOptions.signals'],
@@ -116,9 +117,10 @@ const examples = new Map(
 )
 
 /** What the examples take to be there already; one that makes its own hides these. */
-const around = `import type { Holdfast, JobType, Workflow } from 'holdfast'
+const around = `import type { Holdfast, Holdfasts, JobType, Workflow } from 'holdfast'
 declare global {
   const holdfast: Holdfast
+  const holdfasts: Holdfasts
   const sendEmail: JobType<{ to: string }, { to: string }, { message: string }>
   const order: Workflow<{ cart: string; total: number }, { parcel: string }>
 }
@@ -143,6 +145,8 @@ test('what is used most has an example, and the compiler takes each as it stands
     'Holdfast.start',
     'Holdfast.wait',
     'HoldfastClient',
+    'Holdfasts',
+    'Holdfasts.enqueue',
     'Schedules.create',
     'createHandler',
     'createPlugin',
@@ -156,6 +160,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'scratchQueue',
     'startRemoteWorker',
     'startWorker',
+    'startWorkers',
   ])
   // Inside of the package, so that `holdfast` means its built entries, as it does for those who installed it.
   const folder = mkdtempSync(join(repository, 'test', 'package', '.examples-'))

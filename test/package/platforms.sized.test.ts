@@ -81,6 +81,7 @@ describe('the sources', () => {
       'src/dev/postgres/reachable.ts',
       'src/dev/postgres/unprivileged.ts',
       'src/run/isolate/child.ts',
+      'tools/screenshots.mjs',
     ])
   })
 

@@ -176,6 +176,22 @@ test('/admin/dependencies are listed, limited, paused and broken; unknown ones a
   ])
 })
 
+test('what is given back to the code is named as HTTP names it, and no other name is looked up', async () => {
+  const paths = [
+    'job-types/mail/release',
+    'job-types/mail/limits/release',
+    'workers/lanes/default/release',
+    'dependencies/stripe/release',
+  ]
+  for (const path of paths) {
+    for (const field of ['constructor', 'maxRunningg', 'no_such']) {
+      const { body } = await call('POST', `/admin/${path}`, { fields: [field] })
+      expect([path, body.status, body.field]).toEqual([path, 400, 'fields'])
+      expect(body.detail).toMatch(/^fields names "[a-z_]+"; there are [a-z_, ]+$/)
+    }
+  }
+})
+
 describe('/admin/keys, /admin/roles and /admin/audit', () => {
   test('make a key that is shown once, list, rotate and revoke it', async () => {
     const asked = { service: 'mailer', roles: ['producer'], types: ['greet'], rate_limit: 50, expires: '90d', why: 'new' }

@@ -20,7 +20,7 @@ test('targets are made, listed without their secret, tested and removed, and the
   expect(made).toMatchObject({ status: 201, body: { url: 'http://alerts.internal/hook?token=abc' } })
   expect(made.body.secret).toMatch(/^whsec_/)
   const { targets } = (await call('GET', '/admin/alerts/targets')).body
-  expect(targets).toMatchObject([{ id: made.body.id, rules: null, created_by: 'admin' }])
+  expect(targets).toMatchObject([{ id: made.body.id, form: 'webhook', rules: null, created_by: 'admin' }])
   expect(JSON.stringify(targets)).not.toContain('whsec_')
   const tested = await call('POST', `/admin/alerts/targets/${made.body.id}/test`, {})
   expect(tested.status).toBe(202)
@@ -50,7 +50,7 @@ test('rules are changed field by field, made, switched off and removed', async (
   const made = await call('PUT', '/admin/alerts/rules/mine', { kind: 'oldest', threshold: 5, min_priority: 8, enabled: false })
   expect(made.body).toMatchObject({ name: 'mine', kind: 'oldest', min_priority: 8, enabled: false, type: null })
   const { rules, firing, callers } = (await call('GET', '/admin/alerts')).body
-  expect(rules).toHaveLength(10)
+  expect(rules).toHaveLength(20)
   expect({ firing, callers }).toEqual({ firing: [], callers: 0 })
   expect((await call('DELETE', '/admin/alerts/rules/mine')).status).toBe(204)
   expect((await call('DELETE', '/admin/alerts/rules/mine')).status).toBe(404)
@@ -67,6 +67,12 @@ test.each([
   ['PUT', '/admin/alerts/rules/depth', { threshold: -1 }, 'threshold'],
   ['PUT', '/admin/alerts/rules/depth', { min_priority: 10 }, 'min_priority'],
   ['PUT', '/admin/alerts/rules/depth', { hold: '2d' }, 'hold'],
+  ['PUT', '/admin/alerts/rules/depth', { for: '2d' }, 'for'],
+  ['PUT', '/admin/alerts/rules/depth', { severity: 'awful' }, 'severity'],
+  ['PUT', '/admin/alerts/rules/depth', { silenced_until: 'tomorrow' }, 'silenced_until'],
+  ['POST', '/admin/alerts/targets', { url: 'https://example.com/', form: 'carrier pigeon' }, 'form'],
+  ['POST', '/admin/alerts/targets', { url: 'https://example.com/', form: 'pagerduty' }, 'routing_key'],
+  ['POST', '/admin/alerts/targets', { url: 'https://example.com/', form: 'slack', routing_key: 'R0123456789' }, 'routing_key'],
   ['PUT', '/admin/alerts/rules/depth', { kind: 'full moon' }, 'kind'],
 ])('%s %s of %j is refused by name', async (method, path, body, field) => {
   const answer = (await call(method, path, body)).body
@@ -87,4 +93,5 @@ test('requests to enqueue that are refused are counted, and too many of them are
   const measured = readMeasured(await (await serving.ask('/metrics')).text())
   expect(measured.get('holdfast_enqueue_errors_total{status="400"}')).toBe(12)
   expect(measured.get('holdfast_enqueue_errors_total{status="401"}')).toBe(1)
+  expect(measured.get('holdfast_enqueue_requests_total')).toBe(13)
 })

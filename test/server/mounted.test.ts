@@ -95,6 +95,42 @@ describe('a mounted server', () => {
     await worksUnder(`${address}/deep/below`)
   })
 
+  test.each([
+    ['paths that Express takes away', { eu: {}, us: {} }, true],
+    ['prefixes of their own', { eu: { prefix: '/members/eu' }, us: { prefix: '/members/us' } }, false],
+  ])('has sessions of its own beside another one on the same host, under %s', async (_how, ways, isExpress) => {
+    const both = {
+      eu: createHandler(serving.holdfast, { ...options, ...ways.eu }),
+      us: createHandler(serving.holdfast, { ...options, ...ways.us }),
+    }
+    onTestFinished(() => both.us.close())
+    const address = await listening(both.eu, (request, response) => {
+      const name = request.url?.startsWith('/members/us/') ? 'us' : 'eu'
+      const listener = isExpress ? mountedAt(`/members/${name}`, both[name]) : both[name]
+      listener(request, response)
+    })
+    const cookies = new Map<string, string>()
+    const ask = async (name: string, method: string, body?: object) => {
+      const answer = await fetch(`${address}/members/${name}/session`, {
+        method,
+        headers: {
+          ...(body && { 'content-type': 'application/json' }),
+          'sec-fetch-site': 'same-origin',
+          cookie: [...cookies].map((pair) => pair.join('=')).join('; '),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      for (const cookie of answer.headers.getSetCookie()) {
+        const [, key = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+        cookies.set(key, value)
+      }
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    expect([await ask('eu', 'POST', { key: adminKey }), await ask('us', 'POST', { key: adminKey })]).toEqual([201, 201])
+    expect([await ask('eu', 'DELETE'), await ask('eu', 'GET'), await ask('us', 'GET')]).toEqual([204, 401, 200])
+  })
+
   test('says so where something before it has read the body, and does not wait for it', async () => {
     const handler = createHandler(serving.holdfast, options)
     const address = await listening(handler, async (request, response) => {

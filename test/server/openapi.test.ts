@@ -18,7 +18,10 @@ async function problemsOf(text: string): Promise<string[]> {
 }
 
 test('/openapi.json passes a linter with its strictest rules', async () => {
-  expect(await problemsOf(source)).toEqual([])
+  // These two answer with a redirect alone.
+  const redirects = ['/get', '~1callback/get'].map((path) => `operation-2xx-response #/paths/~1session~1oidc${path}/responses`)
+  const problems = (await problemsOf(source)).filter((problem) => !redirects.some((one) => problem.startsWith(one)))
+  expect(problems).toEqual([])
   // And the linter would say so if it did not.
   const broken = JSON.parse(source)
   broken.paths['/jobs'].post.responses = {}

@@ -160,7 +160,8 @@ describe('a job type', () => {
     })
 
     const changed = await call('PUT', path, { max_attempts: 9, lane: 'default' }, operator)
-    expect(changed.body).toEqual({ ...made.body, max_attempts: 9, lane: 'default' })
+    expect(changed.body).toEqual({ ...made.body, max_attempts: 9, lane: 'default', overrides: changed.body.overrides })
+    expect(changed.body.overrides).toContainEqual(expect.objectContaining({ field: 'max_attempts', value: 9, by: 'on-call' }))
     expect(await lastLine('change_type')).toMatchObject({ before: { max_attempts: 5 }, after: { max_attempts: 9 } })
     expect((await call('GET', path, undefined, operator)).body).toEqual(changed.body)
   })

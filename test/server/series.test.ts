@@ -68,6 +68,12 @@ test('a series tells what was enqueued, ended and waited in which step; types an
   expect(sum(series.completed.slice(0, seen))).toBe(0)
   expect(series.waiting[seen]).toBe(7)
   expect(series.waiting.at(-1)).toBe(0)
+  // The clock went on by half a minute before a worker came.
+  const begun = series.wait.p50.findIndex((seconds) => seconds !== null)
+  expect(begun).toBeGreaterThanOrEqual(seen)
+  expect(series.wait.p50[begun]).toBeGreaterThanOrEqual(10)
+  expect(series.wait.p99[begun]).toBeLessThanOrEqual(300)
+  expect(series.priorities).toMatchObject([{ priority: 5, wait: series.wait }])
   expect(sum((await holdfast.series({ type: 'idle' })).enqueued)).toBe(0)
   expect(sum((await holdfast.series({ lane: 'interactive' })).enqueued)).toBe(7)
   expect(sum((await holdfast.series({ lane: 'default' })).enqueued)).toBe(0)

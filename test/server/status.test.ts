@@ -2,6 +2,7 @@ import { defineType, FatalError } from 'holdfast'
 import { startWorker } from 'holdfast/worker'
 import type pg from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { eventually } from '../support/facts.js'
 import { quiet, type Serving, serve } from '../support/serving.js'
 
 const mixed = defineType({
@@ -53,7 +54,15 @@ test('every status is counted, by type and in all, and the newest jobs come firs
       }),
     { timeout: 20_000 },
   )
-  const { types, jobs, worker: seen } = await status()
+  // Counts and jobs are read beside each other, so that the jobs may be of a moment before.
+  const {
+    types,
+    jobs,
+    worker: seen,
+  } = await eventually(async () => {
+    const now = await status()
+    return now.jobs[0].status === 'processing' && now
+  })
   const nothing = { pending: 0, processing: 0, failed: 0, dead: 0, completed: 0, scheduled: 0, blocked: 0 }
   expect(types.map(({ type, ...counts }: { type: string }) => ({ type, ...of(counts as never) }))).toEqual([
     { ...nothing, type: 'holdfast:bulk' },

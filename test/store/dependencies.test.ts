@@ -247,7 +247,7 @@ test('operators pause, resume, hold and release it while claims are under way; t
   await holdfast.flow.limitDependency('stripe', { maxRunning: 6 }, by)
   expect(await takeAll(10)).toHaveLength(2)
   const [gate] = (await holdfast.explain(await waiting('refund')))?.gates ?? []
-  expect(gate).toMatchObject({ gate: 'dependency_concurrency', why: '6 of at most 6 jobs that use stripe are running' })
+  expect(gate?.why).toBe('6 of at most 6 jobs that use stripe are running (set by ada; the code says nothing)')
   expect(gate?.heldBy).toHaveLength(5)
   const { rows } = await queue.client.query(
     "select action, target, after from holdfast.audit_log where target = 'stripe' order by id",

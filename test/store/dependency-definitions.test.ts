@@ -26,7 +26,7 @@ const start = (limits: Limits, type = 'charge') =>
   })
 const state = () => holdfast.flow.dependency('stripe')
 
-test('limits of a dependency stand in code; what an operator set stands until the code changes, and the audit log says what did', async () => {
+test('limits of a dependency stand in code; what an operator set counts until it is released, and the audit log says what changed', async () => {
   await start({ maxRunning: 5, rate: { count: 100, per: '1s' }, breaker: { minimum: 3 } })
   expect(await state()).toMatchObject({
     maxRunning: 5,
@@ -39,7 +39,15 @@ test('limits of a dependency stand in code; what an operator set stands until th
   await holdfast.registerTypes([defineType({ type: 'report', uses: ['stripe'] })], { update: true })
   expect(await state()).toMatchObject({ maxRunning: 2, rate: null, types: ['charge', 'refund', 'report'] })
   await start({ maxRunning: 7 })
-  expect(await state()).toMatchObject({ maxRunning: 7, rate: null, breaker: { minimum: 3 } })
+  expect(await state()).toMatchObject({
+    ...{ maxRunning: 2, rate: null, breaker: { minimum: 10 } },
+    overrides: [
+      { field: 'maxRunning', value: 2, by: by.by, until: null, code: 7 },
+      { field: 'rate', value: null, by: by.by, until: null, code: null },
+    ],
+  })
+  await holdfast.flow.releaseDependency('stripe', by)
+  expect(await state()).toMatchObject({ maxRunning: 7, rate: null, overrides: [] })
   await start(undefined)
   expect(await state()).toMatchObject({ maxRunning: null, rate: null })
   const lines = (await holdfast.audit({ target: 'stripe' })).map(({ actor, action, before, after }) => [
@@ -51,7 +59,8 @@ test('limits of a dependency stand in code; what an operator set stands until th
   expect(lines.reverse()).toMatchObject([
     ['the definition', 'limit_dependency', { max_running: null }, { max_running: 5 }],
     [by.by, 'limit_dependency', { max_running: 5 }, { max_running: 2 }],
-    ['the definition', 'limit_dependency', { max_running: 2 }, { max_running: 7 }],
+    ['the definition', 'limit_dependency', { breaker_minimum: 3 }, { breaker_minimum: 10 }],
+    [by.by, 'release_dependency', { max_running: 2 }, { max_running: 7 }],
     ['the definition', 'limit_dependency', { max_running: 7 }, { max_running: null }],
   ])
 })

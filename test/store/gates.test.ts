@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const count = async (table: string) => Number((await queue.client.query(`select count(*) from holdfast.${table}`)).rows[0].count)
 
-test('jobs that went through a limit leave nothing behind but the note of their last lease', async () => {
+test('jobs that went through a limit leave nothing behind: the next claim takes away the notes of their leases', async () => {
   const limited = defineType({ type: 'limited', run: async () => {} })
   await holdfast.registerTypes([limited])
   await holdfast.flow.limit('limited', { maxRunning: 1 }, { by: 'ada' })
@@ -36,6 +36,9 @@ test('jobs that went through a limit leave nothing behind but the note of their 
   } finally {
     await worker.stop()
   }
+  expect(await count('leases')).toBe(0)
+  await holdfast.enqueue(limited, {})
+  expect((await queue.client.query(claim(10), [queue.lane, fromTheHead])).rowCount).toBe(1)
   expect(await count('gate_leases')).toBe(1)
 })
 

@@ -1,4 +1,5 @@
 import { Holdfast } from 'holdfast'
+import { insideOf } from 'holdfast/inside'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
 import { blockedOrDone } from '../support/blocked.js'
@@ -121,8 +122,10 @@ test('a limit that is changed counts nothing again', async () => {
   expect(await count('lane_slots')).toBe(0)
 })
 
-test('what a lane has already is not written again, by however many', async () => {
-  await limitLane(4)
+test('what the environment said of a lane once is neither locked nor written again, by however many workers', async () => {
+  const { store } = insideOf(holdfast)
+  const environment = '{"slots": 4, "enabled": true}'
+  await store.operate.seedLane('default', environment)
   const rows = `select (select xmin::text || ctid::text from holdfast.lanes where name = 'default') as lane,
     (select count(*) from holdfast.audit_log) as told`
   const before = (await queue.client.query(rows)).rows
@@ -130,8 +133,7 @@ test('what a lane has already is not written again, by however many', async () =
   const claimer = await queue.connect()
   await claimer.query('begin')
   await claimer.query(claim(2), [queue.lane, fromTheHead])
-  const environment = { by: 'the environment', create: true }
-  await Promise.all(Array.from({ length: 10 }, () => holdfast.flow.setLane('default', { slots: 4, enabled: true }, environment)))
+  await Promise.all(Array.from({ length: 10 }, () => store.operate.seedLane('default', environment)))
   await claimer.query('commit')
   expect((await queue.client.query(rows)).rows).toEqual(before)
 })

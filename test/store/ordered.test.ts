@@ -1,6 +1,7 @@
 import { defineType, Holdfast } from 'holdfast'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type BareQueue, claim, fromTheHead, makeBareQueue } from '../support/bare-queue.js'
+import { eventually } from '../support/facts.js'
 import { by } from '../support/flow.js'
 import { moveClock } from '../support/moving-clock.js'
 
@@ -222,4 +223,57 @@ test('a type that becomes ordered puts the jobs it has in order, whatever they w
   expect(await holdfast.flow.gate('steps')).toMatchObject({ ordered: true, haltOnDead: false })
   await expect(holdfast.flow.limit('steps', { ordered: true, maxRunningPerKey: 2 }, by)).rejects.toThrow(/one job of a key/)
   await expect(holdfast.flow.limit('steps', { ordered: 'yes' as never }, by)).rejects.toThrow(/true or false/)
+})
+
+test('a job whose enqueue is under way while its type becomes ordered stands before those that come after it', async () => {
+  await holdfast.flow.limit('steps', { ordered: false, maxRunning: 50 }, by)
+  const producer = await queue.connect()
+  try {
+    await producer.query('begin')
+    const first = (await holdfast.enqueue(steps, {}, { concurrencyKey: 'a', priority: 1, tx: producer })).id
+    const later = (await holdfast.enqueue(steps, {}, { concurrencyKey: 'b', delay: '1h', tx: producer })).id
+    const switching = holdfast.flow.limit('steps', { ordered: true }, by)
+    const waits = `select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and not granted`
+    await eventually(async () => (await rows(waits)).length > 0)
+    // Who waits for one producer holds up no other one.
+    const second = await enqueue('a', { priority: 9 })
+    await producer.query('commit')
+    await switching
+    const [third, behind] = [await enqueue('a', { priority: 9 }), await enqueue('b')]
+    expect(await drained()).toEqual([first, second, third])
+    await moveClock(queue.client, '2 hours')
+    expect(await drained()).toEqual([later, behind])
+    await noDrift()
+  } finally {
+    await producer.end()
+    await holdfast.flow.limit('steps', { maxRunning: null }, by)
+  }
+})
+
+test('jobs keep the order of their enqueue where their type was not ordered for a time between', async () => {
+  const first = await enqueue('a')
+  await holdfast.flow.limit('steps', { ordered: false }, by)
+  const second = await enqueue('a')
+  await holdfast.flow.limit('steps', { ordered: true }, by)
+  expect(await drained()).toEqual([first, second])
+})
+
+test('a job that expires while its type is put in order is not waited for, and expires after that', async () => {
+  await holdfast.flow.limit('steps', { haltOnDead: true }, by)
+  const late = await enqueue('a', { startBy: new Date(Date.now() + 60_000) })
+  await moveClock(queue.client, '10 minutes')
+  const operator = await queue.connect()
+  const type = `(select id from holdfast.types where name = 'steps')`
+  await operator.query('begin')
+  await operator.query(`select holdfast.be_alone(array[${type}], null)`)
+  // It would hold the row of the job and wait for the gate, while the operator holds the gate and waits for the row.
+  await tick()
+  await operator.query(`select holdfast.reorder_keys(${type})`)
+  await operator.query('commit')
+  await operator.end()
+  expect((await holdfast.job(late))?.status).toBe('pending')
+  await moveClock(queue.client, '11 minutes')
+  await tick()
+  expect((await holdfast.job(late))?.status).toBe('dead')
+  expect((await holdfast.flow.keys('steps')).map(({ halted }) => halted?.job)).toEqual([late])
 })

@@ -28,11 +28,19 @@ test('a start with types and lanes that are known uses no id and writes nothing'
   const types = [one, two]
   await queue.holdfast.registerTypes(types, { update: true })
   const rows = async () => (await sql.query('select ctid, xmin, xmax, id, name from holdfast.types order by name')).rows
+  await insideOf(queue.holdfast).store.operate.seedLane('default', '{}')
   const before = { rows: await rows(), types: await used('types_id_seq'), lanes: await used('lanes_id_seq') }
   for (let n = 0; n < 3; n++) {
     await queue.holdfast.registerTypes(types, { update: true })
     await insideOf(queue.holdfast).store.registerTypes(types, { update: false })
-    await insideOf(queue.holdfast).store.operate.setLane('default', '{}', { by: 'ada', why: null, from: null } as never, true)
+    await insideOf(queue.holdfast).store.operate.setLane(
+      'default',
+      '{}',
+      { by: 'ada', why: null, from: null } as never,
+      true,
+      null,
+    )
+    await insideOf(queue.holdfast).store.operate.seedLane('default', '{}')
   }
   expect({ rows: await rows(), types: await used('types_id_seq'), lanes: await used('lanes_id_seq') }).toEqual(before)
 })

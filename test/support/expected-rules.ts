@@ -7,7 +7,16 @@ type Rule = (typeof rules)[string]
  * meant, and a route that is added without a line here fails the matrix.
  */
 const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
-  open: ['GET /', 'GET /icon.svg', 'GET /assets/:file', 'GET /healthz', 'POST /session'],
+  open: [
+    'GET /',
+    'GET /icon.svg',
+    'GET /assets/:file',
+    'GET /healthz',
+    'POST /session',
+    'GET /session/ways',
+    'GET /session/oidc',
+    'GET /session/oidc/callback',
+  ],
   'any key': ['GET /readyz', 'GET /session', 'DELETE /session', 'GET /openapi.json'],
   'workers:view': [
     'GET /status',
@@ -20,6 +29,8 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /admin/workers/lanes',
     'GET /admin/workers/lanes/:name/slots',
     'GET /admin/workers/status',
+    'GET /admin/builds',
+    'GET /admin/builds/:build/canary',
     'GET /admin/job-types',
     'GET /admin/job-types/:type',
     'GET /admin/job-types/:type/keys',
@@ -85,7 +96,10 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
   'workers:manage': [
     'GET /doctor',
     'PATCH /admin/workers/lanes/:name',
+    'POST /admin/workers/lanes/:name/release',
     'POST /admin/workers/remote/:id/drain',
+    'POST /admin/builds/:build/drain',
+    'POST /admin/builds/:build/resume',
     'POST /admin/workers/jobs/:id/cancel',
     'PATCH /admin/workers/jobs/:id/priority',
     'PATCH /admin/job-types/:type',
@@ -93,7 +107,9 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /admin/job-types/:type/resume',
     'POST /admin/job-types/:type/breaker',
     'PATCH /admin/job-types/:type/limits',
+    'POST /admin/job-types/:type/limits/release',
     'PATCH /admin/dependencies/:name',
+    'POST /admin/dependencies/:name/release',
     'POST /admin/dependencies/:name/pause',
     'POST /admin/dependencies/:name/resume',
     'POST /admin/dependencies/:name/breaker',
@@ -113,7 +129,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'PUT /admin/alerts/rules/:name',
     'DELETE /admin/alerts/rules/:name',
   ],
-  'types:manage': ['PUT /admin/job-types/:type'],
+  'types:manage': ['PUT /admin/job-types/:type', 'POST /admin/job-types/:type/release'],
   'dlq:manage': [
     'POST /batches/:id/retry',
     'POST /executions/:id/resume',
@@ -134,6 +150,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'POST /admin/certificates',
     'POST /admin/keys/:id/rotate',
     'DELETE /admin/keys/:id',
+    'DELETE /admin/sessions',
     'GET /admin/roles',
     'PUT /admin/roles/:name',
     'DELETE /admin/roles/:name',

@@ -30,11 +30,18 @@ export function countersOf(measured: Measured, type: string): Record<string, num
   return {
     enqueued: of('jobs_enqueued_total'),
     completed: of('jobs_completed_total'),
-    failed: of('jobs_failed_total'),
+    failed: failures(measured, type, (outcome) => outcome !== 'lost'),
     dead: of('jobs_dead_total'),
     cancelled: of('jobs_cancelled_total'),
     rescued: of('lease_rescues_total'),
     late: of('late_settles_total'),
     measured: of('processing_duration_seconds_count'),
   }
+}
+
+/** How many attempts of a type ended with one of these outcomes. */
+function failures(measured: Measured, type: string, which: (outcome: string) => boolean): number {
+  const outcomes = ['failed', 'timed_out', 'out_of_memory', 'crashed', 'lost'].filter(which)
+  const counts = outcomes.map((outcome) => measured.get(`holdfast_jobs_failed_total{type="${type}",outcome="${outcome}"}`))
+  return counts.reduce((sum: number, count) => sum + (count ?? Number.NaN), 0)
 }

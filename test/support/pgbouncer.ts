@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { eventually } from './facts.js'
+import { freePort } from './free-port.js'
 
 /** A PgBouncer in transaction mode before that database: what is sent between two transactions may reach any session. */
 export async function startPgBouncer(program: string, databaseUrl: string, poolSize: number): Promise<string> {
@@ -72,13 +72,4 @@ max_client_conn = 200
   })
   if (child.exitCode !== null) throw new Ended(`pgbouncer ended: ${complained}`)
   return url.href
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -1,5 +1,5 @@
-import { accessSync, appendFileSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { accessSync, appendFileSync, constants, existsSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
 import { describe, test } from 'vitest'
 
 /** Programs of the system that some tests use, under the names they go by. How to install them is in tools/test.mjs. */
@@ -8,11 +8,16 @@ const names = {
   pgbouncer: ['pgbouncer'],
   'redis-server': ['redis-server'],
   promtool: ['promtool'],
+  prometheus: ['prometheus'],
   openssl: ['openssl'],
   zsh: ['zsh'],
   fish: ['fish'],
   spin: ['spin'],
   cc: ['cc'],
+  // An extension for the PostgreSQL of Debian 12.
+  plproxy: ['/usr/share/postgresql/15/extension/plproxy.control'],
+  go: ['go'],
+  python3: ['python3'],
 } as const
 
 export type Program = keyof typeof names
@@ -21,7 +26,10 @@ export type Program = keyof typeof names
 export function needs(program: Program, what: string): string | undefined {
   // Debian keeps daemons such as pgbouncer where an ordinary user's PATH does not look.
   const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-  const found = directories.flatMap((directory) => names[program].map((name) => join(directory, name))).find(isExecutable)
+  const [first] = names[program]
+  const found = isAbsolute(first)
+    ? [first].find(existsSync)
+    : directories.flatMap((directory) => names[program].map((name) => join(directory, name))).find(isExecutable)
   const notes = process.env.HOLDFAST_NOT_RUN_FILE
   if (!found && notes) appendFileSync(notes, `${JSON.stringify({ program, test: what })}\n`)
   return found

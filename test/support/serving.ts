@@ -78,3 +78,12 @@ export async function onceThereIsTime<Answer extends { status: number; headers: 
     await pause(Number(answer.headers.get('retry-after')) * 1_000)
   }
 }
+
+/** Asks again what a server that has waited too long for its database answers with 503. */
+export async function onceItsDatabaseAnswers<Answer extends { status: number }>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 503) return answer
+    await pause(100)
+  }
+}

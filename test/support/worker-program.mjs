@@ -1,5 +1,6 @@
 /**
- * A worker process for tests. Its one argument is JSON: { database, ledger, types, workers, worker }. What a job does stands in its
+ * A worker process for tests. Its one argument is JSON: { database, ledger, types, workers, worker, broken }, or `members`, their
+ * addresses by their names, in place of the database. One that is `broken` fails at two of three attempts, as a bad build would. What a job does stands in its
  * payload, in this order:
  *   killUntil n   the process kills itself at attempts up to n
  *   extend time   extends its lease
@@ -16,11 +17,19 @@
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { defineType, FatalError, Holdfast } from 'holdfast'
-import { startWorker } from 'holdfast/worker'
+import { defineType, FatalError, Holdfast, Holdfasts } from 'holdfast'
+import { startWorker, startWorkers } from 'holdfast/worker'
 import { openLedgerFile } from './ledger-writer.mjs'
 
-const { database, ledger, types = [{ type: 'work' }], workers = 1, worker: options = {} } = JSON.parse(process.argv[2])
+const {
+  database,
+  members,
+  ledger,
+  types = [{ type: 'work' }],
+  workers = 1,
+  worker: options = {},
+  broken = false,
+} = JSON.parse(process.argv[2])
 const note = openLedgerFile(ledger)
 /** One clock for all processes of a machine. */
 const now = () => performance.timeOrigin + performance.now()
@@ -49,7 +58,10 @@ async function run(payload, context) {
   return answer
 }
 
+let performed = 0
+
 async function perform(payload, { job, signal, extendLease, stop }) {
+  if (broken && ++performed % 3 !== 0) throw new Error('fails as this build does')
   if (job.attempt <= (payload.killUntil ?? 0)) process.kill(process.pid, 'SIGKILL')
   if (payload.extend) await extendLease(payload.extend)
   while (payload.hold && job.attempt >= (payload.holdFrom ?? 1) && !existsSync(payload.hold)) {
@@ -73,12 +85,13 @@ async function perform(payload, { job, signal, extendLease, stop }) {
   return { ...payload.returns, attempt: job.attempt }
 }
 
-const holdfast = new Holdfast({ connectionString: database })
+const holdfast = members ? new Holdfasts({ members }) : new Holdfast({ connectionString: database })
+const start = members ? startWorkers : startWorker
 // Tests make jobs fail by the dozen; those about the breaker say so.
 const defined = types.map((type) => defineType({ limits: { breaker: false }, ...type, run }))
 const told = ['job.completed', 'job.failed', 'job.dead', 'job.handed_back', 'settle.late', 'job.overran', 'lease.lost', 'lease.rescued', 'duty.failed', 'database.away', 'database.back'] // biome-ignore format: one list
 for (let n = 0; n < workers; n++) {
-  const worker = await startWorker(holdfast, defined, { lease: '2s', unsafe: true, handleSignals: true, ...options })
+  const worker = await start(holdfast, defined, { lease: '2s', unsafe: true, handleSignals: true, ...options })
   for (const name of told) worker.events.on(name, (fields) => say(name, fields))
 }
 // After the worker's own listener: who hears this knows that the worker has taken the signal.

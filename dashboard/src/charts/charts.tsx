@@ -39,12 +39,13 @@ type Range = keyof typeof ranges
 export function Charts({ type }: { type?: string }) {
   const { path, query } = usePlace()
   const asked = query.get('range')
-  const range: Range = asked !== null && asked in ranges ? (asked as Range) : '1h'
+  const range: Range = asked !== null && asked in ranges ? (asked as Range) : '15m'
   const series = useSeries(range, type)
   const now = useSeries('15m', type)
   const marks = [...useMarks(type, range), ...useStarts(type, range)]
   const limits = useLimits(type)
-  const choose = (next: string) => go(path, { ...Object.fromEntries(query), range: next === '1h' ? '' : next }, { replace: true })
+  const choose = (next: string) =>
+    go(path, { ...Object.fromEntries(query), range: next === '15m' ? '' : next }, { replace: true })
   const words = Object.fromEntries(Object.entries(ranges).map(([name, one]) => [name, one.words]))
   return (
     <Card
@@ -94,7 +95,7 @@ function useStarts(type: string | undefined, range: Range): readonly Mark[] {
   return useMemo(() => startsOf(workers ?? [], type, Date.now() - ranges[range].ms), [workers, type, range])
 }
 
-/** From which value on a rule of alerts fires: for how long the oldest job is due, and how many jobs wait. */
+/** From which value on a rule of alerts fires: for how long the oldest job is due, how many wait, how late they begin. */
 function useLimits(type: string | undefined): Limits {
   const rules = useAlerts().data?.rules
   return useMemo(() => {
@@ -102,7 +103,7 @@ function useLimits(type: string | undefined): Limits {
       const its = rules?.filter((rule) => rule.kind === kind && rule.enabled && (rule.type === null || rule.type === type))
       return its === undefined || its.length === 0 ? undefined : Math.min(...its.map(({ threshold }) => threshold))
     }
-    return { oldest: least('oldest'), depth: least('depth') }
+    return { oldest: least('oldest'), depth: least('depth'), slowStart: least('slow_starts') }
   }, [rules, type])
 }
 
@@ -138,6 +139,7 @@ const shortSeconds = (value: number) => {
 interface Limits {
   readonly oldest: number | undefined
   readonly depth: number | undefined
+  readonly slowStart: number | undefined
 }
 
 interface AllChartsProps {
@@ -163,8 +165,8 @@ function AllCharts({ answer, marks, ofFleet, limits }: AllChartsProps) {
   )
 }
 
-function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth }: Limits): Omit<ChartProps, 'marks'>[] {
-  const { step_ms, run_s } = answer
+function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth, slowStart }: Limits): Omit<ChartProps, 'marks'>[] {
+  const { step_ms, run_s, wait_s } = answer
   const first = Date.parse(answer.from) / 1_000
   const times = answer.enqueued.map((_, step) => first + ((step + 1) * step_ms) / 1_000)
   const rate = (column: readonly number[]) => column.map((one) => one / (step_ms / 60_000))
@@ -174,6 +176,11 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth }: Lim
     values,
     ...more,
   })
+  const shares = ({ p50, p95, p99 }: SeriesAnswer['run_s'], status: string) => [
+    line('p50', status, p50),
+    line('p95', status, p95, { dash: [6, 3] }),
+    line('p99', status, p99, { dash: [2, 2] }),
+  ]
   /** Only where it is near: a limit far above everything would flatten the curve. */
   const alert = (limit: number | undefined, values: readonly (number | null)[]) =>
     limit !== undefined && values.some((value) => (value ?? 0) > limit / 4)
@@ -196,19 +203,20 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth }: Lim
       inWords: count,
     },
     {
-      title: 'Failures per minute',
+      title: 'Attempts failed, jobs dead, per minute',
       lines: [
-        line('attempts failed', 'failed', rate(answer.failed), { fill: true }),
-        line('jobs dead', 'dead', rate(answer.dead)),
+        line('failed', 'failed', rate(answer.failed), { fill: true }),
+        line('dead', 'dead', rate(answer.dead)),
         line('rescued', 'scheduled', rate(answer.rescued), { dash: [2, 2] }),
       ],
       inWords: count,
     },
     {
-      title: 'Jobs that wait and run',
+      title: ofFleet ? 'Jobs that wait and run, workers' : 'Jobs that wait and run',
       lines: [
         line('waiting', 'pending', answer.waiting, { fill: true }),
         line('running', 'processing', answer.running),
+        ...(ofFleet ? [line('workers', 'completed', answer.workers, { dash: [2, 2] })] : []),
         ...alert(depth, answer.waiting),
       ],
       inWords: count,
@@ -223,18 +231,12 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth }: Lim
       onAxis: shortSeconds,
     },
     {
-      title: 'Run time of attempts',
-      lines: [
-        line('p50', 'processing', run_s.p50),
-        line('p95', 'processing', run_s.p95, { dash: [6, 3] }),
-        line('p99', 'processing', run_s.p99, { dash: [2, 2] }),
-      ],
+      title: 'Due until begun',
+      lines: [...shares(wait_s, 'pending'), ...alert(slowStart, wait_s.p99)],
       inWords: seconds,
       onAxis: shortSeconds,
     },
-    ...(ofFleet
-      ? [{ title: 'Workers', lines: [line('alive', 'completed', answer.workers, { fill: true })], inWords: count }]
-      : []),
+    { title: 'Run time of attempts', lines: shares(run_s, 'processing'), inWords: seconds, onAxis: shortSeconds },
   ].map((chart) => ({ onAxis: count, ...chart, times }))
 }
 

@@ -9,7 +9,7 @@ import { Moment } from '../parts/time.js'
 import { useMay, useSession } from '../session/session.js'
 import { shortcutsAreOn, switchShortcuts } from '../shell/shortcuts.js'
 
-const themeWords = { system: 'as the system has it', light: 'light', dark: 'dark' }
+const themeWords = { system: 'as the system', light: 'light', dark: 'dark' }
 
 /** How this browser shows things, who you are here, and what this server is. */
 export function Settings() {

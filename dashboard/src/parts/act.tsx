@@ -27,7 +27,7 @@ interface ActProps {
   readonly shortcut?: string
   /** Fields of the form, beside the reason. */
   readonly children?: ReactNode
-  /** Where a POST goes with the reason and the confirmation, if that is all there is to send. */
+  /** Where a POST goes with the reason, the time it is for and the confirmation, if that is all there is to send. */
   readonly posts?: string
   /** A sensitive type: it has to be typed, and is sent along. */
   readonly confirm?: string | undefined
@@ -57,7 +57,9 @@ export function Act(props: ActProps) {
 
 function ActForm(props: ActProps & { close: () => void }) {
   const { name, says, confirm, typed = confirm, why = 'asked', look, children, posts = '', done, close } = props
-  const send = props.send ?? ((values: Values) => ask(posts, { method: 'POST', body: { why: given(values.why), confirm } }))
+  const send =
+    props.send ??
+    ((values: Values) => ask(posts, { method: 'POST', body: { why: given(values.why), for: given(values.for), confirm } }))
   const client = useQueryClient()
   const [confirmation, setConfirmation] = useState('')
   const act = useMutation({

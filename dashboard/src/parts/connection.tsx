@@ -15,7 +15,12 @@ export function Connection() {
   const live = shown.filter(({ queryKey, meta }) => queryKey[0] !== 'session' && meta?.slow !== true)
   if (live.length === 0) return <span role="status">…</span>
   const age = now - Math.min(...live.map(({ state }) => state.dataUpdatedAt))
-  if (age < freshForMs) return <span role="status">live</span>
+  if (age < freshForMs)
+    return (
+      <span role="status" className="live">
+        live
+      </span>
+    )
   return (
     <span role="status" className="status" data-status="failed">
       stale for {inWords(age)}

@@ -1,9 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { useStatus } from '../api/answers.js'
 import { ask } from '../api/ask.js'
 import { type PageEntry, pages } from '../pages/index.js'
 import { Connection } from '../parts/connection.js'
 import { Link } from '../parts/link.js'
+import { inWords } from '../parts/time.js'
 import { useSession } from '../session/session.js'
 
 interface SideProps {
@@ -67,6 +69,20 @@ export const mayOpen = (needs: PageEntry['needs'], permissions: readonly string[
 
 const isIn = (page: string, path: string) => path === page || (page !== '/' && path.startsWith(`${page}/`))
 
+/** How old lists may be, where they are read from a standby. */
+function ReplicaLag() {
+  const { permissions } = useSession()
+  const { data } = useStatus({ enabled: mayOpen('workers:view', permissions) })
+  if (!data?.replica) return null
+  const { used, lag_ms: lag, why } = data.replica
+  if (used) return <span>replica: {lag === null ? 'lag unknown' : `${inWords(lag)} behind`}</span>
+  return (
+    <span className="status" data-status="failed" title={why ?? undefined}>
+      replica not used
+    </span>
+  )
+}
+
 function Foot({ openHelp }: { openHelp: () => void }) {
   const { service } = useSession()
   const client = useQueryClient()
@@ -78,6 +94,7 @@ function Foot({ openHelp }: { openHelp: () => void }) {
   return (
     <div className="person">
       <Connection />
+      <ReplicaLag />
       <span className="who">{service}</span>
       <span>
         <button type="button" className="plain" onClick={openHelp}>

@@ -1,13 +1,23 @@
 import { type Command, Option } from 'commander'
-import { alertKinds, type NewTargetAnswer, type RuleBody } from '../../api/alerts.js'
-import { formatDuration } from '../../job/duration.js'
+import {
+  alertKinds,
+  type NewTargetAnswer,
+  type RuleAnswer,
+  type RuleBody,
+  severities,
+  type TargetBody,
+  targetForms,
+} from '../../api/alerts.js'
+import { wallMs } from '../../clock.js'
+import { type Duration, formatDuration, toMilliseconds } from '../../job/duration.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
+import { UsageError } from '../exit.js'
 import { ago, type Screen } from '../screen.js'
 import type { Column } from '../table.js'
 import { examples, why } from './jobs.js'
 
-/** `holdfast alerts ls|rules|set|drop` and `holdfast alerts targets ls|create|test|rotate|delete`. */
+/** `holdfast alerts ls|rules|set|silence|drop` and `holdfast alerts targets ls|create|test|rotate|delete`. */
 export function addAlerts(program: Command, cli: Cli): void {
   const alerts = program.command('alerts').summary('list what is wrong, what counts as that, and who is called about it')
   cli.watching(alerts, 'ls', 'Lists the alerts that fire.').action((options: Common) =>
@@ -25,8 +35,9 @@ export function addAlerts(program: Command, cli: Cli): void {
       options,
       ({ alerts: all }) => all.get(),
       ({ rules }) => {
-        const rows = rules.map(({ name, kind, threshold, type, hold_ms, enabled }) => [
-          ...[name, kind, String(threshold), type ?? 'all', formatDuration(hold_ms), enabled ? 'on' : 'off'],
+        const rows = rules.map((rule) => [
+          ...[rule.name, rule.kind, String(rule.threshold), rule.type ?? 'all', formatDuration(rule.for_ms)],
+          ...[formatDuration(rule.hold_ms), rule.severity, stateOf(rule)],
         ])
         return cli.screen.table(ruleColumns, rows, 'There are no rules.')
       },
@@ -38,14 +49,34 @@ export function addAlerts(program: Command, cli: Cli): void {
     .addOption(new Option('--kind <kind>', 'what it watches; needed for a new one').choices(alertKinds))
     .addOption(new Option('--threshold <n>', 'it fires above this').argParser(Number))
     .option('--type <name>', 'only of this job type')
-    .option('--hold <time>', 'how long it has to be so, such as 5m')
+    .option('--for <time>', 'how long it has to be so before it fires, such as 5m')
+    .option('--hold <time>', 'how long it has to be over before the alert is, such as 5m')
+    .addOption(new Option('--min-priority <n>', 'of this priority and those above').argParser(Number))
+    .addOption(new Option('--severity <severity>', 'how bad it is').choices(severities))
     .addOption(new Option('--enabled <state>', 'whether it is evaluated').choices(['on', 'off']))
-    .addHelpText('after', examples('alerts set deep --kind depth --threshold 10000 --hold 5m'))
-    .action(async (name: string, { kind, threshold, type, hold, enabled, ...options }) => {
+    .addHelpText('after', examples('alerts set deep --kind depth --threshold 10000 --for 5m'))
+    .action(async (name: string, { kind, threshold, type, for: lasts, hold, minPriority, severity, enabled, ...options }) => {
       const on = enabled === undefined ? undefined : enabled === 'on'
-      const rule = defined({ ...{ kind, threshold, type, hold }, enabled: on }) as RuleBody
+      const fields = { kind, threshold, type, for: lasts, hold, min_priority: minPriority, severity, enabled: on }
+      const rule = defined(fields) as RuleBody
       const set = await cli.using(options, (operator) => operator.alerts.setRule(name, { ...rule, ...why(options) }))
       cli.answer(options, set, () => `${name} fires above ${set.threshold} (${set.kind})${set.enabled ? '' : ', but is off'}.`)
+    })
+  cli
+    .changing(alerts, 'silence', 'Calls nobody about what a rule finds, for a time. What still goes on then is told.')
+    .argument('<rule>', 'the name of the rule')
+    .option('--for <time>', 'for how long, such as 2h; 0s ends a silence', '1h')
+    .option('--until <time>', 'or until then, such as 2030-01-31T09:00:00Z')
+    .addHelpText('after', examples('alerts silence depth --for 2h --why "the import runs"'))
+    .action(async (name: string, { for: lasts, until, ...options }: Common & { for: string; until?: string }) => {
+      const ends = until === undefined ? wallMs() + toMilliseconds(lasts as Duration, 'for') : Date.parse(until)
+      if (Number.isNaN(ends)) throw new UsageError('--until is no time; give one such as 2030-01-31T09:00:00Z')
+      const silenced = ends > wallMs() ? new Date(ends).toISOString() : null
+      const body = { silenced_until: silenced, ...why(options) }
+      const set = await cli.using(options, (operator) => operator.alerts.setRule(name, body))
+      cli.answer(options, set, () =>
+        silenced === null ? `${name} is told again.` : `Nobody is called about ${name} until ${silenced}.`,
+      )
     })
   cli
     .destroying(alerts, 'drop', 'Removes a rule.')
@@ -66,8 +97,8 @@ function addTargets(alerts: Command, cli: Cli): void {
       options,
       async ({ alerts: all }) => ({ targets: await all.targets() }),
       (found) => {
-        const rows = found.targets.map(({ id, url, rules, created_at, created_by }) => [
-          ...[String(id), url, rules === null ? 'all' : rules.join(', '), created_by, ago(created_at)],
+        const rows = found.targets.map(({ id, url, form, rules, created_at, created_by }) => [
+          ...[String(id), url, form, rules === null ? 'all' : rules.join(', '), created_by, ago(created_at)],
         ])
         return cli.screen.table(targetColumns, rows, 'Nobody is called.')
       },
@@ -81,9 +112,11 @@ function addTargets(alerts: Command, cli: Cli): void {
     )
     .argument('<url>', 'where it is, such as https://hooks.example.com/holdfast')
     .option('--rule <rule...>', 'only about these rules (default: all)')
+    .addOption(new Option('--form <form>', 'how what is sent looks').choices(targetForms).default('webhook'))
+    .option('--routing-key <key>', 'the routing key of the PagerDuty service')
     .addHelpText('after', examples('alerts targets create https://hooks.example.com/holdfast --rule deep dead-letters'))
-    .action(async (url: string, { rule, ...options }: Common & { rule?: string[] }) => {
-      const body = { url, ...defined({ rules: rule }), ...why(options) }
+    .action(async (url: string, { rule, form, routingKey, ...options }: Common & TargetOptions) => {
+      const body = { url, form, ...defined({ rules: rule, routing_key: routingKey }), ...why(options) }
       const made = await cli.using(options, (operator) => operator.alerts.addTarget(body))
       cli.answer(options, made, () => shownOnce(cli.screen, made))
     })
@@ -113,13 +146,24 @@ function addTargets(alerts: Command, cli: Cli): void {
     })
 }
 
+interface TargetOptions {
+  rule?: string[]
+  form: NonNullable<TargetBody['form']>
+  routingKey?: string
+}
+
+function stateOf({ enabled, silenced_until: until }: RuleAnswer): string {
+  if (!enabled) return 'off'
+  return until !== null && Date.parse(until) > wallMs() ? `silent until ${until}` : 'on'
+}
+
 function shownOnce(screen: Screen, { id, url, secret }: NewTargetAnswer): string {
   return `${secret}\n${screen.dim(`Target ${id} at ${url}. The secret cannot be shown again.`)}`
 }
 
 const firingColumns = columns(['RULE', 'SUBJECT', 'VALUE', 'THRESHOLD', 'SINCE'], { right: [2, 3, 4], cut: [1] })
-const ruleColumns = columns(['RULE', 'KIND', 'THRESHOLD', 'TYPE', 'HOLD', 'STATE'], { right: [2], cut: [3] })
-const targetColumns = columns(['TARGET', 'URL', 'RULES', 'BY', 'AGE'], { right: [0, 4], cut: [1, 2, 3] })
+const ruleColumns = columns(['RULE', 'KIND', 'THRESHOLD', 'TYPE', 'FOR', 'HOLD', 'SEVERITY', 'STATE'], { right: [2], cut: [3] })
+const targetColumns = columns(['TARGET', 'URL', 'FORM', 'RULES', 'BY', 'AGE'], { right: [0, 5], cut: [1, 3, 4] })
 
 function columns(heads: readonly string[], { right, cut }: Record<'right' | 'cut', readonly number[]>): Column[] {
   return heads.map((head, at) => ({ head, right: right.includes(at), cut: cut.includes(at) }))

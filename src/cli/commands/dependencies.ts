@@ -6,14 +6,14 @@ import type { Cli, Common } from '../cli.js'
 import type { Operator } from '../operator/operator.js'
 import type { Screen } from '../screen.js'
 import { gateLines, limitWords, shutWords } from '../show/gates.js'
-import { addGateMoves, changeGate, type Gated, type LimitedOptions, limitOptions } from './gates.js'
+import { addGateMoves, changeGate, ends, type Gated, type LimitedOptions, limitOptions } from './gates.js'
 import { why } from './jobs.js'
 import { limitsOf, refuseNone } from './limits.js'
 
 const ofOne = ['<name>', 'the name of the dependency'] as const
 const columns = [{ head: 'NAME' }, { head: 'LIMITS' }, { head: 'SHUT', cut: true }, { head: 'USED BY', cut: true }]
 
-/** `holdfast dependencies ls|show|limit|pause|resume|breaker`. */
+/** `holdfast dependencies ls|show|limit|pause|resume|release|breaker`. */
 export function addDependencies(program: Command, cli: Cli): void {
   const dependencies = program.command('dependencies').summary('limit, pause and break what several types use')
   dependencies.description(
@@ -26,6 +26,7 @@ export function addDependencies(program: Command, cli: Cli): void {
     resumed: 'Lets the types that use a paused dependency run again.',
     pause: (flow, name, options) => flow.pauseDependency(name, options),
     resume: (flow, name, options) => flow.resumeDependency(name, options),
+    release: (flow, name, options) => flow.releaseDependency(name, options),
     breaker: (flow, name, body) => flow.dependencyBreaker(name, body),
     json: (_name, state) => state,
     words: (_name, state) => lines(cli.screen, state),
@@ -61,7 +62,7 @@ export function addDependencies(program: Command, cli: Cli): void {
       refuseNone(limits)
       const created = options.create === undefined ? {} : { create: options.create }
       return changeGate(cli, gated, name, options, (flow) =>
-        flow.limitDependency(name, { ...limits, ...created, ...why(options) }),
+        flow.limitDependency(name, { ...limits, ...created, ...why(options), ...ends(options) }),
       )
     })
   addGateMoves(dependencies, cli, gated)

@@ -5,10 +5,12 @@ import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
 import { UsageError } from '../exit.js'
 import { laneTable, workerTable } from '../show/flow.js'
+import { overrideLines } from '../show/gates.js'
+import { ends, forOption, type Lasting, namedFields } from './gates.js'
 import { examples, why } from './jobs.js'
 import { countOf } from './limits.js'
 
-interface LaneOptions extends Common {
+interface LaneOptions extends Common, Lasting {
   slots?: string
   workerSlots?: string
   poll?: string
@@ -18,7 +20,7 @@ interface LaneOptions extends Common {
   type?: string[]
 }
 
-/** `holdfast lanes ls|create|set|types|drain|resume`. */
+/** `holdfast lanes ls|create|set|types|drain|resume|release`. */
 export function addLanes(program: Command, cli: Cli): void {
   const lanes = program.command('lanes').summary('list, make, tune, fill, drain and resume lanes')
   lanes.description('Shows and operates lanes. Workers follow within one look; what is changed stands in the audit log.')
@@ -41,9 +43,10 @@ export function addLanes(program: Command, cli: Cli): void {
       set(name, options, { ...changeOf(options), ...defined({ types: options.type }), create: true }),
     )
   settings(cli.changing(lanes, 'set', 'Changes the named fields of a lane.').argument(...ofOne))
+    .option(...forOption)
     .addHelpText('after', examples('lanes set bulk --slots 20 --why "the mail server is slow"'))
     .action((name: string, options: LaneOptions) => {
-      const change = changeOf(options)
+      const change = { ...changeOf(options), ...ends(options) }
       if (Object.keys(change).length === 0)
         throw new UsageError('nothing to change was given: pass --slots 20, for example', 'slots')
       return set(name, options, change)
@@ -57,11 +60,21 @@ export function addLanes(program: Command, cli: Cli): void {
   cli
     .changing(lanes, 'drain', 'Lets no more jobs of a lane start; what runs goes on, enqueue too.')
     .argument(...ofOne)
-    .action((name: string, options: Common) => set(name, options, { enabled: false }))
+    .option(...forOption)
+    .action((name: string, options: Common & Lasting) => set(name, options, { enabled: false, ...ends(options) }))
   cli
     .changing(lanes, 'resume', 'Lets the jobs of a lane start again.')
     .argument(...ofOne)
     .action((name: string, options: Common) => set(name, options, { enabled: true }))
+  cli
+    .changing(lanes, 'release', 'Gives fields of a lane back to what it was made with: those that are named, or all.')
+    .argument(...ofOne)
+    .argument('[fields...]', 'such as slots or poll')
+    .action(async (name: string, fields: string[], options: Common) => {
+      const named = namedFields(fields)
+      const lane = await cli.using(options, ({ flow }) => flow.releaseLane(name, { ...named, ...why(options) }))
+      cli.answer(options, lane, () => laneWords(lane))
+    })
 }
 
 /** `holdfast workers ls|drain`. */
@@ -105,7 +118,7 @@ function changeOf({ slots, workerSlots, poll, lease, ageing, unsafe }: LaneOptio
   })
 }
 
-function laneWords({ name, slots, worker_slots, poll_ms, lease_ms, enabled, in_use, types }: LaneAnswer): string {
+function laneWords({ name, slots, worker_slots, poll_ms, lease_ms, enabled, in_use, types, overrides }: LaneAnswer): string {
   const parts = [
     enabled ? 'runs' : 'drains',
     slots === null ? `${in_use} running` : `${in_use} of ${slots} slots in use`,
@@ -114,5 +127,5 @@ function laneWords({ name, slots, worker_slots, poll_ms, lease_ms, enabled, in_u
     ...(lease_ms === null ? [] : [`lease ${formatDuration(lease_ms)}`]),
     types.length === 0 ? 'no types' : `types ${types.join(', ')}`,
   ]
-  return `${name}  ${parts.join('  ')}`
+  return [`${name}  ${parts.join('  ')}`, ...overrideLines(overrides)].join('\n')
 }

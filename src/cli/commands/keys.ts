@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { KeyAnswer, KeyBody, NewKeyAnswer } from '../../api/admin.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
-import { ago, type Screen } from '../screen.js'
+import { ago } from '../screen.js'
 import { examples, why } from './jobs.js'
 
 interface KeyOptions extends Common {
@@ -23,7 +23,7 @@ const columns = [
   { head: 'USED', right: true },
 ]
 
-/** `holdfast keys create|trust|list|revoke|rotate`. */
+/** `holdfast keys create|trust|list|revoke|sign-out|rotate`. */
 export function addKeys(program: Command, cli: Cli): void {
   const keys = program.command('keys').summary('create, list, rotate and revoke the API keys of services')
   keys.description('Manages the keys that services, remote workers and people send to the HTTP API.')
@@ -40,7 +40,7 @@ export function addKeys(program: Command, cli: Cli): void {
     .addHelpText('after', examples('keys create billing --role producer --type send_invoice --expires 90d'))
     .action(async (service: string, options: KeyOptions) => {
       const made = await cli.using(options, ({ access }) => access.createKey(bodyOf(service, options)))
-      cli.answer(options, made, () => shownOnce(cli.screen, made))
+      showOnce(cli, options, made)
     })
   const trust = 'Accepts client certificates of a subject as a service, if the server has TLS and asks for them.'
   withRights(
@@ -74,13 +74,22 @@ export function addKeys(program: Command, cli: Cli): void {
       cli.answer(options, key, () => `Key ${id} of ${key.service} is revoked.`)
     })
   cli
+    .destroying(keys, 'sign-out', 'Ends every session of a person who signed in through a provider, within two seconds.')
+    .argument('<person>', 'as the audit log names them, such as person:ada@example.com')
+    .action(async (person: string, options: Common) => {
+      await cli.confirm(options, `end the sessions of ${person}`)
+      const done = await cli.using(options, ({ access }) => access.endSessions(person, why(options)))
+      const count = `${done.ended} ${done.ended === 1 ? 'session' : 'sessions'}`
+      cli.answer(options, done, () => `${count} of ${person} ended. Who may still sign in at the provider can come back.`)
+    })
+  cli
     .changing(keys, 'rotate', 'Creates a second key with the same rights; the old one stays valid for a day.')
     .argument(...ofOne)
     .option('--grace <time>', 'how long the old one stays valid, such as 1h')
     .action(async (id: number, options: Common & { grace?: string }) => {
       const asked = defined({ grace: options.grace, ...why(options) })
       const made = await cli.using(options, ({ access }) => access.rotateKey(id, asked))
-      cli.answer(options, made, () => shownOnce(cli.screen, made))
+      showOnce(cli, options, made)
     })
 }
 
@@ -89,8 +98,11 @@ function bodyOf(service: string, options: KeyOptions): KeyBody {
   return { service, roles: role, ...defined({ types: type, rate_limit: rateLimit, expires, ...why(options) }) }
 }
 
-function shownOnce({ bold, dim }: Screen, made: NewKeyAnswer): string {
-  return `${bold(made.key)}\n${dim(`Key ${made.id} of ${made.service}. It cannot be shown again.`)}`
+/** The key alone goes to standard output, so that a script can keep what a command printed. */
+function showOnce(cli: Cli, options: Common, made: NewKeyAnswer): void {
+  const { bold, dim } = cli.screen
+  cli.answer(options, made, () => bold(made.key))
+  if (!options.json) cli.io.err.write(`${dim(`Key ${made.id} of ${made.service}. It cannot be shown again.`)}\n`)
 }
 
 function row(key: KeyAnswer): string[] {

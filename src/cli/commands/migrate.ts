@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { insideOf } from '../../inside.js'
 import type { Migrated } from '../../store/migrate.js'
 import type { Cli, Common } from '../cli.js'
+import { isForAll, withMembers } from '../member.js'
 
 interface MigrateOptions extends Common {
   sql?: boolean
@@ -25,12 +26,24 @@ export function addMigrate(program: Command, cli: Cli): void {
     .action((options: MigrateOptions) => migrate(cli, options))
 }
 
+/** Every database of HOLDFAST_DATABASES, which also gets its name. */
+async function migrateMembers(cli: Cli, { roles, json }: MigrateOptions): Promise<void> {
+  const done = await withMembers(cli, async (holdfasts) => {
+    const all = await holdfasts.migrate()
+    if (roles) for (const name of holdfasts.names) await holdfasts.member(name).grantRoles()
+    return all
+  })
+  if (json) return cli.screen.print(JSON.stringify(done))
+  for (const [name, migrated] of Object.entries(done)) cli.screen.print(`${name}: ${inWords(migrated)}`)
+}
+
 async function migrate(cli: Cli, options: MigrateOptions): Promise<void> {
   const { migrationScript, rolesScript } = await import('../../store/migrate.js')
   const { checkSchemaName, defaultSchema } = await import('../../store/schema-name.js')
   const { screen } = cli
   const schema = checkSchemaName(cli.schema ?? defaultSchema)
   if (options.sql) return screen.print((options.roles ? rolesScript(schema) : migrationScript(schema)).trimEnd())
+  if (isForAll(cli.io.env, options)) return migrateMembers(cli, options)
   const { migrated, ahead } = await cli.usingDatabase(options, 'to migrate', async (holdfast) => {
     const done = { migrated: await holdfast.migrate(), ahead: await insideOf(holdfast).store.inspect.schemaAhead() }
     if (options.roles) await holdfast.grantRoles()

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { AuditQuery } from '../../api/admin.js'
 import { type Cli, type Common, limitOption } from '../cli.js'
 import { defined } from '../defined.js'
@@ -24,18 +24,25 @@ export function addApprovals(program: Command, cli: Cli): void {
   cli
     .changing(approvals, 'approve', 'Approves a job. It runs once as many have approved as its quorum.')
     .argument(...ofOne)
-    .action(async (id: string, options: Common) =>
-      say(cli, id, options, await cli.using(options, (one) => one.approve(id, why(options)))),
+    .addOption(revisionOption())
+    .action(async (id: string, { revision, ...options }: Verdict) =>
+      say(cli, id, options, await cli.using(options, (one) => one.approve(id, { ...why(options), ...defined({ revision }) }))),
     )
   cli
     .changing(approvals, 'reject', 'Rejects a job and says why: it ends cancelled.')
     .argument(...ofOne)
-    .action(async (id: string, options: Common) => {
+    .addOption(revisionOption())
+    .action(async (id: string, { revision, ...options }: Verdict) => {
       const { why: reason } = options
       if (!reason) throw new UsageError('say why with --why, for the service that enqueued the job', '--why')
-      say(cli, id, options, await cli.using(options, (operator) => operator.reject(id, { why: reason })))
+      say(cli, id, options, await cli.using(options, (one) => one.reject(id, { why: reason, ...defined({ revision }) })))
     })
 }
+
+type Verdict = Common & { revision?: number }
+
+const revisionOption = () =>
+  new Option('--revision <n>', 'the revision of the payload that you looked at; another one is refused').argParser(Number)
 
 /** `holdfast audit` and `holdfast roles`. */
 export function addAudit(program: Command, cli: Cli): void {

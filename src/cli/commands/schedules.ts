@@ -3,7 +3,9 @@ import type { ScheduleAnswer } from '../../api/schedules.js'
 import { HoldfastError } from '../../errors.js'
 import { type Cli, type Common, moment } from '../cli.js'
 import type { Operator } from '../operator/operator.js'
+import { untilWords } from '../show/gates.js'
 import { scheduleLines, scheduleTable } from '../show/schedules.js'
+import { ends, forOption, type Lasting } from './gates.js'
 import { why } from './jobs.js'
 
 const ofOne = ['<name>', 'the name of the schedule'] as const
@@ -35,7 +37,7 @@ export function addSchedules(program: Command, cli: Cli): void {
     .argument(...ofOne)
     .addOption(new Option('--count <n>', 'how many ticks, 1 to 1000').default(10).argParser(Number))
     .action((name: string, options: Common & { count: number }) => preview(cli, name, options))
-  const say = (act: 'pause' | 'resume' | 'reset', description: string, done: string) =>
+  const say = (act: 'resume' | 'reset', description: string, done: string) =>
     cli
       .changing(schedules, act, description)
       .argument(...ofOne)
@@ -43,7 +45,14 @@ export function addSchedules(program: Command, cli: Cli): void {
         const state = await cli.using(options, (operator) => operator.schedules[act](name, why(options)))
         cli.answer(options, state, () => `${name} ${done}.`)
       })
-  say('pause', 'Pauses a schedule: no tick makes a job until it is resumed.', 'is paused')
+  cli
+    .changing(schedules, 'pause', 'Pauses a schedule: no tick makes a job until it is resumed.')
+    .argument(...ofOne)
+    .option(...forOption)
+    .action(async (name: string, options: Common & Lasting) => {
+      const state = await cli.using(options, (operator) => operator.schedules.pause(name, { ...why(options), ...ends(options) }))
+      cli.answer(options, state, () => `${name} is paused${untilWords(state.paused?.until ?? null)}.`)
+    })
   say('resume', 'Lets a schedule tick again, from now on.', 'ticks again')
   say('reset', 'Takes back what operators changed: the schedule is as the code says.', 'is as the code says')
   cli

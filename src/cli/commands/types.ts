@@ -3,8 +3,8 @@ import type { GateAnswer, LimitsBody } from '../../api/admin.js'
 import { isOwnType } from '../../job/own-types.js'
 import type { Cli, Common } from '../cli.js'
 import { typeTable } from '../show/flow.js'
-import { gateLines, limitWords, shutWords } from '../show/gates.js'
-import { addGateMoves, changeGate, type Gated, type LimitedOptions, limitOptions } from './gates.js'
+import { gateLines, limitWords, overrideLines, shutWords } from '../show/gates.js'
+import { addGateMoves, changeGate, ends, type Gated, type LimitedOptions, limitOptions, namedFields } from './gates.js'
 import { why } from './jobs.js'
 import { countOf, limitsOf, rateOf, refuseNone } from './limits.js'
 
@@ -17,12 +17,13 @@ const gated: Gated<GateAnswer | null> = {
   resumed: 'Lets a paused type run again.',
   pause: (flow, type, options) => flow.pauseType(type, options),
   resume: (flow, type, options) => flow.resumeType(type, options),
+  release: (flow, type, options) => flow.releaseLimits(type, options),
   breaker: (flow, type, body) => flow.breaker(type, body),
   json: (type, gate) => ({ type, gate }),
   words: gateWords,
 }
 
-/** `holdfast types ls|pause|resume|limit|breaker`. */
+/** `holdfast types ls|pause|resume|limit|release|breaker|reset`. */
 export function addTypes(program: Command, cli: Cli): void {
   const types = program.command('types').summary('list, pause, limit and break job types')
   types.description('Shows and operates job types. What is changed stands in the audit log.')
@@ -47,9 +48,18 @@ export function addTypes(program: Command, cli: Cli): void {
         ...(ratePerKey !== undefined && { rate_per_key: rateOf(ratePerKey, '--rate-per-key') }),
       }
       refuseNone(limits)
-      return changeGate(cli, gated, type, options, (flow) => flow.limit(type, { ...limits, ...why(options) }))
+      return changeGate(cli, gated, type, options, (flow) => flow.limit(type, { ...limits, ...why(options), ...ends(options) }))
     })
   addGateMoves(types, cli, gated)
+  cli
+    .changing(types, 'reset', 'Gives settings of a type back to its definition: those that are named, or all. Its limits stay.')
+    .argument(...ofOne)
+    .argument('[settings...]', 'such as timeout or lane')
+    .action(async (type: string, settings: string[], options: Common) => {
+      const named = namedFields(settings)
+      const state = await cli.using(options, ({ flow }) => flow.releaseType(type, { ...named, ...why(options) }))
+      cli.answer(options, state, () => [`${type} is as its definition says`, ...overrideLines(state.overrides)].join('\n'))
+    })
 }
 
 /** `holdfast pause all`. Its counterpart is `holdfast resume all`. */

@@ -47,11 +47,12 @@ async function bringUp(settings: StartSettings, schema: string | undefined, wish
     import('../../holdfast.js'),
     import('../../worker/start.js'),
     import('../../server/app.js'),
-    import('../../dev/demo.js'),
+    import('../../dev/demo/demo.js'),
+    import('../../dev/demo/schedules.js'),
   ])
   const database = settings.databaseUrl ? givenDatabase(settings.databaseUrl) : await embeddedDatabase(home, notice)
   undo.push(() => database.stop())
-  const [{ Holdfast }, { startWorker }, { createServer }, { demoTypes, startDemo }] = await modules
+  const [{ Holdfast }, { startWorker }, { createServer }, { demoTypes, startDemo }, { demoSchedules }] = await modules
 
   if (wishes.stop.aborted) return
   const holdfast = new Holdfast({
@@ -63,8 +64,9 @@ async function bringUp(settings: StartSettings, schema: string | undefined, wish
   await holdfast.migrate()
 
   if (wishes.stop.aborted) return
-  const types = settings.demo ? demoTypes : []
-  const worker = await startWorker(holdfast, types, { drain, logger: log, upkeepOnly: !settings.demo, alerts: true })
+  const worker = settings.demo
+    ? await startWorker(holdfast, demoTypes, { drain, logger: log, alerts: true, schedules: demoSchedules, scheduleSet: 'demo' })
+    : await startWorker(holdfast, [], { drain, logger: log, alerts: true, upkeepOnly: true })
   worker.events.on('duty.failed', ({ duty, error }) => print(yellow(`  The worker's duty ${duty} failed: ${error}`)))
   worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
   worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))

@@ -1,13 +1,19 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
+import { misconfigured } from '../../job/refused.js'
+import { type HoldfastsOptions, membersFrom } from '../../members/options.js'
+import type { Health } from '../../worker/health.js'
 import { leanHeapFlags } from '../../worker/lean-heap.js'
+import type { WorkerOptions } from '../../worker/options.js'
 import type { Cli } from '../cli.js'
 import { defined } from '../defined.js'
+import { isForAll } from '../member.js'
 
 export interface WorkOptions {
   databaseUrl?: string
   concurrency?: number
   name?: string
+  build?: string
   drain?: string
   listen?: boolean
   alerts?: boolean
@@ -21,7 +27,7 @@ export function addWork(program: Command, cli: Cli): void {
     .command('work')
     .summary('run a worker for the job types a file exports')
     .description(
-      'Runs a worker for the job types a file exports (what defineType returns, by name or in an array).\n' +
+      'Runs a worker for what a file exports, by name or in an array: job types, workflows and schedules.\n' +
         'SIGTERM and Ctrl-C let running jobs end first. TypeScript works if Node reads it or tsx is installed.',
     )
     .argument('<file>', 'the file with the handlers, such as ./handlers.js')
@@ -30,6 +36,7 @@ export function addWork(program: Command, cli: Cli): void {
     )
     .addOption(new Option('--concurrency <n>', 'how many inline handlers run at once').argParser(Number))
     .option('--name <name>', 'what this worker is called in history')
+    .option('--build <name>', 'which code it runs, such as a commit; git: the one that is checked out (HOLDFAST_BUILD)')
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM, such as 30s')
     .option('--no-listen', 'do not listen for notifications, for a pooler in transaction mode')
     .option('--alerts', 'also send the webhooks of alerts')
@@ -42,21 +49,47 @@ async function work(file: string, schema: string | undefined, options: WorkOptio
   setFlagsFromString(leanHeapFlags)
   const { readWorkSettings } = await import('../work/settings.js')
   const { databaseUrl, healthPort, healthHost, ...rest } = options
-  const settings = readWorkSettings(process.env, defined({ databaseUrl, healthPort, healthHost }))
-  const { Holdfast } = await import('../../holdfast.js')
-  const { startWorker } = await import('../../worker/start.js')
+  const several = isForAll(process.env, options)
+  const { HOLDFAST_DATABASES: databases = '', ...env } = process.env
+  if (databases !== '' && !several && databaseUrl === undefined) {
+    throw misconfigured(['DATABASE_URL'], 'and HOLDFAST_DATABASES are both set; unset one, or say --member or --database-url')
+  }
+  const url = several ? Object.values(membersFrom(databases))[0] : databaseUrl
+  const settings = readWorkSettings(env, defined({ databaseUrl: url, healthPort, healthHost }))
   const { alertHosts } = settings
-  const holdfast = new Holdfast({ connectionString: settings.databaseUrl, alertHosts, ...(schema !== undefined && { schema }) })
+  const common = { alertHosts, ...(schema !== undefined && { schema }) }
+  const { system, start } = several ? await severalDatabases(common) : await oneDatabase(settings.databaseUrl, common)
   try {
-    let worker: Awaited<ReturnType<typeof startWorker>> | undefined
+    let worker: { health(): Health } | undefined
     // Open before the worker starts: until then it lives and is not ready.
     if (settings.healthPort !== undefined) {
       const { openHealthPort } = await import('../work/health-port.js')
       await openHealthPort(settings.healthHost, settings.healthPort, () => worker?.health())
     }
-    worker = await startWorker(holdfast, file, { ...rest, handleSignals: true })
+    worker = await start(file, { ...rest, handleSignals: true })
   } catch (error) {
-    await holdfast.close()
+    await system.close()
     throw error
   }
+}
+
+/** What is worked for, and how a worker for it is started. */
+interface Work {
+  system: { close(): Promise<void> }
+  start(file: string, options: WorkerOptions): Promise<{ health(): Health }>
+}
+
+async function oneDatabase(connectionString: string, common: Omit<HoldfastsOptions, 'members'>): Promise<Work> {
+  const { Holdfast } = await import('../../holdfast.js')
+  const { startWorker } = await import('../../worker/start.js')
+  const system = new Holdfast({ ...common, connectionString })
+  return { system, start: (file, how) => startWorker(system, file, how) }
+}
+
+/** Those of HOLDFAST_DATABASES. */
+async function severalDatabases(common: HoldfastsOptions): Promise<Work> {
+  const { Holdfasts } = await import('../../members/holdfasts.js')
+  const { startWorkers } = await import('../../worker/workers.js')
+  const system = new Holdfasts(common)
+  return { system, start: (file, how) => startWorkers(system, file, how) }
 }

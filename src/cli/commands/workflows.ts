@@ -116,7 +116,7 @@ async function untilEnded({ executions }: Operator, id: string, ms: number): Pro
   const until = monotonicMs() + ms
   for (;;) {
     const left = Math.max(0, Math.round(until - monotonicMs()))
-    const found = await executions.wait(id, { timeoutMs: Math.min(left, longestWaitMs) })
+    const found = await executions.wait(id, { timeout: Math.min(left, longestWaitMs) })
     if (found.status === 'running' && left > 0) continue
     const dead = found.status === 'failed' ? (await executions.tasks(id, { status: 'dead' })).tasks : []
     return { ...found, because: found.status === 'failed' ? `failed: ${failures(dead)}` : 'was cancelled' }

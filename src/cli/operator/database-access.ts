@@ -9,6 +9,7 @@ import type {
   RoleAnswer,
   RoleBody,
 } from '../../api/admin.js'
+import type { EndedAnswer } from '../../api/session.js'
 import type { Holdfast } from '../../holdfast.js'
 import { auditPage, roleAnswer } from '../../server/routes/access-answers.js'
 import { keyAnswer } from '../../server/routes/admin-answers.js'
@@ -48,6 +49,10 @@ export class DatabaseAccess implements Pick<Access, keyof Access> {
 
   async revokeKey(id: number, { why }: { why?: string } = {}): Promise<KeyAnswer> {
     return keyAnswer(await this.#holdfast.access.revokeKey(id, this.#who(why)))
+  }
+
+  async endSessions(person: string, { why }: { why?: string } = {}): Promise<EndedAnswer> {
+    return { person, ended: await this.#holdfast.access.sessions.endOf(person, this.#who(why)) }
   }
 
   async roles(): Promise<RoleAnswer[]> {

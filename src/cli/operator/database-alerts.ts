@@ -1,4 +1,4 @@
-import type { RuleFields } from '../../alerts/alerts.js'
+import type { TargetFields } from '../../alerts/alerts.js'
 import type {
   AlertsAnswer,
   NewTargetAnswer,
@@ -11,7 +11,7 @@ import type {
 } from '../../api/alerts.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { Duration } from '../../job/duration.js'
-import { alertsAnswer, ruleAnswer, targetAnswer } from '../../server/routes/alert-answers.js'
+import { alertsAnswer, ruleAnswer, ruleFields, targetAnswer } from '../../server/routes/alert-answers.js'
 import { theirs } from '../../server/routes/job-request.js'
 import type { Acting, Operator } from './operator.js'
 
@@ -32,7 +32,7 @@ export class DatabaseAlerts implements Pick<Alerts, keyof Alerts> {
   }
 
   async setRule(name: string, { why, ...fields }: RuleBody): Promise<RuleAnswer> {
-    return ruleAnswer(await this.#holdfast.alerts.setRule(name, theirs(fields) as RuleFields, this.#who(why)))
+    return ruleAnswer(await this.#holdfast.alerts.setRule(name, ruleFields(fields), this.#who(why)))
   }
 
   async dropRule(name: string, { why }: { why?: string } = {}): Promise<void> {
@@ -44,7 +44,7 @@ export class DatabaseAlerts implements Pick<Alerts, keyof Alerts> {
   }
 
   async addTarget({ why, ...fields }: TargetBody): Promise<NewTargetAnswer> {
-    return this.#holdfast.alerts.addTarget(fields, this.#who(why))
+    return this.#holdfast.alerts.addTarget(theirs(fields) as TargetFields, this.#who(why))
   }
 
   async removeTarget(id: number, { why }: { why?: string } = {}): Promise<void> {

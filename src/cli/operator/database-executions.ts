@@ -8,6 +8,7 @@ import type {
 import type { ClientStartOptions } from '../../client/executions.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
+import type { Duration } from '../../job/duration.js'
 import { overviewAnswer, summaryAnswer, taskAnswer } from '../../server/routes/execution-answers.js'
 import { libraryFilter } from '../../server/routes/filter.js'
 import type { ExecutionFilter, MovedExecution } from '../../workflow/executions.js'
@@ -48,8 +49,8 @@ export class DatabaseExecutions implements Pick<Executions, keyof Executions> {
   }
 
   /** Answers with the execution also where it failed, was cancelled or goes on, as the server does. */
-  async wait(id: string, { timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<ExecutionAnswer> {
-    await this.#holdfast.executions.wait(id, { timeout: timeoutMs }).catch((error) => {
+  async wait(id: string, { timeout = '10s' }: { timeout?: Duration } = {}): Promise<ExecutionAnswer> {
+    await this.#holdfast.executions.wait(id, { timeout }).catch((error) => {
       if (!ends.includes(error.code)) throw error
     })
     const found = await this.get(id)

@@ -9,12 +9,19 @@ import type {
   TypeGateAnswer,
   WorkersAnswer,
 } from '../../api/admin.js'
+import type { PauseBody, ReleaseBody } from '../../api/common.js'
+import type { SettingBody, SettingsAnswer } from '../../api/settings.js'
+import type { TypeAnswer } from '../../api/types.js'
+import type { SettingName } from '../../flow/settings.js'
+import type { TypeState } from '../../flow/type-settings.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { DependencyLimits, Limits } from '../../job/limits.js'
-import { dependencyAnswer, gateAnswer, laneAnswer } from '../../server/routes/admin-answers.js'
+import { dependencyAnswer, gateAnswer, laneAnswer, settingAnswer, typeAnswer } from '../../server/routes/admin-answers.js'
 import { typesAnswer, workersAnswer } from '../../server/routes/fleet-answers.js'
-import { theirs } from '../../server/routes/job-request.js'
-import { changeLane } from '../../server/routes/lane-change.js'
+import { released, theirs } from '../../server/routes/job-request.js'
+import { changeLane, releaseLane } from '../../server/routes/lane-change.js'
+import { defined } from '../defined.js'
+import { DatabaseBuilds } from './database-builds.js'
 import type { Acting, Operator } from './operator.js'
 
 type Flow = Operator['flow']
@@ -23,10 +30,12 @@ type Flow = Operator['flow']
 export class DatabaseFlow implements Pick<Flow, keyof Flow> {
   readonly #holdfast: Holdfast
   readonly #who: Acting
+  readonly builds: DatabaseBuilds
 
   constructor(holdfast: Holdfast, who: Acting) {
     this.#holdfast = holdfast
     this.#who = who
+    this.builds = new DatabaseBuilds(holdfast, who)
   }
 
   async workers(): Promise<WorkersAnswer> {
@@ -45,12 +54,30 @@ export class DatabaseFlow implements Pick<Flow, keyof Flow> {
     return changeLane(this.#holdfast, name, change, this.#who(why))
   }
 
+  async releaseLane(name: string, { why, fields }: ReleaseBody = {}): Promise<LaneAnswer> {
+    return releaseLane(this.#holdfast, name, fields, this.#who(why))
+  }
+
+  async releaseType(type: string, { why, fields }: ReleaseBody = {}): Promise<TypeAnswer> {
+    await this.#holdfast.flow.releaseType(type, this.#who(why), released(fields))
+    return typeAnswer((await this.#holdfast.flow.type(type)) as TypeState, await this.#holdfast.flow.gate(type))
+  }
+
+  async settings(): Promise<SettingsAnswer['settings']> {
+    return (await this.#holdfast.flow.settings()).map(settingAnswer)
+  }
+
+  async setSetting({ name, value, why }: SettingBody): Promise<SettingsAnswer['settings']> {
+    await this.#holdfast.flow.setSetting(name as SettingName, value, this.#who(why))
+    return this.settings()
+  }
+
   async types(): Promise<TypeGateAnswer[]> {
     return typesAnswer(this.#holdfast)
   }
 
-  async pauseType(type: string, { why }: { why?: string } = {}): Promise<GateAnswer | null> {
-    await this.#holdfast.flow.pauseType(type, this.#who(why))
+  async pauseType(type: string, { why, ...ends }: PauseBody = {}): Promise<GateAnswer | null> {
+    await this.#holdfast.flow.pauseType(type, this.#who(why), ends)
     return this.#gate(type)
   }
 
@@ -64,8 +91,13 @@ export class DatabaseFlow implements Pick<Flow, keyof Flow> {
     return this.#gate(type)
   }
 
-  async limit(type: string, { why, ...limits }: LimitsBody): Promise<GateAnswer | null> {
-    await this.#holdfast.flow.limit(type, theirs(limits) as Limits, this.#who(why))
+  async limit(type: string, { why, for: lasts, ...limits }: LimitsBody): Promise<GateAnswer | null> {
+    await this.#holdfast.flow.limit(type, theirs(limits) as Limits, this.#who(why), defined({ for: lasts }))
+    return this.#gate(type)
+  }
+
+  async releaseLimits(type: string, { why, fields }: ReleaseBody = {}): Promise<GateAnswer | null> {
+    await this.#holdfast.flow.releaseLimits(type, this.#who(why), released(fields))
     return this.#gate(type)
   }
 
@@ -73,13 +105,19 @@ export class DatabaseFlow implements Pick<Flow, keyof Flow> {
     return (await this.#holdfast.flow.dependencies()).map(dependencyAnswer)
   }
 
-  async limitDependency(name: string, { why, create = false, ...limits }: DependencyBody): Promise<DependencyAnswer> {
-    await this.#holdfast.flow.limitDependency(name, theirs(limits) as DependencyLimits, this.#who(why), { create })
+  async limitDependency(name: string, { why, for: lasts, create = false, ...limits }: DependencyBody): Promise<DependencyAnswer> {
+    const options = defined({ create, for: lasts })
+    await this.#holdfast.flow.limitDependency(name, theirs(limits) as DependencyLimits, this.#who(why), options)
     return this.#dependency(name)
   }
 
-  async pauseDependency(name: string, { why }: { why?: string } = {}): Promise<DependencyAnswer> {
-    await this.#holdfast.flow.pauseDependency(name, this.#who(why))
+  async releaseDependency(name: string, { why, fields }: ReleaseBody = {}): Promise<DependencyAnswer> {
+    await this.#holdfast.flow.releaseDependency(name, this.#who(why), released(fields))
+    return this.#dependency(name)
+  }
+
+  async pauseDependency(name: string, { why, ...ends }: PauseBody = {}): Promise<DependencyAnswer> {
+    await this.#holdfast.flow.pauseDependency(name, this.#who(why), ends)
     return this.#dependency(name)
   }
 

@@ -1,3 +1,4 @@
+import type { PauseBody } from '../../api/common.js'
 import type {
   BackfillBody,
   BackfilledAnswer,
@@ -45,8 +46,8 @@ export class DatabaseSchedules implements Pick<Schedules, keyof Schedules> {
     return ahead.map(({ tick, due }) => ({ tick: tick.toISOString(), due: due.toISOString() }))
   }
 
-  async pause(name: string, { why }: { why?: string } = {}): Promise<ScheduleAnswer> {
-    await this.#holdfast.schedules.pause(name, this.#who(why))
+  async pause(name: string, { why, ...ends }: PauseBody = {}): Promise<ScheduleAnswer> {
+    await this.#holdfast.schedules.pause(name, this.#who(why), ends)
     return this.#afterwards(name)
   }
 

@@ -1,7 +1,8 @@
 import type { MovedAnswer } from '../../api/common.js'
 import type { DoctorAnswer, DoctorQuery } from '../../api/doctor.js'
-import type { DecidedAnswer, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../../api/jobs.js'
+import type { ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../../api/jobs.js'
 import type { SeriesAnswer, SeriesQuery } from '../../api/series.js'
+import type { ApproveBody, DecidedAnswer, RejectBody } from '../../api/verdicts.js'
 import type { ClientEnqueued } from '../../client/stored.js'
 import type { JobListFilter } from '../../history/list.js'
 import type { Holdfast } from '../../holdfast.js'
@@ -112,12 +113,12 @@ export class DatabaseOperator implements Operator {
     return orConflict(await this.#holdfast.setPriority(id, priority, this.#who(why)))
   }
 
-  async approve(id: string, { why }: { why?: string } = {}): Promise<DecidedAnswer> {
-    return orConflict(await this.#holdfast.approve(id, this.#who(why)))
+  async approve(id: string, { why, ...options }: ApproveBody = {}): Promise<DecidedAnswer> {
+    return orConflict(await this.#holdfast.approve(id, this.#who(why), options))
   }
 
-  async reject(id: string, { why }: { why: string }): Promise<DecidedAnswer> {
-    return orConflict(await this.#holdfast.reject(id, { ...this.#who(why), why }))
+  async reject(id: string, { why, ...options }: RejectBody): Promise<DecidedAnswer> {
+    return orConflict(await this.#holdfast.reject(id, { ...this.#who(why), why }, options))
   }
 
   async series(query: SeriesQuery = {}): Promise<SeriesAnswer> {

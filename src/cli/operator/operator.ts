@@ -1,6 +1,7 @@
 import type { ClientAccess } from '../../client/access.js'
 import type { ClientAlerts } from '../../client/alerts.js'
 import type { ClientBatches } from '../../client/batches.js'
+import type { ClientBuilds } from '../../client/builds.js'
 import type { ClientBulkActions } from '../../client/bulk.js'
 import type { HoldfastClient } from '../../client/client.js'
 import type { ClientDeadLetters } from '../../client/dead-letters.js'
@@ -46,17 +47,23 @@ export interface Operator
     | 'drainRemoteWorker'
     | 'lanes'
     | 'setLane'
+    | 'releaseLane'
+    | 'releaseType'
+    | 'settings'
+    | 'setSetting'
     | 'types'
     | 'pauseType'
     | 'resumeType'
     | 'breaker'
     | 'limit'
+    | 'releaseLimits'
     | 'dependencies'
     | 'limitDependency'
+    | 'releaseDependency'
     | 'pauseDependency'
     | 'resumeDependency'
     | 'dependencyBreaker'
-  >
+  > & { readonly builds: Pick<ClientBuilds, keyof ClientBuilds> }
   readonly bulkActions: Pick<ClientBulkActions, keyof ClientBulkActions>
   readonly events: Pick<ClientEvents, 'page'>
   readonly access: Pick<ClientAccess, keyof ClientAccess>

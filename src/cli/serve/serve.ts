@@ -41,7 +41,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 
 /** Each step adds how to undo it. A stop that is asked for meanwhile takes effect after the current step. */
 async function bringUp(settings: ServeSettings, options: ServeOptions, log: Logger, wishes: Wishes, undo: Undo[]): Promise<void> {
-  const { tls, allowInsecure, adminKey, prefix, trustProxy, host, port } = settings
+  const { tls, allowInsecure, adminKey, oidc, prefix, trustProxy, host, port } = settings
   const { schema } = options
   const holdfast = new Holdfast({
     connectionString: settings.databaseUrl,
@@ -62,6 +62,7 @@ async function bringUp(settings: ServeSettings, options: ServeOptions, log: Logg
   const server = createServer(holdfast, {
     ...{ logger: log, allowInsecure, prefix, trustProxy, stopping: wishes.stop },
     ...(adminKey !== undefined && { adminKey }),
+    ...(oidc && { oidc }),
     ...(tls && { tls }),
     ...(worker && { worker }),
   })

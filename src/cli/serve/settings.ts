@@ -6,6 +6,7 @@ import { showValue } from '../../job/failure.js'
 import { readLogLevel } from '../../job/log-level.js'
 import { misconfigured } from '../../job/refused.js'
 import { shortestKey } from '../../server/callers.js'
+import { checkOidc, type OidcOptions } from '../../server/oidc/options.js'
 import { checkProxies } from '../../server/options.js'
 import { checkPrefix } from '../../server/prefix.js'
 import { checkDatabaseUrl } from '../database-url.js'
@@ -28,6 +29,7 @@ export interface ServeOptions {
 export interface ServeSettings extends Listening {
   databaseUrl: string
   adminKey: string | undefined
+  oidc: OidcOptions | undefined
   prefix: string
   trustProxy: readonly string[]
   alertHosts: string[]
@@ -50,6 +52,7 @@ export function readServeSettings(env: Readonly<Record<string, string | undefine
   const settings = {
     databaseUrl,
     adminKey: check.read(() => readAdminKey(given), undefined),
+    oidc: check.read(() => readOidc(given), undefined),
     prefix: check.read(() => checkPrefix(prefix.value ?? '', prefix.name), ''),
     trustProxy: check.read(() => checkProxies(readList(proxies), proxies.name), []),
     alertHosts: readList(given.of('HOLDFAST_ALERT_HOSTS')),
@@ -63,6 +66,31 @@ export function readServeSettings(env: Readonly<Record<string, string | undefine
   if (options.concurrency !== undefined && options.work === undefined) check.wrong(['--concurrency'], 'is for --work')
   check.done('invalid_configuration', 'the server cannot start')
   return { ...settings, ...(listening as Listening) }
+}
+
+/** Undefined: people log in with keys. */
+function readOidc(given: Given): OidcOptions | undefined {
+  const of = (name: string) => given.of(`HOLDFAST_OIDC_${name}`).value || undefined
+  const [issuer, clientId, clientSecret, url] = [of('ISSUER'), of('CLIENT_ID'), of('CLIENT_SECRET'), of('URL')]
+  const pairs = readList(given.of('HOLDFAST_OIDC_ROLES'))
+  if ([issuer, clientId, clientSecret, url, ...pairs].every((one) => one === undefined)) return undefined
+  const roles: Record<string, string[]> = {}
+  for (const pair of pairs) {
+    const [group = '', role = ''] = pair.split('=').map((part) => part.trim())
+    if (group === '' || role === '') {
+      throw misconfigured(['HOLDFAST_OIDC_ROLES'], `has ${showValue(pair)}; it must be pairs such as on-call=operator,*=viewer`)
+    }
+    roles[group] = [...(Object.hasOwn(roles, group) ? (roles[group] ?? []) : []), role]
+  }
+  const options = {
+    issuer: issuer ?? '',
+    clientId: clientId ?? '',
+    url: url ?? '',
+    roles,
+    ...(clientSecret !== undefined && { clientSecret }),
+  }
+  checkOidc(options, (field) => `HOLDFAST_OIDC_${field.replace(/[A-Z]/g, '_$&').toUpperCase()}`)
+  return options
 }
 
 /** From the environment, or from a file that it names, as containers get their secrets. Never from the command line, which others see. */

@@ -48,16 +48,16 @@ export function workerTable(screen: Screen, workers: WorkersAnswer['workers']): 
     { head: 'ID', right: true },
     { head: 'NAME', cut: true },
     { head: 'HOST', cut: true },
-    { head: 'VERSION' },
+    { head: 'BUILD' },
     { head: 'JOBS', right: true },
     { head: 'UP', right: true },
     { head: 'SILENT', right: true },
     { head: 'TYPES', cut: true },
     { head: 'NOTES' },
   ]
-  const rows = workers.map(({ id, name, host, version, jobs, started_at, silent_ms, types, stalled }) => [
-    ...[String(id), name, host, version, String(jobs), ago(started_at), short(silent_ms), types.join(', ')],
-    stalled ? 'stalled' : '',
+  const rows = workers.map(({ id, name, host, build, jobs, started_at, silent_ms, types, stalled, drained }) => [
+    ...[String(id), name, host, build ?? '', String(jobs), ago(started_at), short(silent_ms), types.join(', ')],
+    [...(stalled ? ['stalled'] : []), ...(drained ? ['drained'] : [])].join(', '),
   ])
   return screen.table(columns, rows, 'There are no workers.')
 }

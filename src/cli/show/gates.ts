@@ -20,15 +20,29 @@ export function limitWords({ held, max_running, rate }: Pick<GateAnswer, 'held' 
 
 /** What holds jobs back. */
 export function shutWords({ paused, breaker }: Pick<DependencyAnswer, 'paused' | 'breaker'>): string[] {
-  return [...(paused === null ? [] : [`paused by ${paused.by}`]), ...(breaker.open ? ['breaker open'] : [])]
+  return [
+    ...(paused === null ? [] : [`paused by ${paused.by}${untilWords(paused.until)}`]),
+    ...(breaker.open ? ['breaker open'] : []),
+  ]
 }
 
-/** The pause and the breaker of a type or a dependency, a line each. */
-export function gateLines({ paused, breaker }: Pick<DependencyAnswer, 'paused' | 'breaker'>): string[] {
-  return [
-    ...(paused === null ? [] : [['  paused', `by ${paused.by}`, paused.at, paused.why ?? ''].join('  ').trimEnd()]),
-    ...breakerLines(breaker),
-  ]
+export function untilWords(until: string | null): string {
+  return until === null ? '' : ` until ${until}`
+}
+
+/** What operators said, beside what the code says, a line each. */
+export function overrideLines(overrides: DependencyAnswer['overrides']): string[] {
+  return overrides.map(({ field, value, by, until, code }) => {
+    const says = code === null ? 'the code says nothing' : `the code says ${JSON.stringify(code)}`
+    return `  ${field} ${JSON.stringify(value)} by ${by}${untilWords(until)}; ${says}`
+  })
+}
+
+/** The pause, what operators said of limits, and the breaker of a type or a dependency, a line each. */
+export function gateLines({ paused, overrides, breaker }: Pick<DependencyAnswer, 'paused' | 'overrides' | 'breaker'>): string[] {
+  const ofPause = (state: NonNullable<typeof paused>) =>
+    ['  paused', `by ${state.by}`, `${state.at}${untilWords(state.until)}`, state.why ?? ''].join('  ').trimEnd()
+  return [...(paused === null ? [] : [ofPause(paused)]), ...overrideLines(overrides), ...breakerLines(breaker)]
 }
 
 function breakerLines({

@@ -43,8 +43,14 @@ export function jobLines(screen: Screen, job: JobAnswer): string {
     ...(approval === null ? [] : [indented(`approvals ${approval.verdicts.length} of ${approval.quorum}`)]),
     ...steps.map(({ name, state, at }) => indented(`step ${name}`, words(state), at)),
     ...signals.map(({ name, by, at, delivered }) => indented(`signal ${name}`, `by ${by}`, at, delivered ? '' : 'not delivered')),
-    ...attempts.map(({ attempt, outcome, ended_at, worker, error }) =>
-      indented(`attempt ${attempt}`, words(outcome), ended_at, worker, errorText(error)),
+    ...attempts.map(({ attempt, outcome, ended_at, worker, build, error }) =>
+      indented(
+        `attempt ${attempt}`,
+        words(outcome),
+        ended_at,
+        build === null ? worker : `${worker} (${build})`,
+        errorText(error),
+      ),
     ),
     ...changes.map(({ move, by, why, at }) => indented(words(move), `by ${by}`, at, why)),
   ].join('\n')

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { HoldfastError } from '../../errors.js'
 import { describeFailure } from '../../job/failure.js'
+import { isSchedule, type MarkedSchedule } from '../../job/schedule-mark.js'
 import { type AnyJobType, isJobType } from '../../job/type.js'
 import { isWorkflow, type MarkedWorkflow } from '../../job/workflow-mark.js'
 
@@ -17,9 +18,12 @@ export function moduleUrl(module: string | URL): string {
 export interface LoadedModule {
   types: AnyJobType[]
   workflows: MarkedWorkflow[]
+  schedules: MarkedSchedule[]
+  /** What it exports as `build`: the name of the code in it. */
+  build?: string
 }
 
-/** Every job type and workflow the file exports: by name, in an array or an object; a type also in a workflow. What goes wrong names the file. */
+/** Every job type, workflow and schedule the file exports: by name, in an array or an object; a type also in a workflow. What goes wrong names the file. */
 export async function loadModule(module: string): Promise<LoadedModule> {
   const file = module.startsWith('file:') ? fileURLToPath(module) : module
   let exported: Record<string, unknown>
@@ -45,12 +49,16 @@ export async function loadModule(module: string): Promise<LoadedModule> {
       field: 'module',
     })
   }
-  return { types: [...byName.values()], workflows }
+  const { build } = exported
+  const named = typeof build === 'string' && { build }
+  return { types: [...byName.values()], workflows, schedules: found.filter(isSchedule), ...named }
 }
 
-function definitionsIn(value: unknown): readonly (AnyJobType | MarkedWorkflow)[] {
-  const isDefinition = (one: unknown) => isJobType(one) || isWorkflow(one)
-  if (isDefinition(value)) return [value as AnyJobType | MarkedWorkflow]
+type Definition = AnyJobType | MarkedWorkflow | MarkedSchedule
+
+function definitionsIn(value: unknown): readonly Definition[] {
+  const isDefinition = (one: unknown): one is Definition => isJobType(one) || isWorkflow(one) || isSchedule(one)
+  if (isDefinition(value)) return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).filter(isDefinition) : []
 }
 

@@ -21,6 +21,7 @@ import {
   rotateBody,
 } from '../../api/admin.js'
 import { whyQuery } from '../../api/jobs.js'
+import { endedAnswer, sessionsQuery } from '../../api/session.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import type { Callers } from '../callers.js'
@@ -118,6 +119,21 @@ export function adminAccessRoutes(app: FastifyInstance, holdfast: Holdfast, call
     { schema: { summary: 'Revoke a key', params: keyParams, querystring: whyQuery, response: { 200: keySchema } } },
     async (request) => {
       return changed(keyAnswer(await access.revokeKey(Number(request.params.id), actor(request, request.query.why))))
+    },
+  )
+
+  app.delete<{ Querystring: { person: string; why?: string } }>(
+    '/admin/sessions',
+    {
+      schema: {
+        summary: 'End every session of a person who signed in through the provider',
+        querystring: sessionsQuery,
+        response: { 200: endedAnswer },
+      },
+    },
+    async (request) => {
+      const { person, why } = request.query
+      return changed({ person, ended: await access.sessions.endOf(person, actor(request, why)) })
     },
   )
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { RuleFields } from '../../alerts/alerts.js'
+import type { TargetFields } from '../../alerts/alerts.js'
 import { rotateBody } from '../../api/admin.js'
 import {
   alertsAnswer,
@@ -19,7 +19,7 @@ import { whyQuery } from '../../api/jobs.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
-import { ruleAnswer, targetAnswer, alertsAnswer as troubleAnswer } from './alert-answers.js'
+import { ruleAnswer, ruleFields, targetAnswer, alertsAnswer as troubleAnswer } from './alert-answers.js'
 import { theirs } from './job-request.js'
 
 interface Why {
@@ -44,7 +44,7 @@ export function adminAlertRoutes(app: FastifyInstance, holdfast: Holdfast): void
     async (request) => {
       const { why, ...fields } = request.body
       return ruleAnswer(
-        await alerts.setRule(request.params.name, theirs(fields) as RuleFields, actor(request, why)).catch((error) => {
+        await alerts.setRule(request.params.name, ruleFields(fields), actor(request, why)).catch((error) => {
           throw overHttp(error)
         }),
       )
@@ -82,7 +82,11 @@ export function adminAlertRoutes(app: FastifyInstance, holdfast: Holdfast): void
       return reply
         .status(201)
         .header('cache-control', 'no-store')
-        .send(await alerts.addTarget(fields, actor(request, why)))
+        .send(
+          await alerts.addTarget(theirs(fields) as TargetFields, actor(request, why)).catch((error) => {
+            throw overHttp(error)
+          }),
+        )
     },
   )
 

@@ -1,8 +1,11 @@
 import type { KeyState } from '../../access/access.js'
 import type { BreakerAnswer, DependencyAnswer, GateAnswer, KeyAnswer, LaneAnswer } from '../../api/admin.js'
 import type { TypeAnswer } from '../../api/types.js'
-import type { BreakerState, DependencyState, Done, GateState, LaneState } from '../../flow/states.js'
+import type { Override } from '../../flow/overrides.js'
+import type { SettingState } from '../../flow/settings.js'
+import type { BreakerState, DependencyState, Done, GateState, LaneState, Paused } from '../../flow/states.js'
 import type { TypeState } from '../../flow/type-settings.js'
+import { snakeCase } from '../spelling.js'
 import { moment } from './job-answers.js'
 
 /** What the library says about lanes, gates, dependencies and keys, in the words of the API. */
@@ -15,6 +18,7 @@ export function laneAnswer(lane: LaneState): LaneAnswer {
     lease_ms: lane.leaseMs,
     ageing_ms: lane.ageingMs,
     in_use: lane.inUse,
+    overrides: overrideAnswers(lane.overrides),
     changed: doneAnswer(lane.changed),
   }
 }
@@ -28,7 +32,8 @@ export function gateAnswer(gate: GateState): GateAnswer {
     max_running_per_key: gate.maxRunningPerKey,
     rate: rateAnswer(gate.rate),
     rate_per_key: rateAnswer(gate.ratePerKey),
-    paused: doneAnswer(gate.paused),
+    paused: pausedAnswer(gate.paused),
+    overrides: overrideAnswers(gate.overrides),
     stopped_until: moment(gate.stoppedUntil),
     breaker: breakerAnswer(gate.breaker),
   }
@@ -44,6 +49,7 @@ export function typeAnswer(state: TypeState, gate: GateState | undefined): TypeA
     max_result_bytes: state.maxResultBytes,
     alert_expired: state.alertExpired,
     on_dead: state.onDead,
+    overrides: overrideAnswers(state.overrides),
     registered_at: state.registeredAt.toISOString(),
     gate: gate ? gateAnswer(gate) : null,
   }
@@ -54,7 +60,8 @@ export function dependencyAnswer({ name, types, held, ...state }: DependencyStat
     ...{ name, types, held },
     max_running: state.maxRunning,
     rate: rateAnswer(state.rate),
-    paused: doneAnswer(state.paused),
+    paused: pausedAnswer(state.paused),
+    overrides: overrideAnswers(state.overrides),
     breaker: breakerAnswer(state.breaker),
   }
 }
@@ -85,6 +92,27 @@ export function keyAnswer(key: KeyState): KeyAnswer {
 
 function rateAnswer(rate: GateState['rate']): { count: number; per_ms: number } | null {
   return rate && { count: rate.count, per_ms: rate.perMs }
+}
+
+export function pausedAnswer(paused: Paused | null) {
+  return paused && { by: paused.by, why: paused.why, at: paused.at.toISOString(), until: moment(paused.until) }
+}
+
+/** With the names that fields have in the API. */
+export function overrideAnswers(overrides: readonly Override[]) {
+  return overrides.map(({ field, value, by, until, code }) => ({
+    ...{ field: snakeCase(field), by, until: moment(until) },
+    ...{ value: ours(value), code: ours(code) },
+  }))
+}
+
+function ours(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [snakeCase(name), one]))
+}
+
+export function settingAnswer({ changed, ...one }: SettingState) {
+  return { ...one, changed: doneAnswer(changed) }
 }
 
 export function doneAnswer(done: Done | null) {

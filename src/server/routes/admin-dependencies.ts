@@ -8,13 +8,13 @@ import {
   dependencyParams,
   dependencyAnswer as dependencySchema,
 } from '../../api/admin.js'
-import { whyBody } from '../../api/common.js'
+import { type PauseBody, pauseBody, type ReleaseBody, releaseBody, whyBody } from '../../api/common.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { DependencyLimits } from '../../job/limits.js'
 import { actor } from '../auth.js'
 import { overHttp } from '../spelling.js'
 import { dependencyAnswer } from './admin-answers.js'
-import { theirs } from './job-request.js'
+import { released, theirs } from './job-request.js'
 
 interface OneDependency<Body> {
   Params: { name: string }
@@ -45,20 +45,34 @@ export function adminDependencyRoutes(app: FastifyInstance, { flow }: Holdfast):
       },
     },
     async (request) => {
-      const { why, create = false, ...limits } = request.body
+      const { why, for: lasts, create = false, ...limits } = request.body
+      const options = lasts === undefined ? { create } : { create, for: lasts }
       const { name } = request.params
-      await flow.limitDependency(name, theirs(limits) as DependencyLimits, actor(request, why), { create }).catch((error) => {
+      await flow.limitDependency(name, theirs(limits) as DependencyLimits, actor(request, why), options).catch((error) => {
         throw overHttp(error)
       })
       return afterwards(name)
     },
   )
 
-  app.post<OneDependency<{ why?: string }>>(
-    '/admin/dependencies/:name/pause',
-    { schema: { summary: 'Pause a dependency: jobs of all types that use it wait', params, body: whyBody, response } },
+  app.post<OneDependency<ReleaseBody>>(
+    '/admin/dependencies/:name/release',
+    { schema: { summary: 'Give limits of a dependency back to what the code says', params, body: releaseBody, response } },
     async (request) => {
-      await flow.pauseDependency(request.params.name, actor(request, request.body.why))
+      const { why, fields } = request.body
+      await flow.releaseDependency(request.params.name, actor(request, why), released(fields)).catch((error) => {
+        throw overHttp(error)
+      })
+      return afterwards(request.params.name)
+    },
+  )
+
+  app.post<OneDependency<PauseBody>>(
+    '/admin/dependencies/:name/pause',
+    { schema: { summary: 'Pause a dependency: jobs of all types that use it wait', params, body: pauseBody, response } },
+    async (request) => {
+      const { why, ...ends } = request.body
+      await flow.pauseDependency(request.params.name, actor(request, why), ends)
       return afterwards(request.params.name)
     },
   )

@@ -16,7 +16,7 @@ import type { DepthFields } from '../../flow/depth.js'
 import type { KeySettings } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
-import { doneAnswer } from './admin-answers.js'
+import { pausedAnswer } from './admin-answers.js'
 import { moment } from './job-answers.js'
 
 interface OneType<Body = unknown> {
@@ -78,8 +78,8 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     '/admin/job-types/:type/keys/pause',
     { schema: { summary: 'Pause one key of a type: its jobs wait', params: typeParams, body: keyBody, response } },
     async (request) => {
-      const { key, why } = request.body
-      await flow.pauseKey(request.params.type, key, actor(request, why))
+      const { key, why, ...ends } = request.body
+      await flow.pauseKey(request.params.type, key, actor(request, why), ends)
       return afterwards(request.params.type, key)
     },
   )
@@ -116,5 +116,5 @@ function placeOf({ scope, name }: DepthBody): Parameters<Holdfast['flow']['limit
 
 function settings({ key, weight, paused, restsUntil, halted }: KeySettings) {
   const halt = halted && { job: halted.job, at: halted.at.toISOString() }
-  return { key, weight, paused: doneAnswer(paused), rests_until: moment(restsUntil), halted: halt }
+  return { key, weight, paused: pausedAnswer(paused), rests_until: moment(restsUntil), halted: halt }
 }

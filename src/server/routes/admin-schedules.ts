@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { whyBody } from '../../api/common.js'
+import { type PauseBody, pauseBody, whyBody } from '../../api/common.js'
 import { whyQuery } from '../../api/jobs.js'
 import {
   type BackfillBody,
@@ -115,8 +115,17 @@ export function adminScheduleRoutes(app: FastifyInstance, holdfast: Holdfast, { 
     },
   )
 
+  app.post<One<PauseBody>>(
+    '/admin/schedules/:name/pause',
+    { schema: { summary: 'Pause a schedule: no tick makes a job', params: scheduleParams, body: pauseBody, response } },
+    async (request) => {
+      const { why, ...ends } = request.body
+      await schedules.pause(request.params.name, actor(request, why), ends)
+      return afterwards(request.params.name)
+    },
+  )
+
   for (const [act, summary] of [
-    ['pause', 'Pause a schedule: no tick makes a job'],
     ['resume', 'Let a schedule tick again, from now on'],
     ['reset', 'Take back what operators changed of a schedule that stands in code'],
   ] as const) {

@@ -3,12 +3,12 @@ import { type SettingBody, settingBody, settingsAnswer } from '../../api/setting
 import type { SettingName } from '../../flow/settings.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
-import { doneAnswer } from './admin-answers.js'
+import { settingAnswer } from './admin-answers.js'
 
 /** Settings of the whole installation. */
 export function adminSettingRoutes(app: FastifyInstance, { flow }: Holdfast): void {
   const all = async () => ({
-    settings: (await flow.settings()).map(({ changed, ...one }) => ({ ...one, changed: doneAnswer(changed) })),
+    settings: (await flow.settings()).map(settingAnswer),
   })
 
   app.get(

@@ -8,7 +8,7 @@ import {
   type LimitsBody,
   limitsBody,
 } from '../../api/admin.js'
-import { typeParams, whyBody } from '../../api/common.js'
+import { type PauseBody, pauseBody, type ReleaseBody, releaseBody, typeParams, whyBody } from '../../api/common.js'
 import {
   type MoveTypeBody,
   movedTypeAnswer,
@@ -25,7 +25,7 @@ import { actor, callerOf, refuseOtherTypes } from '../auth.js'
 import { overHttp } from '../spelling.js'
 import { gateAnswer, typeAnswer } from './admin-answers.js'
 import { typesAnswer } from './fleet-answers.js'
-import { theirs } from './job-request.js'
+import { released, theirs } from './job-request.js'
 
 interface OneType<Body> {
   Params: { type: string }
@@ -87,6 +87,28 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     },
   )
 
+  app.post<OneType<ReleaseBody>>(
+    '/admin/job-types/:type/release',
+    {
+      schema: {
+        summary: 'Give settings of a job type back to its definition, its lane too',
+        params: typeParams,
+        body: releaseBody,
+        response: { 200: typeSchema },
+      },
+    },
+    async (request) => {
+      const { type } = request.params
+      const { why, fields } = request.body
+      refuseOtherTypes(request, [type])
+      const guards = allows(callerOf(request), 'admin')
+      await flow.releaseType(type, actor(request, why), { ...released(fields), guards }).catch((error) => {
+        throw overHttp(error)
+      })
+      return whole(type)
+    },
+  )
+
   app.patch<OneType<MoveTypeBody>>(
     '/admin/job-types/:type',
     {
@@ -104,11 +126,12 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     },
   )
 
-  app.post<OneType<{ why?: string }>>(
+  app.post<OneType<PauseBody>>(
     '/admin/job-types/:type/pause',
-    { schema: { summary: 'Pause a type: its jobs wait, enqueue goes on', params: typeParams, body: whyBody, response } },
+    { schema: { summary: 'Pause a type: its jobs wait, enqueue goes on', params: typeParams, body: pauseBody, response } },
     async (request) => {
-      await flow.pauseType(request.params.type, actor(request, request.body.why))
+      const { why, ...ends } = request.body
+      await flow.pauseType(request.params.type, actor(request, why), ends)
       return afterwards(request.params.type)
     },
   )
@@ -143,8 +166,28 @@ export function adminTypeRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       },
     },
     async (request) => {
-      const { why, ...limits } = request.body
-      await flow.limit(request.params.type, theirs(limits) as Limits, actor(request, why)).catch((error) => {
+      const { why, for: lasts, ...limits } = request.body
+      const ends = lasts === undefined ? {} : { for: lasts }
+      await flow.limit(request.params.type, theirs(limits) as Limits, actor(request, why), ends).catch((error) => {
+        throw overHttp(error)
+      })
+      return afterwards(request.params.type)
+    },
+  )
+
+  app.post<OneType<ReleaseBody>>(
+    '/admin/job-types/:type/limits/release',
+    {
+      schema: {
+        summary: 'Give limits back to what the definition of the type says',
+        params: typeParams,
+        body: releaseBody,
+        response,
+      },
+    },
+    async (request) => {
+      const { why, fields } = request.body
+      await flow.releaseLimits(request.params.type, actor(request, why), released(fields)).catch((error) => {
         throw overHttp(error)
       })
       return afterwards(request.params.type)

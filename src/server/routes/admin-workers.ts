@@ -9,14 +9,14 @@ import {
   workerParams,
   workersAnswer,
 } from '../../api/admin.js'
-import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
+import { jobParams, movedAnswer, type ReleaseBody, releaseBody, whyBody } from '../../api/common.js'
 import { slotsAnswer, slotsQuery } from '../../api/types.js'
 import type { Holdfast } from '../../holdfast.js'
 import { explained } from '../../store/sqlstate.js'
 import { actor } from '../auth.js'
 import { laneAnswer } from './admin-answers.js'
 import { workersAnswer as fleetAnswer } from './fleet-answers.js'
-import { changeLane } from './lane-change.js'
+import { changeLane, releaseLane } from './lane-change.js'
 import { orConflict } from './one-job.js'
 
 /** What operators see of lanes and workers, and do to lanes and single jobs. */
@@ -27,6 +27,22 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
     '/admin/workers/lanes',
     { schema: { summary: 'Every lane and how full it is', response: { 200: lanesAnswer } } },
     async (_request, reply) => reply.headers(noStore).send({ lanes: (await holdfast.flow.lanes()).map(laneAnswer) }),
+  )
+
+  app.post<{ Params: { name: string }; Body: ReleaseBody }>(
+    '/admin/workers/lanes/:name/release',
+    {
+      schema: {
+        summary: 'Give fields of a lane back to what it was made with',
+        params: laneParams,
+        body: releaseBody,
+        response: { 200: laneSchema },
+      },
+    },
+    async (request) => {
+      const { fields, why } = request.body
+      return releaseLane(holdfast, request.params.name, fields, actor(request, why))
+    },
   )
 
   app.patch<{ Params: { name: string }; Body: LaneBody }>(

@@ -42,12 +42,13 @@ export function storyAnswer(story: JobStory): JobAnswer {
     scheduled_for: moment(story.schedule?.tick ?? null),
     error_group: story.errorGroup,
     ...(story.result === undefined ? {} : { result: story.result }),
-    attempts: story.attempts.map(({ attempt, outcome, startedAt, endedAt, worker, error }) => ({
+    attempts: story.attempts.map(({ attempt, outcome, startedAt, endedAt, worker, build, error }) => ({
       attempt,
       outcome,
       started_at: moment(startedAt),
       ended_at: endedAt.toISOString(),
       worker,
+      build,
       error,
     })),
     progress: progress ? { ...progress, at: progress.at.toISOString() } : null,
@@ -55,6 +56,7 @@ export function storyAnswer(story: JobStory): JobAnswer {
     approval: approval
       ? {
           quorum: approval.quorum,
+          revision: approval.revision,
           deadline: moment(approval.deadline),
           on_deadline: approval.onDeadline,
           verdicts: approval.verdicts.map((verdict) => ({ ...verdict, at: verdict.at.toISOString() })),

@@ -20,3 +20,8 @@ export function theirs(fields: object | boolean): unknown {
   if (typeof fields === 'boolean') return fields
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [camelCase(name), value]))
 }
+
+/** Which fields are given back to the code, with the library's names. */
+export function released<Field extends string>(fields: readonly string[] | undefined): { fields?: Field[] } {
+  return fields === undefined ? {} : { fields: fields.map((name) => camelCase(name) as Field) }
+}

@@ -3,6 +3,7 @@ import { plainText } from '../../api/common.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { expose } from '../../metrics/exposition.js'
+import { ReplicaFirst } from '../../store/replica.js'
 
 /** Answers Prometheus from stored counters, so that a scrape costs the same however many jobs there are. */
 export function metricsRoutes(app: FastifyInstance, holdfast: Holdfast): void {
@@ -13,6 +14,6 @@ export function metricsRoutes(app: FastifyInstance, holdfast: Holdfast): void {
     async (_request, reply) =>
       reply
         .headers({ 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' })
-        .send(expose(await store.metrics.read())),
+        .send(expose(await store.metrics.read(), ReplicaFirst.stateOf(store.database))),
   )
 }

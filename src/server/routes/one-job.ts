@@ -1,18 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { onlyOwn } from '../../access/caller.js'
-import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
+import { jobParams, movedAnswer } from '../../api/common.js'
 import { type ResumeBody, resumeBody } from '../../api/dlq.js'
 import {
   type DeleteQuery,
-  decidedAnswer,
   deleteQuery,
   explainAnswer,
   jobAnswer,
-  rejectBody,
   type SignalBody,
   signalAnswer,
   signalBody,
 } from '../../api/jobs.js'
+import { type ApproveBody, approveBody, decidedAnswer, type RejectBody, rejectBody } from '../../api/verdicts.js'
 import { HoldfastError } from '../../errors.js'
 import type { JobStory } from '../../history/story.js'
 import type { Holdfast } from '../../holdfast.js'
@@ -86,22 +85,23 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader 
     },
   )
 
-  app.post<OneJob & { Body: { why?: string } }>(
+  app.post<OneJob & { Body: ApproveBody }>(
     '/jobs/:id/approve',
-    { schema: { summary: 'Approve a job', params: jobParams, body: whyBody, response: { 200: decidedAnswer } } },
+    { schema: { summary: 'Approve a job', params: jobParams, body: approveBody, response: { 200: decidedAnswer } } },
     async (request) => {
       const { id } = await somebodyElsesJob(holdfast, request)
-      return orConflict(await holdfast.approve(id, actor(request, request.body.why)))
+      const { why, ...options } = request.body
+      return orConflict(await holdfast.approve(id, actor(request, why), options))
     },
   )
 
-  app.post<OneJob & { Body: { why: string } }>(
+  app.post<OneJob & { Body: RejectBody }>(
     '/jobs/:id/reject',
     { schema: { summary: 'Reject a job, and say why', params: jobParams, body: rejectBody, response: { 200: decidedAnswer } } },
     async (request) => {
       const { id } = await somebodyElsesJob(holdfast, request)
-      const { why } = request.body
-      return orConflict(await holdfast.reject(id, { ...actor(request, why), why }))
+      const { why, ...options } = request.body
+      return orConflict(await holdfast.reject(id, { ...actor(request, why), why }, options))
     },
   )
 }

@@ -1,7 +1,7 @@
 import type { ScheduleAnswer, ScheduleStoryAnswer } from '../../api/schedules.js'
 import type { ScheduleState, ScheduleTick } from '../../schedule/states.js'
 import { snakeCase } from '../spelling.js'
-import { doneAnswer } from './admin-answers.js'
+import { doneAnswer, pausedAnswer } from './admin-answers.js'
 import { moment } from './job-answers.js'
 
 /** What the library says about schedules, in the words of the API. */
@@ -16,7 +16,7 @@ export function scheduleAnswer(state: ScheduleState): ScheduleAnswer {
     max_attempts: state.maxAttempts,
     concurrency_key: state.concurrencyKey,
     tags: tags && [...tags],
-    paused: doneAnswer(state.paused),
+    paused: pausedAnswer(state.paused),
     next: moment(state.next),
     last_tick: moment(last.tick),
     last_job: last.job,

@@ -11,7 +11,7 @@ export function seriesQuestion({ from, to, ...rest }: SeriesQuery): SeriesQuesti
 }
 
 /** What went on, in the words of the API. */
-export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, priorities, ...columns }: Series): SeriesAnswer {
+export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, wait, priorities, ...columns }: Series): SeriesAnswer {
   return {
     from: from.toISOString(),
     to: to.toISOString(),
@@ -19,6 +19,7 @@ export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, priorities,
     ...columns,
     oldest_s: oldestSeconds,
     run_s: run,
-    priorities: priorities.map(({ oldestSeconds: seconds, ...rest }) => ({ ...rest, oldest_s: seconds })),
+    wait_s: wait,
+    priorities: priorities.map(({ oldestSeconds: seconds, wait: its, ...rest }) => ({ ...rest, oldest_s: seconds, wait_s: its })),
   }
 }

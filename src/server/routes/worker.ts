@@ -30,6 +30,7 @@ import { FatalError, HoldfastError, LeaseLostError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { checkedActor } from '../../job/actor.js'
+import { readBuild } from '../../job/build.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
 import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
@@ -58,9 +59,9 @@ const settleLimit = 8 * 1024 * 1024
 
 /** The protocol of remote workers: register, claim, heartbeat, steps, settle, sign off. docs/worker-protocol.md says how to use it. */
 export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: Callers, log: Logger, meter: Meter): void {
-  const { store, privacy } = insideOf(holdfast)
+  const { store, privacy, wakeUps } = insideOf(holdfast)
   const workers = new RemoteWorkers(store)
-  const claims = new RemoteClaims(store)
+  const claims = new RemoteClaims(store, wakeUps)
   const results = new RemoteResults(store, meter, privacy)
   const steps = new RemoteSteps(store, privacy)
   /** The worker of a request. A key for some types cannot touch jobs of others, even with a stolen token. */
@@ -88,13 +89,13 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     '/worker/register',
     { schema: { summary: 'Sign on as a worker', body: registerBody, response: { 201: registerAnswer } } },
     async (request, reply) => {
-      const { name, types, host = 'remote', pid = 0, version = 'remote' } = request.body
+      const { name, types, host = 'remote', pid = 0, version = 'remote', build } = request.body
       refuseOtherTypes(
         request,
         types.map((type) => (typeof type === 'string' ? type : type.type)),
       )
       const rights = { mayChange: allows(callerOf(request), 'types:manage'), who: checkedActor(actor(request, undefined)) }
-      const made = await workers.register({ name, host, pid, version }, types.map(defined), rights)
+      const made = await workers.register({ name, host, pid, version, build: readBuild(build) }, types.map(defined), rights)
       background.start()
       return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })
     },
@@ -134,6 +135,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       const checkpoints = rows.length > 0 ? await store.remote.checkpoints(rows.map(({ id }) => id)) : new Map<string, string>()
       const { read, unread } = decrypted(privacy, rows, types, checkpoints)
       await claims.endUnreadable(worker, unread)
+      for (const { row } of read) meter.began(types.get(row.type)?.name ?? '', row.priority, row.waited)
       const jobs = read.map(({ row, checkpoint }) => claimedJob(row, types.get(row.type), checkpoint))
       return answer(reply, { jobs, ...orders(worker) })
     },

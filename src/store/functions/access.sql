@@ -84,12 +84,12 @@ end $$;
 
 -- What people set about a gate, and what shuts it: for the audit log.
 create or replace function holdfast.gate_settings(p_type integer) returns jsonb language sql stable as $$
-  select to_jsonb(g) - '{type_id,uses,defined,turn_key,turn_taken,front_seq,front_job,front_at,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
+  select to_jsonb(g) - '{type_id,uses,defined,operator,timed,ends_at,turn_key,turn_taken,front_seq,front_job,front_at,keyed,breaker_since,breaker_probe_at}'::text[] from holdfast.gates as g where g.type_id = p_type
 $$;
 
 -- What people set about a key: for the audit log. Null: nobody ever did.
 create or replace function holdfast.key_settings(p_type integer, p_key text) returns jsonb language sql stable as $$
-  select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why,
+  select jsonb_build_object('paused_at', k.paused_at, 'paused_by', k.paused_by, 'paused_why', k.paused_why, 'paused_until', k.paused_until,
                             'rests_until', k.rests_until, 'halted_at', k.halted_at, 'halted_by', k.halted_by, 'weight', k.weight)
   from holdfast.keys as k where k.type_id = p_type and k.concurrency_key = p_key
 $$;

@@ -40,6 +40,12 @@ declare
   v_rates integer[];
 begin
   select * into v_gate from holdfast.gates as g where g.type_id = p_type;
+  if v_gate.ends_at <= v_now then
+    v_gate := holdfast.end_over(p_type, v_now);
+  end if;
+  if v_gate.uses <> '{}' then
+    perform holdfast.end_over(g.type_id, v_now) from holdfast.gates as g where g.type_id = any (v_gate.uses) and g.ends_at <= v_now;
+  end if;
   rated := v_gate.rate_count is not null or v_gate.key_rate_count is not null;
   if v_gate.ordered then
     -- One at a time, also for one worker: the next must not begin before the end of this one is written.
@@ -252,7 +258,7 @@ begin
         from unnest(p_keys) with ordinality as w (key, nth)
         cross join lateral (select (p_full ->> w.key)::integer as jobs) as f
         left join holdfast.keys as m on p_marked and m.type_id = p_gate.type_id and m.concurrency_key = w.key
-        where m.paused_at is null and m.halted_at is null and (m.rests_until is null or m.rests_until <= p_now)
+        where (m.paused_at is null or m.paused_until <= p_now) and m.halted_at is null and (m.rests_until is null or m.rests_until <= p_now)
       ) as k
       cross join lateral (
         select n.ctid as row_at, n.job_id, row_number() over (order by n.seq, n.job_id) + k.had_before as had

@@ -79,7 +79,8 @@ begin
                    case when v_rule ->> 'on_deadline' = 'cancel' and v_old.deadline > v_now then v_old.deadline end),
           v_rule ->> 'on_deadline', p_run_at)
   on conflict (job_id) do update
-    set quorum = excluded.quorum, deadline = excluded.deadline, on_deadline = excluded.on_deadline, run_at = excluded.run_at;
+    set quorum = excluded.quorum, deadline = excluded.deadline, on_deadline = excluded.on_deadline, run_at = excluded.run_at,
+        revision = r.revision + case when p_same then 0 else 1 end;
   return true;
 end $$;
 
@@ -137,7 +138,9 @@ begin
 end $$;
 
 -- The verdict of one person. One reject ends the job; it runs once as many different people as its quorum have approved it.
-create or replace function holdfast.decide_approval(p_job uuid, p_verdict text, p_actor holdfast.actor)
+-- p_revision: the revision of the payload that the verdict is about; null: the one that stands when this begins. Where the payload is another by the
+-- time the job is locked, the verdict is refused: nobody has seen that one.
+create or replace function holdfast.decide_approval(p_job uuid, p_verdict text, p_actor holdfast.actor, p_revision integer default null)
 returns table (job_id uuid, done boolean, was text, status text, because text, approvals integer, quorum integer)
 language plpgsql
 set enable_seqscan = off set jit = off
@@ -146,6 +149,7 @@ as $$
 declare
   v_due timestamptz;
   v_request holdfast.approval_requests;
+  v_seen constant integer := coalesce(p_revision, (select r.revision from holdfast.approval_requests as r where r.job_id = p_job));
 begin
   job_id := p_job;
   done := false;
@@ -159,6 +163,8 @@ begin
   elsif was is null then
     select n.was, coalesce(n.because, 'it does not wait for approval') into was, because from holdfast.not_live(p_job) as n;
     because := case when was is not null then because end;
+  elsif v_request.revision <> v_seen then
+    because := format('the verdict is about revision %s of its payload, and it has revision %s now; look at it again', v_seen, v_request.revision);
   elsif p_verdict = 'reject' then
     insert into holdfast.approvals (job_id, actor, verdict, comment, at) values (p_job, p_actor.name, 'reject', p_actor.why, holdfast.now())
     on conflict on constraint approvals_once do update set verdict = 'reject', comment = p_actor.why, at = holdfast.now();

@@ -18,7 +18,8 @@
 -- and read one by one, at twice the cost. lease is null where nothing was claimed. Payloads are joined by U+001F, which JSON never
 -- contains; a job whose body is gone has an empty text. traces names only the jobs that
 -- are traced, versions those whose payload is not of the first, scheduled those that a schedule made, with the tick in milliseconds. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
--- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these.
+-- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these. waited: for how many
+-- milliseconds each had been due.
 -- The settings pin the plans, whatever the statistics say: the queue is read by the index queue_claim, and the bodies of all claimed jobs
 -- in one walk through their index, where a nested loop would descend it once for each job.
 create or replace function holdfast.claim_jobs(
@@ -26,7 +27,7 @@ create or replace function holdfast.claim_jobs(
   p_in_a_row integer default 1, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
   out maxes smallint[], out created double precision[], out payloads text, out traces jsonb, out gated integer[], out rated integer[], out key_limits jsonb,
-  out keys text[], out scheduled jsonb, out versions jsonb
+  out keys text[], out scheduled jsonb, out versions jsonb, out waited double precision[]
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
@@ -213,7 +214,7 @@ begin
   lease := coalesce(lease, nextval('holdfast.lease_seq'));
   with claimed as (
     update holdfast.queue as q set lease_id = lease, lane_id = p_lane where q.ctid = any (v_all)
-    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass, q.concurrency_key
+    returning q.job_id, q.seq, q.type_id, q.priority, q.attempt, q.pass, q.concurrency_key, q.ready_at
   ), leased as (
     insert into holdfast.leases (id, worker_id, claimed_at, expires_at, jobs, lasts_ms)
     select lease, p_worker, v_now, v_now + p_lease_ms * interval '1 millisecond', array_agg(c.job_id), p_lease_ms
@@ -225,8 +226,9 @@ begin
          jsonb_object_agg(j.job_id, j.traceparent) filter (where j.traceparent is not null),
          array_agg(j.concurrency_key) filter (where key_limits is not null),
          jsonb_object_agg(j.job_id, date_part('epoch', j.scheduled_for) * 1000) filter (where j.scheduled_for is not null),
-         jsonb_object_agg(j.job_id, j.version) filter (where j.version is not null)
-  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys, scheduled, versions
+         jsonb_object_agg(j.job_id, j.version) filter (where j.version is not null),
+         array_agg(round(date_part('epoch', v_now - j.ready_at) * 1000))
+  into ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, keys, scheduled, versions, waited
   from (
     select c.*, b.max_attempts, b.created_at, b.payload, b.traceparent, b.scheduled_for, b.version
     from claimed as c left join holdfast.bodies as b

@@ -70,6 +70,8 @@ begin
   if not v_sensitive <@ p_confirmed then
     raise exception 'not confirmed' using errcode = 'HF008', detail = to_jsonb(v_sensitive);
   end if;
+  perform holdfast.hold_order(array(select t.name from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
+                                    where b.id = any (v_dead) and b.concurrency_key is not null));
   if p_payload is not null then
     perform holdfast.refuse_plaintext(array(select t.name from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
                                             where b.id = any (v_dead)), array[p_payload]);
@@ -111,7 +113,8 @@ begin
     delete from holdfast.steps as s where s.job_id = any (v_dead);
     delete from holdfast.approvals as a where a.job_id = any (v_ask);
   end if;
-  update holdfast.approval_requests as a set deadline = null, run_at = null where a.job_id = any (v_ask);
+  update holdfast.approval_requests as a set deadline = null, run_at = null, revision = a.revision + case when p_payload is null then 0 else 1 end
+  where a.job_id = any (v_ask);
   v_behind := holdfast.stand_behind_keys(v_dead);
   v_go := array(select g from unnest(v_go) as g where g <> all (v_behind));
   if v_behind <> '{}' then

@@ -103,69 +103,6 @@ end $$;
 create or replace function holdfast.dependency_ids(p_names jsonb) returns integer[] language sql stable
 as $$ select array(select d.id from holdfast.dependencies as d where p_names ? d.name order by d.id) $$;
 
--- Sets the limits of a dependency. Only the fields that are named change; null takes a limit away. From its end on the limit holds for all
--- types that use it: what runs already counts. p_create: makes the dependency where there is none of that name.
-create or replace function holdfast.limit_dependency(p_name text, p_limits jsonb, p_actor holdfast.actor, p_create boolean) returns void
-language plpgsql as $$
-declare
-  v_gate integer;
-  v_users integer[];
-  v_before jsonb;
-begin
-  perform pg_advisory_xact_lock(holdfast.dependencies_lock());
-  if p_create then
-    perform holdfast.make_dependencies(array[p_name]);
-  end if;
-  v_gate := holdfast.dependency_named(p_name);
-  v_users := holdfast.users_of(v_gate);
-  perform holdfast.be_alone(v_users || v_gate, null);
-  v_before := holdfast.gate_settings(v_gate);
-  perform holdfast.write_limits(v_gate, p_limits);
-  perform holdfast.audit('limit_dependency', p_name, v_before, holdfast.gate_settings(v_gate), p_actor);
-  perform holdfast.count_running(u.id) from unnest(v_users) as u (id);
-  perform holdfast.review_gate(u.id) from unnest(v_users) as u (id) order by u.id;
-end $$;
-
--- Those of these names that there is no dependency of, or one that code defined otherwise.
-create or replace function holdfast.defined_otherwise(p_names text[], p_limits jsonb[]) returns text[] language sql stable as $$
-  select array(
-    select n.name from unnest(p_names, p_limits) as n (name, limits)
-    left join holdfast.dependencies as d on d.name = n.name left join holdfast.gates as g on g.type_id = d.id
-    where d.id is null or g.defined is distinct from n.limits)
-$$;
-
--- Applies the limits that code names of dependencies, where they changed since last time, as define_limits does for types: what the code no
--- longer names is taken away, and what an operator has set stands until then. The audit log says what a definition changed, because
--- the limit of an operator may go with it. The arrays stand side by side; null: the code wants no limits.
-create or replace function holdfast.define_dependencies(p_names text[], p_limits jsonb[]) returns void language plpgsql as $$
-declare
-  v_name text;
-  v_gate integer;
-  v_limits jsonb;
-  v_before jsonb;
-  v_changed text[] := holdfast.defined_otherwise(p_names, p_limits);
-begin
-  if v_changed = '{}' then
-    return;
-  end if;
-  perform pg_advisory_xact_lock(holdfast.dependencies_lock());
-  perform holdfast.make_dependencies(v_changed);
-  -- For all of them at once: while one is waited for, nothing is held.
-  perform holdfast.be_alone(array(
-    select unnest(d.id || holdfast.users_of(d.id)) from holdfast.dependencies as d where d.name = any (v_changed)), null);
-  for v_gate, v_name, v_limits, v_before in
-    select d.id, d.name, n.limits, g.defined from unnest(p_names, p_limits) as n (name, limits)
-    join holdfast.dependencies as d on d.name = n.name join holdfast.gates as g on g.type_id = d.id
-    -- Another worker that started with the same definitions may have been first.
-    where n.name = any (v_changed) and g.defined is distinct from n.limits order by d.id
-  loop
-    perform holdfast.limit_dependency(v_name, coalesce((
-      select jsonb_object_agg(k.key, 'null'::jsonb) from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}')
-      || coalesce(v_limits, '{}'), holdfast.actor('the definition', null, null), false);
-    update holdfast.gates as g set defined = v_limits where g.type_id = v_gate;
-  end loop;
-end $$;
-
 -- Locks the gate of a dependency and those of its users, in the order in which claims and settles take them. Claims under way are waited
 -- for where they may not know what the caller is about to say.
 create or replace function holdfast.lock_dependency(p_name text, p_alone boolean, out gate integer, out users integer[])
@@ -180,14 +117,13 @@ begin
   perform from holdfast.gates as g where g.type_id = any (users || gate) order by g.type_id for update;
 end $$;
 
--- Pauses a dependency: jobs of all types that use it wait. Pausing twice keeps the first name and reason.
-create or replace function holdfast.pause_dependency(p_name text, p_actor holdfast.actor) returns void language plpgsql as $$
+-- Pauses a dependency: jobs of all types that use it wait; with p_for until that time is over.
+create or replace function holdfast.pause_dependency(p_name text, p_actor holdfast.actor, p_for interval default null) returns void language plpgsql as $$
 declare
   v_locked record := holdfast.lock_dependency(p_name, true);
   v_before jsonb := holdfast.gate_settings(v_locked.gate);
 begin
-  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_actor.name, paused_why = p_actor.why
-  where type_id = v_locked.gate and paused_at is null;
+  perform holdfast.pause_gate(v_locked.gate, p_actor, p_for);
   update holdfast.types set gated = true where id = any (v_locked.users) and not gated;
   perform holdfast.audit('pause_dependency', p_name, v_before, holdfast.gate_settings(v_locked.gate), p_actor);
 end $$;
@@ -197,7 +133,7 @@ declare
   v_locked record := holdfast.lock_dependency(p_name, false);
   v_before jsonb := holdfast.gate_settings(v_locked.gate);
 begin
-  update holdfast.gates set paused_at = null, paused_by = null, paused_why = null where type_id = v_locked.gate;
+  perform holdfast.unpause_gate(v_locked.gate);
   perform holdfast.audit('resume_dependency', p_name, v_before, holdfast.gate_settings(v_locked.gate), p_actor);
   perform holdfast.review_gate(u.id) from unnest(v_locked.users) as u (id) order by u.id;
 end $$;
@@ -223,7 +159,8 @@ create or replace function holdfast.dependency_facts(p_uses integer[], p_now tim
 set enable_seqscan = off set jit = off
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
-      'name', d.name, 'paused_by', g.paused_by, 'paused_why', g.paused_why,
+      'name', d.name, 'paused_by', g.paused_by, 'paused_why', g.paused_why, 'paused_until', g.paused_until,
+      'paused_over_in_ms', extract(epoch from g.paused_until - p_now) * 1000, 'overrides', holdfast.overrides(g.defined, g.operator, g.timed, p_now),
       'breaker_hold', g.breaker_hold, 'breaker_opened_at', g.breaker_opened_at, 'breaker_reason', g.breaker_reason,
       'breaker_probe_in_ms', extract(epoch from g.breaker_probe_at - p_now) * 1000,
       'max_running', g.max_running, 'running', holdfast.dependency_taken(d.id),

@@ -106,6 +106,9 @@ begin
   if p_within_ms is not null then
     perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
   end if;
+  if exists (select from holdfast.lanes as l where l.ends_at <= v_now) then
+    perform holdfast.end_lanes_over(v_now);
+  end if;
   if exists (select from holdfast.following as f where f.unsure) then
     v_of := array(select distinct f.follows::text from holdfast.following as f where f.unsure and f.follows::text <> all (holdfast.passed_over('followers')));
     if v_of <> '{}' then
@@ -122,10 +125,7 @@ begin
     v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
   end if;
   if exists (select from holdfast.newer_jobs) then
-    v_of := holdfast.newer_no_more(p_limit)::text[];
-    if v_of <> '{}' and v_any_aside then
-      v_of := array(select o from unnest(v_of) as o where o <> all (holdfast.passed_over('versions')));
-    end if;
+    v_of := holdfast.newer_no_more(p_limit, holdfast.passed_over('versions')::uuid[])::text[];
     if v_of <> '{}' then
       duties := coalesce(duties, '[]') || holdfast.do_duty('versions', v_of);
     end if;
@@ -181,7 +181,7 @@ begin
   if exists (select from holdfast.set_aside) then
     v_aside := (holdfast.passed_over('promote') || holdfast.passed_over('deadlines'))::uuid[];
   end if;
-  select extract(epoch from least(v_gate_at, v_start_at, (
+  select extract(epoch from least(v_gate_at, v_start_at, (select min(l.ends_at) from holdfast.lanes as l), (
     select w.due_at from holdfast.waiting as w
     where w.due_at >= coalesce(read_to, p_after) and w.due_at < 'infinity' and w.job_id <> all (v_aside)
     order by w.due_at limit 1)) - v_now) * 1000

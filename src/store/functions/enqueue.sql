@@ -47,6 +47,9 @@ declare
   -- The jobs that stand for these ones with what they ask for; null where an earlier one stays as it was.
   v_standing uuid[] := p_ids;
 begin
+  if cardinality(array_remove(p_concurrency_keys, null)) > 0 then
+    perform holdfast.hold_order(p_types);
+  end if;
   v_plain := p_fresh and not v_behind and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_tags is null and p_start_bys is null and p_expire_ins_ms is null
     and p_webhooks is null and (p_versions is null or 1 = all (p_versions));

@@ -17,6 +17,9 @@ declare
   v_taken holdfast.uniques;
   v_key_taken boolean := false;
 begin
+  if p_concurrency_key is not null then
+    perform pg_advisory_xact_lock_shared(holdfast.order_lock(p_type));
+  end if;
   select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
          not t.gated and t.approval is null and t.version = 1 and coalesce(p_version, 1) = 1 and not holdfast.may_be_behind() as plain,
          t.encrypted, coalesce(p_unique::jsonb, t.uniqueness) as uniqueness, holdfast.key_owner(t.shared_keys, p_owner) as key_owner
@@ -52,8 +55,10 @@ begin
           p_owner);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, v_type.priority, 1);
-  if p_wake_always or exists (select from holdfast.idle_workers as s where s.lane_id = v_type.lane_id) then
+  if p_wake_always then
     perform holdfast.wake_lanes(array[v_type.lane_id], true);
+  elsif exists (select from holdfast.idle_workers as s where s.lane_id = v_type.lane_id) then
+    perform holdfast.call_idle(array[v_type.lane_id], array[v_type.id], null);
   end if;
   return null;
 end $$;

@@ -40,9 +40,12 @@ begin
     'status', (select j.status from holdfast.jobs as j where j.id = p_job),
     'type', v_type.name, 'lane', v_lane.name, 'key', v_body.concurrency_key,
     'workers', (select count(*) from holdfast.workers as w
-                where v_type.id = any (w.types) and w.stopped_at is null and w.seen_at > v_now - interval '60 seconds'),
+                where v_type.id = any (w.types) and w.stopped_at is null and w.seen_at > v_now - interval '60 seconds'
+                  and not exists (select from holdfast.drain_order(w))),
     'lane_enabled', v_lane.enabled, 'lane_changed_by', v_lane.changed_by, 'lane_changed_why', v_lane.changed_why,
-    'lane_slots', v_lane.slots,
+    'lane_slots', v_lane.slots, 'lane_overrides', holdfast.overrides(v_lane.defined, v_lane.operator, v_lane.timed, v_now),
+    'lane_drained', case when v_lane.timed ? 'enabled' then jsonb_build_object('until', v_lane.timed -> 'enabled' ->> 'until',
+      'in_ms', extract(epoch from (v_lane.timed -> 'enabled' ->> 'until')::timestamptz - v_now) * 1000) end,
     'lane_held_by', (select coalesce(jsonb_agg(s.job_id), '[]') from (
        select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
     'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
@@ -80,7 +83,9 @@ begin
 
   if v_gated then
     v_facts := v_facts || jsonb_build_object(
-      'paused_by', v_gate.paused_by, 'paused_why', v_gate.paused_why, 'paused_at', v_gate.paused_at,
+      'paused_by', v_gate.paused_by, 'paused_why', v_gate.paused_why, 'paused_at', v_gate.paused_at, 'paused_until', v_gate.paused_until,
+      'paused_over_in_ms', extract(epoch from v_gate.paused_until - v_now) * 1000,
+      'overrides', holdfast.overrides(v_gate.defined, v_gate.operator, v_gate.timed, v_now),
       'stopped_in_ms', extract(epoch from v_gate.stopped_until - v_now) * 1000,
       'breaker_hold', v_gate.breaker_hold, 'breaker_opened_at', v_gate.breaker_opened_at, 'breaker_reason', v_gate.breaker_reason,
       'breaker_probe_in_ms', extract(epoch from v_gate.breaker_probe_at - v_now) * 1000,
@@ -100,6 +105,7 @@ begin
          where s.type_id = v_type.id and s.concurrency_key = v_key_name and s.at > v_now - holdfast.rate_window(v_gate.key_rate_per))
          + holdfast.rate_window(v_gate.key_rate_per) - v_now) * 1000,
       'key_paused_by', v_key.paused_by, 'key_paused_why', v_key.paused_why,
+      'key_paused_until', v_key.paused_until, 'key_paused_over_in_ms', extract(epoch from v_key.paused_until - v_now) * 1000,
       'key_rests_in_ms', extract(epoch from v_key.rests_until - v_now) * 1000,
       'key_max_running', v_gate.key_max_running,
       'key_running', (select count(*) from holdfast.gate_running(v_type.id) as r where r.concurrency_key = v_key_name),

@@ -75,11 +75,11 @@ declare
 begin
   room := 0;
   probe := p_gate.breaker_opened_at is not null and p_gate.breaker_hold = 'auto';
-  held := p_gate.paused_at is not null or p_gate.breaker_hold = 'open';
+  held := (p_gate.paused_at is not null and p_gate.paused_until is null) or p_gate.breaker_hold = 'open';
   if held then
     return;
   end if;
-  next_at := greatest(p_gate.stopped_until, case when probe then p_gate.breaker_probe_at end);
+  next_at := greatest(p_gate.stopped_until, p_gate.paused_until, case when probe then p_gate.breaker_probe_at end);
   if next_at > p_now then
     return;
   end if;
@@ -171,6 +171,10 @@ declare
   v_room record;
 begin
   open := false;
+  if exists (select from holdfast.gates as g where g.ends_at <= v_now) or exists (select from holdfast.keys as k where k.paused_until <= v_now) then
+    perform holdfast.end_all_over(v_now);
+  end if;
+  next_at := (select min(g.ends_at) from holdfast.gates as g where g.ends_at > v_now);
   for v_gate in select g.* from holdfast.gates as g order by g.type_id loop
     -- Null: the gate of a dependency, before which no job stands.
     v_gated := (select t.gated from holdfast.types as t where t.id = v_gate.type_id);
@@ -204,12 +208,12 @@ begin
 end $$;
 
 -- Whether anything holds jobs of a type back, or may: a limit, a rate, a pause, a stop, an open breaker, or one of these for a key or for
--- what it uses.
+-- what it uses. A limit that is taken away for a time only is one that will: until then what runs is counted.
 create or replace function holdfast.gate_holds(p_type integer) returns boolean language sql stable as $$
   select exists (
       select from holdfast.gates as g where g.type_id = any (holdfast.and_used(array[p_type])) and (
         g.max_running is not null or g.rate_count is not null or g.fair or g.ordered or g.key_max_running is not null or g.key_rate_count is not null
-        or g.paused_at is not null or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()))
+        or g.paused_at is not null or g.timed is not null or g.breaker_opened_at is not null or g.breaker_hold = 'open' or g.stopped_until > holdfast.now()))
     or exists (
       select from holdfast.keys as k where k.type_id = p_type and (k.paused_at is not null or k.halted_at is not null or k.rests_until > holdfast.now()))
 $$;

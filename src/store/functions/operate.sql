@@ -41,88 +41,9 @@ begin
   perform holdfast.wake_lanes(v_lanes, true);
 end $$;
 
--- Sets limits. Only the fields that are named change; null takes a limit away. From its end on the limit holds: what runs
--- already counts. Without a name it is no operator's doing.
-create or replace function holdfast.set_limits(p_type text, p_limits jsonb, p_actor holdfast.actor default null) returns void
-language plpgsql as $$
-declare
-  v_type integer := holdfast.type_named(p_type);
-  v_before jsonb;
-begin
-  perform holdfast.be_alone(array[v_type], null);
-  perform holdfast.lock_gate(v_type);
-  v_before := holdfast.gate_settings(v_type);
-  perform holdfast.write_limits(v_type, p_limits);
-  if p_actor.name is not null then
-    perform holdfast.audit('set_limits', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
-  end if;
-  perform holdfast.count_running(v_type);
-  if (select g.ordered from holdfast.gates as g where g.type_id = v_type) is distinct from (v_before ->> 'ordered')::boolean then
-    perform holdfast.reorder_keys(v_type);
-    update holdfast.keys as k set halted_at = null, halted_by = null where k.type_id = v_type and k.halted_at is not null;
-  end if;
-  perform holdfast.review_gate(v_type);
-end $$;
-
--- Writes the named limits into a gate that the caller has locked.
-create or replace function holdfast.write_limits(p_gate integer, p_limits jsonb) returns void language sql volatile as $$
-  update holdfast.gates as g set
-    max_running = case when p_limits ? 'max_running' then (p_limits ->> 'max_running')::integer else g.max_running end,
-    key_max_running = case when p_limits ? 'key_max_running' then (p_limits ->> 'key_max_running')::integer else g.key_max_running end,
-    rate_count = case when p_limits ? 'rate_count' then (p_limits ->> 'rate_count')::integer else g.rate_count end,
-    rate_per = case when p_limits ? 'rate_per_ms' then (p_limits ->> 'rate_per_ms')::double precision * interval '1 millisecond'
-                    else g.rate_per end,
-    key_rate_count = case when p_limits ? 'key_rate_count' then (p_limits ->> 'key_rate_count')::integer else g.key_rate_count end,
-    key_rate_per = case when p_limits ? 'key_rate_per_ms'
-                        then (p_limits ->> 'key_rate_per_ms')::double precision * interval '1 millisecond' else g.key_rate_per end,
-    fair = coalesce((p_limits ->> 'fair')::boolean, g.fair),
-    ordered = coalesce((p_limits ->> 'ordered')::boolean, g.ordered),
-    halt_on_dead = coalesce((p_limits ->> 'halt_on_dead')::boolean, g.halt_on_dead),
-    breaker_share = coalesce((p_limits ->> 'breaker_share')::double precision, g.breaker_share),
-    breaker_minimum = coalesce((p_limits ->> 'breaker_minimum')::integer, g.breaker_minimum),
-    breaker_window = coalesce((p_limits ->> 'breaker_window_ms')::double precision * interval '1 millisecond', g.breaker_window),
-    breaker_probe = coalesce((p_limits ->> 'breaker_probe_ms')::double precision * interval '1 millisecond', g.breaker_probe)
-  where g.type_id = p_gate
-$$;
-
--- Those of these types whose limits code defined otherwise when a worker last started with them.
-create or replace function holdfast.limited_otherwise(p_types text[], p_limits jsonb[]) returns integer[] language sql stable as $$
-  select array(
-    select t.id from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type
-    left join holdfast.gates as g on g.type_id = t.id where d.limits is distinct from g.defined)
-$$;
-
--- Applies the limits that definitions name, where they changed since last time; what a definition no longer names is taken
--- away. What an operator has set stands until then. The arrays stand side by side; null: the definition names no limits.
-create or replace function holdfast.define_limits(p_types text[], p_limits jsonb[]) returns void language plpgsql as $$
-declare
-  v_type text;
-  v_limits jsonb;
-  v_before jsonb;
-  v_changed constant integer[] := holdfast.limited_otherwise(p_types, p_limits);
-begin
-  if v_changed = '{}' then
-    return;
-  end if;
-  -- For all of them at once: while one is waited for, nothing is held.
-  perform holdfast.be_alone(v_changed, null);
-  -- In the order in which a settle takes gates, so that the two wait for each other.
-  for v_type, v_limits in
-    select d.type, d.limits from unnest(p_types, p_limits) as d (type, limits) join holdfast.types as t on t.name = d.type
-    where t.id = any (v_changed) order by t.id
-  loop
-    select g.defined into v_before from holdfast.gates as g join holdfast.types as t on t.id = g.type_id where t.name = v_type;
-    continue when v_limits is not distinct from v_before;
-    perform holdfast.set_limits(v_type, coalesce((
-      select jsonb_object_agg(k.key, case when k.key in ('fair', 'ordered', 'halt_on_dead') then 'false'::jsonb else 'null'::jsonb end)
-      from jsonb_object_keys(v_before) as k (key) where k.key not like 'breaker%'), '{}') || coalesce(v_limits, '{}'));
-    update holdfast.gates set defined = v_limits where type_id = holdfast.type_named(v_type);
-  end loop;
-end $$;
-
--- Pauses a type: its jobs wait, enqueue goes on. Pausing twice keeps the first name and reason. Waits for claims under way, which do not
+-- Pauses a type: its jobs wait, enqueue goes on; with p_for until that time is over. Waits for claims under way, which do not
 -- know of it: from its end on none starts.
-create or replace function holdfast.pause_type(p_type text, p_actor holdfast.actor) returns void language plpgsql as $$
+create or replace function holdfast.pause_type(p_type text, p_actor holdfast.actor, p_for interval default null) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
@@ -130,8 +51,7 @@ begin
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
-  update holdfast.gates set paused_at = holdfast.now(), paused_by = p_actor.name, paused_why = p_actor.why
-  where type_id = v_type and paused_at is null;
+  perform holdfast.pause_gate(v_type, p_actor, p_for);
   update holdfast.types set gated = true where id = v_type and not gated;
   perform holdfast.audit('pause_type', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
 end $$;
@@ -144,13 +64,14 @@ declare
 begin
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.gate_settings(v_type);
-  update holdfast.gates set paused_at = null, paused_by = null, paused_why = null, stopped_until = null where type_id = v_type;
+  perform holdfast.unpause_gate(v_type);
+  update holdfast.gates set stopped_until = null where type_id = v_type and stopped_until is not null;
   perform holdfast.audit('resume_type', p_type, v_before, holdfast.gate_settings(v_type), p_actor);
   perform holdfast.review_gate(v_type);
 end $$;
 
--- Pauses one key of a type.
-create or replace function holdfast.pause_key(p_type text, p_key text, p_actor holdfast.actor) returns void language plpgsql as $$
+-- Pauses one key of a type; with p_for until that time is over, as pause_gate does it.
+create or replace function holdfast.pause_key(p_type text, p_key text, p_actor holdfast.actor, p_for interval default null) returns void language plpgsql as $$
 declare
   v_type integer := holdfast.type_named(p_type);
   v_before jsonb;
@@ -158,10 +79,11 @@ begin
   perform pg_advisory_xact_lock(holdfast.claims_lock());
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.key_settings(v_type, p_key);
-  insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why)
-  values (v_type, p_key, holdfast.now(), p_actor.name, p_actor.why)
+  insert into holdfast.keys as k (type_id, concurrency_key, paused_at, paused_by, paused_why, paused_until)
+  values (v_type, p_key, holdfast.now(), p_actor.name, p_actor.why, holdfast.now() + p_for)
   on conflict (type_id, concurrency_key) do update
-    set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why where k.paused_at is null;
+    set paused_at = excluded.paused_at, paused_by = excluded.paused_by, paused_why = excluded.paused_why, paused_until = excluded.paused_until
+    where k.paused_at is null or k.paused_until is distinct from excluded.paused_until;
   perform holdfast.audit('pause_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
   perform holdfast.review_gate(v_type);
 end $$;
@@ -175,7 +97,7 @@ declare
 begin
   perform holdfast.lock_gate(v_type);
   v_before := holdfast.key_settings(v_type, p_key);
-  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, rests_until = null, halted_at = null, halted_by = null
+  update holdfast.keys as k set paused_at = null, paused_by = null, paused_why = null, paused_until = null, rests_until = null, halted_at = null, halted_by = null
   where k.type_id = v_type and k.concurrency_key = p_key;
   perform holdfast.audit('resume_key', p_type || ' ' || p_key, v_before, holdfast.key_settings(v_type, p_key), p_actor);
   perform holdfast.review_gate(v_type);
@@ -210,7 +132,15 @@ begin
   perform holdfast.review_gate(p_type);
 end $$;
 
--- Puts a type into another lane. Jobs enqueued from now on go there. Workers go on looking into the lane it left until
+-- Writes down that a type is in another lane, and in which jobs of it may still turn up.
+create or replace function holdfast.write_type_lane(p_type integer, p_lane smallint) returns void language sql volatile as $$
+  update holdfast.types as t
+  set lane_id = p_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, p_lane), left_at = holdfast.now(),
+      left_in = pg_current_xact_id()
+  where t.id = p_type and t.lane_id <> p_lane
+$$;
+
+-- Puts a type into another lane, until that is released. Jobs enqueued from now on go there. Workers go on looking into the lane it left until
 -- bring_strays has found that no job can turn up there any more.
 create or replace function holdfast.set_type_lane(p_type text, p_lane text, p_actor holdfast.actor default null) returns void
 language plpgsql as $$
@@ -221,10 +151,11 @@ declare
 begin
   select jsonb_build_object('lane', l.name) into v_before
   from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.id = v_type;
+  perform holdfast.write_type_lane(v_type, v_lane);
   update holdfast.types as t
-  set lane_id = v_lane, left_lanes = holdfast.lanes_left(t.left_lanes, t.lane_id, v_lane), left_at = holdfast.now(),
-      left_in = pg_current_xact_id()
-  where t.id = v_type and t.lane_id <> v_lane;
+  set defined = coalesce(t.defined, holdfast.type_settings(p_type) - 'version' || v_before),
+      operator = coalesce(t.operator, '{}') || holdfast.as_said(jsonb_build_object('lane', p_lane), coalesce(p_actor.name, session_user), null)
+  where t.id = v_type;
   perform holdfast.audit('move_type', p_type, v_before, jsonb_build_object('lane', p_lane), p_actor);
 end $$;
 

@@ -2,6 +2,21 @@
 -- whatever it waits for meanwhile. Nothing is counted or handed on: a claim takes the first job of a key that lives, or none of that key.
 -- In the queue seq is the position in the key; elsewhere key_position has it. Which jobs stand before one is asked in places.sql.
 
+-- Held shared, until its transaction ends, by whoever stores or revives a job of the type that has a key, and alone by whoever changes whether the
+-- type is ordered: nobody puts a job in order that is not committed yet, and who wrote it knew nothing of the order.
+create or replace function holdfast.order_lock(p_type text) returns bigint language sql immutable parallel safe
+as $$ select hashtextextended('holdfast.order ' || p_type, 0) $$;
+
+-- Holds the order of these types as it is.
+create or replace function holdfast.hold_order(p_types text[]) returns void language plpgsql as $$
+declare
+  v_type text;
+begin
+  for v_type in select distinct t from unnest(p_types) as t order by t loop
+    perform pg_advisory_xact_lock_shared(holdfast.order_lock(v_type));
+  end loop;
+end $$;
+
 -- The position of a new job in its key; null where keys are not ordered. A sequence and no time: a clock may be set back.
 create or replace function holdfast.next_position(p_type integer, p_key text) returns bigint language sql volatile
 as $$

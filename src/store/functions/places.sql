@@ -221,8 +221,7 @@ begin
 end $$;
 
 -- Puts a job whose key or position in it has just been written into its body where that says, wherever it stands.
-create or replace function holdfast.follow_key(p_job uuid) returns void
-language plpgsql
+create or replace function holdfast.follow_key(p_job uuid) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
@@ -270,13 +269,23 @@ as $$
 $$;
 
 -- Puts all jobs of a type before its gate, in the order that its gate asks for now. Runs where that has just changed, under be_alone. A job
--- that does not run and stays locked fails the call: an order that does not hold is none. One that runs and is locked is ending.
+-- that does not run and stays locked fails the call: an order that does not hold is none. One that runs and is locked is ending. It looks
+-- twice before it writes: a job that somebody was just moving to another place stood in neither for who looked there first and waited here.
+-- Where the order ends, positions do: jobs that get none meanwhile would come before those that have one, should it begin again.
 create or replace function holdfast.reorder_keys(p_type integer) returns void
 language plpgsql
 set jit = off set lock_timeout = '5s'
 as $$
 begin
-  perform from holdfast.queue as q where q.type_id = p_type and q.lease_id is null for update;
+  for v_look in 1..2 loop
+    perform from holdfast.waiting as w where w.type_id = p_type for update;
+    perform from holdfast.following as f where f.type_id = p_type for update;
+    perform from holdfast.queue as q where q.type_id = p_type and q.lease_id is null for update;
+  end loop;
+  update holdfast.bodies as b set position = null
+  where b.position is not null and not exists (select from holdfast.gates as g where g.type_id = p_type and g.ordered) and b.id in (
+    select l.job_id from holdfast.live as l where l.type_id = p_type
+    union all select d.job_id from holdfast.dead_letters as d where d.type_id = p_type);
   with running as materialized (
     select q.job_id from holdfast.queue as q where q.type_id = p_type and q.lease_id is not null and q.pass > 0 for update skip locked
   )

@@ -79,7 +79,9 @@ begin
       continue;
     end if;
     perform from holdfast.types as t where t.name = v_type for update;
-    v_known := holdfast.type_facts(v_type);
+    -- What an operator said is no difference between what two workers say.
+    v_known := holdfast.type_facts(v_type) || coalesce((
+      select jsonb_object_agg(c.key, c.value) from holdfast.types as t cross join jsonb_each(t.defined) as c where t.name = v_type and t.operator ? c.key), '{}');
     v_differs := array(select n.key from jsonb_each(v_named) as n (key, value) where n.value is distinct from v_known -> n.key
                        order by array_position('{lane,sensitive,max_attempts,timeout_ms,priority,backoff,max_result_bytes,uses}', n.key));
     v_guards := array(select d from unnest(v_differs) as d where d in ('lane', 'sensitive'));
@@ -97,7 +99,8 @@ begin
         max_attempts = coalesce((v_named ->> 'max_attempts')::smallint, t.max_attempts),
         timeout_ms = coalesce((v_named ->> 'timeout_ms')::integer, t.timeout_ms),
         backoff = coalesce(v_named -> 'backoff', t.backoff),
-        max_result_bytes = coalesce((v_named ->> 'max_result_bytes')::integer, t.max_result_bytes)
+        max_result_bytes = coalesce((v_named ->> 'max_result_bytes')::integer, t.max_result_bytes),
+        defined = case when t.operator is not null then coalesce(t.defined, '{}') || (v_named - 'uses') end
       where t.name = v_type;
       perform holdfast.audit('change_type', v_type, v_known, holdfast.type_facts(v_type), p_actor);
     end if;

@@ -96,6 +96,11 @@ begin
       insert into holdfast.attempt_counts as t (type_id, at, worker_id, good, bad, lost)
       select j.type_id, holdfast.attempt_count_step(v_now), j.worker_id, 0, 0, count(*) from judged as j group by j.type_id, j.worker_id
       on conflict on constraint attempt_counts_pkey do update set lost = coalesce(t.lost, 0) + excluded.lost
+    ), counted_builds as (
+      insert into holdfast.build_counts as c (build_id, type_id, at, completed, failed, lost, dead)
+      select w.build_id, j.type_id, date_trunc('minute', v_now), 0, 0, count(*), count(*) filter (where j.dead)
+      from judged as j join holdfast.workers as w on w.id = j.worker_id where w.build_id is not null group by w.build_id, j.type_id
+      on conflict on constraint build_counts_pkey do update set lost = c.lost + excluded.lost, dead = c.dead + excluded.dead
     ), counted_errors as (
       insert into holdfast.error_counts (type_id, fingerprint, at, job_id, count)
       select j.type_id, j.error ->> 'fingerprint', v_now, (array_agg(j.job_id))[1], count(*) from judged as j group by 1, 2

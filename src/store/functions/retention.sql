@@ -88,124 +88,48 @@ revoke execute on function holdfast.drop_oldest_partition from public;
 -- Removes what outlived its day in the default partitions, and what belongs to jobs that are gone: at most p_limit rows of
 -- each. These are the few that were carried over, so they go row by row. Returns how many went.
 -- Planning one of these deletes takes a session two milliseconds, and each worker that starts is a session that has not planned any: the
--- looks before them let it plan only those for which there is something.
+-- looks before them let it plan only those for which there is something. In the conditions r is the row; $1: what completed jobs and $2:
+-- what dead letters are kept since.
 create or replace function holdfast.sweep_rest(p_completed interval, p_dead interval, p_limit integer default 1000) returns integer
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off
 as $$
 declare
   v_now timestamptz := holdfast.now();
+  v_job_gone constant text := 'not exists (select from holdfast.bodies as b where b.id = r.job_id)';
+  v_old_job_gone constant text := 'r.job_id < holdfast.first_id_at($1) and ' || v_job_gone;
+  v_table text;
+  v_condition text;
+  v_any boolean;
   v_gone integer;
   v_total integer := 0;
 begin
-  if exists (select from holdfast.dead_letters_rest) then
-    delete from holdfast.dead_letters_rest where ctid = any (array(
-      select d.ctid from holdfast.dead_letters_rest as d where d.died_at < v_now - p_dead limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.history_rest) then
-    delete from holdfast.history_rest where ctid = any (array(
-      select h.ctid from holdfast.history_rest as h
-      where h.ended_at < v_now - p_completed
-        and not exists (select from holdfast.jobs_still_needed(h.job_id, h.job_id, v_now - p_completed))
-      limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.bodies_rest) then
-    delete from holdfast.bodies_rest where ctid = any (array(
-      select b.ctid from holdfast.bodies_rest as b
-      where b.created_at < v_now - p_completed
-        and not exists (select from holdfast.jobs_still_needed(b.id, b.id, v_now - p_completed))
-      limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.idempotency_keys) then
-    delete from holdfast.idempotency_keys where ctid = any (array(
-      select k.ctid from holdfast.idempotency_keys as k
-      where k.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = k.job_id)
-      limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.approval_requests) then
-    delete from holdfast.approval_requests where ctid = any (array(
-      select r.ctid from holdfast.approval_requests as r
-      where r.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = r.job_id)
-      limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.approvals) then
-    delete from holdfast.approvals where ctid = any (array(
-      select a.ctid from holdfast.approvals as a
-      where a.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = a.job_id)
-      limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.moves) then
-    delete from holdfast.moves where ctid = any (array(
-      select m.ctid from holdfast.moves as m
-      where m.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = m.job_id)
-      limit p_limit));
-    get diagnostics v_gone = row_count;
-    v_total := v_total + v_gone;
-  end if;
-  if exists (select from holdfast.log_lines_rest) then
-    delete from holdfast.log_lines_rest where ctid = any (array(
-      select l.ctid from holdfast.log_lines_rest as l where l.at < v_now - p_completed limit p_limit));
-  end if;
-  if exists (select from holdfast.results_rest) then
-    delete from holdfast.results_rest where ctid = any (array(
-      select r.ctid from holdfast.results_rest as r where r.at < v_now - p_completed limit p_limit));
-  end if;
-  if exists (select from holdfast.progress) then
-    delete from holdfast.progress where ctid = any (array(
-      select p.ctid from holdfast.progress as p
-      where p.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = p.job_id) limit p_limit));
-  end if;
-  if exists (select from holdfast.checkpoints) then
-    delete from holdfast.checkpoints where ctid = any (array(
-      select c.ctid from holdfast.checkpoints as c
-      where c.at < v_now - p_completed and not exists (select from holdfast.bodies as b where b.id = c.job_id) limit p_limit));
-  end if;
-  if exists (select from holdfast.newer_jobs) then
-    delete from holdfast.newer_jobs where ctid = any (array(
-      select n.ctid from holdfast.newer_jobs as n
-      where n.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = n.job_id) limit p_limit));
-  end if;
-  if exists (select from holdfast.start_deadlines) then
-    delete from holdfast.start_deadlines where ctid = any (array(
-      select d.ctid from holdfast.start_deadlines as d
-      where d.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = d.job_id) limit p_limit));
-  end if;
-  if exists (select from holdfast.job_webhooks) then
-    delete from holdfast.job_webhooks where ctid = any (array(
-      select w.ctid from holdfast.job_webhooks as w
-      where w.job_id < holdfast.first_id_at(v_now - p_completed)
-        and not exists (select from holdfast.bodies as b where b.id = w.job_id) limit p_limit));
-  end if;
-  if exists (select from holdfast.steps) then
-    delete from holdfast.steps where ctid = any (array(
-      select s.ctid from holdfast.steps as s
-      where s.job_id < holdfast.first_id_at(v_now - p_completed) and not exists (select from holdfast.bodies as b where b.id = s.job_id)
-      limit p_limit));
-  end if;
-  if exists (select from holdfast.signals) then
-    delete from holdfast.signals where ctid = any (array(
-      select g.ctid from holdfast.signals as g
-      where g.job_id < holdfast.first_id_at(v_now - p_completed) and not exists (select from holdfast.bodies as b where b.id = g.job_id)
-      limit p_limit));
-  end if;
+  for v_table, v_condition in values
+    ('dead_letters_rest', 'r.died_at < $2'),
+    ('history_rest', 'r.ended_at < $1 and not exists (select from holdfast.jobs_still_needed(r.job_id, r.job_id, $1))'),
+    ('bodies_rest', 'r.created_at < $1 and not exists (select from holdfast.jobs_still_needed(r.id, r.id, $1))'),
+    ('log_lines_rest', 'r.at < $1'),
+    ('results_rest', 'r.at < $1'),
+    ('progress', 'r.at < $1 and ' || v_job_gone),
+    ('checkpoints', 'r.at < $1 and ' || v_job_gone),
+    ('idempotency_keys', v_old_job_gone),
+    ('approval_requests', v_old_job_gone),
+    ('approvals', v_old_job_gone),
+    ('moves', v_old_job_gone),
+    ('newer_jobs', v_old_job_gone),
+    ('start_deadlines', v_old_job_gone),
+    ('job_webhooks', v_old_job_gone),
+    ('steps', v_old_job_gone),
+    ('signals', v_old_job_gone)
+  loop
+    execute format('select exists (select from holdfast.%I)', v_table) into v_any;
+    if v_any then
+      execute format('delete from holdfast.%1$I where ctid = any (array(select r.ctid from holdfast.%1$I as r where %2$s limit $3))', v_table, v_condition)
+        using v_now - p_completed, v_now - p_dead, p_limit;
+      get diagnostics v_gone = row_count;
+      v_total := v_total + v_gone;
+    end if;
+  end loop;
   if exists (select from holdfast.uniques) then
     delete from holdfast.uniques where ctid = any (array(
       select u.ctid from holdfast.uniques as u
@@ -248,6 +172,9 @@ begin
   end if;
 
   delete from holdfast.workers where seen_at < v_now - greatest(p_completed, p_dead);
+  if exists (select from holdfast.builds) then
+    perform holdfast.sweep_builds();
+  end if;
   delete from holdfast.waiters where since < v_now - interval '1 day';
   delete from holdfast.idle_workers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');

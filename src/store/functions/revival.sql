@@ -115,6 +115,7 @@ begin
     raise exception 'not confirmed' using errcode = 'HF008',
       detail = (select jsonb_build_array(t.name) from holdfast.types as t where t.id = v_body.type_id);
   end if;
+  perform holdfast.hold_order(array(select t.name from holdfast.types as t where t.id = v_body.type_id and v_body.concurrency_key is not null));
   select * into v_cancelled from holdfast.history as h where h.job_id = p_job and h.outcome = 'cancelled';
   update holdfast.history as h set outcome = 'handed_back' where h.job_id = p_job and h.outcome = 'cancelled' and h.started_at is not null;
   delete from holdfast.history as h where h.job_id = p_job and h.outcome = 'cancelled';

@@ -3,7 +3,7 @@
 -- The numbers of each type now, and those of the fleet, in the columns of samples.
 create or replace view holdfast.sampled_now as
   select c.type_id, t.lane_id, greatest(coalesce(e.total, 0), c.ended) as enqueued, c.completed, c.failed, c.lost, c.dead, c.expired,
-         c.cancelled, coalesce(e.running, 0) as running, coalesce(d.depths, '[]') as depths, coalesce(r.runs, '{}') as runs, 0 as workers
+         c.cancelled, coalesce(e.running, 0) as running, coalesce(d.depths, '[]') as depths, coalesce(r.runs, '{}') as runs, coalesce(w.waits, '[]') as waits, 0 as workers
   from holdfast.counters as c
   join holdfast.types as t on t.id = c.type_id
   left join holdfast.enqueued as e on e.type_id = c.type_id
@@ -18,8 +18,18 @@ create or replace view holdfast.sampled_now as
     left join holdfast.durations as n on n.type_id = u.type_id and n.bucket = b.bucket
     group by u.type_id
   ) as r on r.type_id = c.type_id
+  left join (
+    select p.type_id, jsonb_agg(jsonb_build_array(p.priority) || p.counts order by p.priority) as waits
+    from (
+      select u.type_id, u.priority, jsonb_agg(coalesce(n.count, 0) order by b.bucket) as counts
+      from (select type_id, priority, max(bucket) as most from holdfast.waits group by type_id, priority) as u
+      cross join lateral generate_series(0, u.most) as b (bucket)
+      left join holdfast.waits as n on n.type_id = u.type_id and n.priority = u.priority and n.bucket = b.bucket
+      group by u.type_id, u.priority
+    ) as p group by p.type_id
+  ) as w on w.type_id = c.type_id
   union all
-  select 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}',
+  select 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '[]',
          (select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes')::integer;
 
 -- Counts what waits, and writes a row for each type whose numbers are others than in its last row; unless somebody did within p_apart.
@@ -54,10 +64,10 @@ begin
     from holdfast.sampled_now as n
     left join holdfast.types as t on t.id = n.type_id
     left join lateral (select s.* from holdfast.samples as s where s.type_id = n.type_id order by s.at desc limit 1) as l on true
-    where (n.enqueued, n.completed, n.failed, n.lost, n.dead, n.expired, n.cancelled, n.running, n.depths, n.runs, n.workers)
+    where (n.enqueued, n.completed, n.failed, n.lost, n.dead, n.expired, n.cancelled, n.running, n.depths, n.runs, n.waits, n.workers)
       is distinct from (coalesce(l.enqueued, 0), coalesce(l.completed, 0), coalesce(l.failed, 0), coalesce(l.lost, 0), coalesce(l.dead, 0),
                         coalesce(l.expired, 0), coalesce(l.cancelled, 0), coalesce(l.running, 0), coalesce(l.depths, '[]'),
-                        coalesce(l.runs, '{}'), coalesce(l.workers, 0))
+                        coalesce(l.runs, '{}'), coalesce(l.waits, '[]'), coalesce(l.workers, 0))
       or n.lane_id <> l.lane_id
   ), begun as (
     -- Before the first row of a type everything was 0, from when it was registered on.
@@ -65,9 +75,9 @@ begin
     select c.type_id, least(c.registered_at, v_now - interval '1 millisecond'), least(c.registered_at, v_now - interval '1 millisecond'), c.lane_id
     from changed as c where c.last_at is null
   )
-  insert into holdfast.samples (type_id, at, since, lane_id, enqueued, completed, failed, lost, dead, expired, cancelled, running, depths, runs, workers)
+  insert into holdfast.samples (type_id, at, since, lane_id, enqueued, completed, failed, lost, dead, expired, cancelled, running, depths, runs, waits, workers)
   select c.type_id, v_now, greatest(least(coalesce(p_previous, v_last, c.registered_at), v_now), c.last_at, least(c.registered_at, v_now)),
-         c.lane_id, c.enqueued, c.completed, c.failed, c.lost, c.dead, c.expired, c.cancelled, c.running, c.depths, c.runs, c.workers
+         c.lane_id, c.enqueued, c.completed, c.failed, c.lost, c.dead, c.expired, c.cancelled, c.running, c.depths, c.runs, c.waits, c.workers
   from changed as c;
   return v_now;
 end $$;

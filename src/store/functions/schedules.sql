@@ -6,6 +6,22 @@ create or replace function holdfast.schedule_spec(p_schedule holdfast.schedules)
   select p_schedule.defined || coalesce(p_schedule.override, '{}')
 $$;
 
+-- Ends the pauses whose time is over: ticks since then make jobs. A schedule that somebody has locked is left to the next look.
+create or replace function holdfast.end_schedule_pauses(p_now timestamptz) returns void language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_over holdfast.schedules;
+begin
+  for v_over in select * from holdfast.schedules as s where s.paused_until <= p_now order by s.name for update skip locked loop
+    update holdfast.schedules as s
+    set paused_at = null, paused_by = null, paused_why = null, paused_until = null, revision = s.revision + 1, next_at = p_now,
+        handled_to = greatest(s.handled_to, s.paused_until)
+    where s.id = v_over.id;
+    perform holdfast.audit('resume_schedule', v_over.name, null, null, holdfast.actor('the clock', null, null));
+  end loop;
+end $$;
+
 -- What is due now, for the worker whose turn it is; null for the others, and where nothing is. next_in_ms: when to ask again; null: nothing is ahead.
 -- Where nothing is due it reads the first entry of two indexes, however many schedules there are, and writes nothing.
 -- p_hold_ms: for how long the turn lasts, unless the same worker asks again. A turn that ends later than that was taken by a clock
@@ -19,15 +35,23 @@ declare
   v_hold constant interval := p_hold_ms * interval '1 millisecond';
   v_first timestamptz;
   v_turn timestamptz;
+  v_over timestamptz;
 begin
   now_ms := date_part('epoch', v_now) * 1000;
   if (select s.handled_to from holdfast.schedules as s order by s.handled_to desc limit 1) > v_now + interval '1 second' then
     -- The clock was set back. What was fired meanwhile has its ticks; what was dropped as missed has not, and its time comes again.
     update holdfast.schedules as s set handled_to = v_now, next_at = v_now, revision = s.revision + 1 where s.handled_to > v_now + interval '1 second';
   end if;
+  v_over := (select s.paused_until from holdfast.schedules as s where s.paused_until is not null order by s.paused_until limit 1);
+  if v_over <= v_now then
+    perform holdfast.end_schedule_pauses(v_now);
+    v_over := (select s.paused_until from holdfast.schedules as s where s.paused_until > v_now order by s.paused_until limit 1);
+  end if;
   v_first := (select s.next_at from holdfast.schedules as s where s.paused_at is null order by s.next_at limit 1);
   if v_first > v_now then
-    next_in_ms := case when v_first < 'infinity' then extract(epoch from v_first - v_now) * 1000 end;
+    next_in_ms := case when least(v_first, v_over) < 'infinity' then extract(epoch from least(v_first, v_over) - v_now) * 1000 end;
+  elsif v_first is null then
+    next_in_ms := extract(epoch from v_over - v_now) * 1000;
   end if;
   if v_first is null or v_first > v_now then
     return;

@@ -138,17 +138,19 @@ begin
   return true;
 end $$;
 
--- Pauses a schedule: no tick makes a job until it is resumed; what it made before goes on. False: it was paused already, and keeps the first name and reason.
-create or replace function holdfast.pause_schedule(p_name text, p_actor holdfast.actor) returns boolean language plpgsql as $$
+-- Pauses a schedule: no tick makes a job until it is resumed, or with p_for until that time is over; what it made before goes on. False: it was
+-- paused already, and keeps the first name and reason. One that was paused for a time gets the new end.
+create or replace function holdfast.pause_schedule(p_name text, p_actor holdfast.actor, p_for interval default null) returns boolean language plpgsql as $$
 declare
   v_old constant holdfast.schedules := holdfast.lock_schedule(p_name);
 begin
-  if v_old.paused_at is not null then
+  if v_old.paused_at is not null and v_old.paused_until is null and p_for is null then
     return false;
   end if;
-  update holdfast.schedules as s set paused_at = holdfast.now(), paused_by = p_actor.name, paused_why = p_actor.why, revision = s.revision + 1
+  update holdfast.schedules as s set paused_at = holdfast.now(), paused_by = p_actor.name, paused_why = p_actor.why,
+      paused_until = holdfast.now() + p_for, revision = s.revision + 1
   where s.id = v_old.id;
-  perform holdfast.audit('pause_schedule', p_name, null, null, p_actor);
+  perform holdfast.audit('pause_schedule', p_name, null, case when p_for is not null then jsonb_build_object('until', holdfast.now() + p_for) end, p_actor);
   return true;
 end $$;
 
@@ -161,7 +163,7 @@ begin
     return false;
   end if;
   update holdfast.schedules as s
-  set paused_at = null, paused_by = null, paused_why = null, revision = s.revision + 1, next_at = holdfast.now(),
+  set paused_at = null, paused_by = null, paused_why = null, paused_until = null, revision = s.revision + 1, next_at = holdfast.now(),
       handled_to = greatest(s.handled_to, holdfast.now())
   where s.id = v_old.id;
   perform holdfast.audit('resume_schedule', p_name, null, null, p_actor);

@@ -103,6 +103,9 @@ begin
     select e.type_id, 'snoozed', count(*) from gone as e where e.move = 'snooze' group by e.type_id
     union all
     select h.type_id, 'handed_back', count(*) from handed_back as h where h.started_ago is not null group by h.type_id
+    union all
+    select e.type_id, e.outcome::text, count(*) from gone as e
+    where e.outcome in ('timed_out', 'out_of_memory', 'crashed') group by e.type_id, e.outcome
   ), counted_errors as (
     insert into holdfast.error_counts (type_id, fingerprint, at, job_id, count)
     select f.type_id, f.fingerprint, v_now, (array_agg(f.job_id))[1], count(*)
@@ -158,7 +161,7 @@ $$;
 -- p_closed: leases that have no open attempt left after this call.
 -- Rows are locked in the order of their ids, as a rescue locks them, so that the two wait for each other and do not deadlock. A closed lease
 -- that another transaction has locked is left to run out empty, because this settle would wait for a rescue that waits for its rows.
--- Returns every attempt whose lease was lost, with its outcome: nothing was changed for it. A row without a job says that a member of a group has
+-- Returns every attempt whose lease was lost, with its outcome: nothing was changed for it; and those that end_loops ended, as failed. A row without a job says that a member of a group has
 -- ended, and that the caller should call advance_groups once this is committed.
 create or replace function holdfast.settle_jobs(
   p_jobs uuid[], p_leases bigint[], p_moves text[], p_outcomes holdfast.outcome[], p_errors text[],
@@ -179,6 +182,7 @@ declare
   v_cancelled uuid[];
   v_cancelled_types integer[];
   v_grouped boolean;
+  v_asked constant text[] := p_moves;
 begin
   perform pg_advisory_xact_lock_shared(holdfast.settles_lock());
   if p_moves && '{snooze,hand_back}' then
@@ -247,6 +251,10 @@ begin
     ) as lost
     join unnest(p_jobs, p_leases, p_outcomes) as asked (job_id, lease_id, outcome)
       on asked.job_id = lost.job_id and asked.lease_id = lost.lease_id;
+  end if;
+  if v_asked <> p_moves then
+    return query select s.job_id, s.lease_id, s.outcome from unnest(p_jobs, p_leases, p_outcomes, v_asked, p_moves) as s (job_id, lease_id, outcome, asked, move)
+    where s.asked <> s.move and s.job_id = any (v_ended);
   end if;
   if v_grouped then
     job_id := null;

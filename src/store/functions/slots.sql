@@ -10,8 +10,9 @@ as $$ select hashtextextended('holdfast.settles', 0) $$;
 -- that run in this lane. Whoever sets a limit counts after this. It waits for no row while others wait for it: completeWith holds the row of
 -- its job until the caller's transaction ends, and takes no lock of settles, so that it cannot hold up those of other jobs. So where a lock is
 -- not to be had within moments, all are given back for a while, with the end of the inner block. One that is never to be had fails the
--- call: a limit that does not hold is none. To be called once, before anything else is locked.
-create or replace function holdfast.be_alone(p_types integer[], p_lane smallint) returns void
+-- call: a limit that does not hold is none. To be called once, before anything else is locked. p_ordering: the types whose order is to change;
+-- whoever stores jobs of those with a key is waited for too (order_lock).
+create or replace function holdfast.be_alone(p_types integer[], p_lane smallint, p_ordering text[] default '{}') returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 set lock_timeout = '1s'
@@ -23,6 +24,7 @@ begin
       perform pg_advisory_xact_lock(holdfast.claims_lock());
       perform from holdfast.gates as g where g.type_id = any (p_types) order by g.type_id for update;
       perform set_config('lock_timeout', '50ms', true);
+      perform pg_advisory_xact_lock(holdfast.order_lock(o.type)) from (select distinct t as type from unnest(p_ordering) as t order by t) as o;
       perform from holdfast.leases as e cross join unnest(e.jobs) as j (job_id)
       join holdfast.queue as q on q.job_id = j.job_id and q.lease_id = e.id
       where q.type_id = any (p_types) and q.pass = 0 or q.lane_id = p_lane for update of q;
@@ -32,8 +34,8 @@ begin
     end;
     perform pg_sleep(0.1);
   end loop;
-  raise exception 'a transaction has held a job that is to be counted for too long, so the limit was not set' using errcode = 'HF006',
-    hint = 'End it, as a handler that called completeWith does by its commit, and try again.';
+  raise exception 'a transaction has held a job that is to be counted or put in order for too long, so the limit was not set' using errcode = 'HF006',
+    hint = 'End it, as a handler that called completeWith does by its commit, or a producer that has enqueued in it, and try again.';
 end $$;
 
 -- Puts jobs of a type that run already, and stood freely, under the gate: a limit set now counts them too. Runs under be_alone.
@@ -75,60 +77,6 @@ begin
     join holdfast.types as t on t.id = b.type_id where t.lane_id = p_lane for update of c skip locked
   )
   insert into holdfast.lane_slots (job_id, lane_id) select s.job_id, p_lane from stopping as s on conflict do nothing;
-end $$;
-
--- A lane as it is with these fields.
-create or replace function holdfast.lane_with(p_lane holdfast.lanes, p_fields jsonb) returns holdfast.lanes language plpgsql immutable as $$
-begin
-  p_lane.slots := case when p_fields ? 'slots' then (p_fields ->> 'slots')::integer else p_lane.slots end;
-  p_lane.worker_slots := case when p_fields ? 'worker_slots' then (p_fields ->> 'worker_slots')::integer else p_lane.worker_slots end;
-  p_lane.poll_ms := coalesce((p_fields ->> 'poll_ms')::integer, p_lane.poll_ms);
-  p_lane.lease_ms := case when p_fields ? 'lease_ms' then (p_fields ->> 'lease_ms')::integer else p_lane.lease_ms end;
-  p_lane.enabled := coalesce((p_fields ->> 'enabled')::boolean, p_lane.enabled);
-  p_lane.ageing := coalesce((p_fields ->> 'ageing_ms')::double precision * interval '1 millisecond', p_lane.ageing);
-  return p_lane;
-end $$;
-
--- Changes a lane, or makes it. Only the fields that are named change. Workers read it before their next look.
--- Locks and writes nothing where nothing changes: every worker of a fleet that starts may name the same fields. Otherwise it waits
--- for claims under way, and where a lane gets its first limit for whatever ends attempts, so that what it counts is what runs.
-create or replace function holdfast.set_lane(p_lane text, p_fields jsonb, p_actor holdfast.actor, p_create boolean) returns void
-language plpgsql as $$
-declare
-  v_told constant text[] := '{id,changed_by,changed_why,changed_at}';
-  v_made boolean;
-  v_lane smallint;
-  v_before holdfast.lanes;
-  v_after holdfast.lanes;
-begin
-  if exists (select from holdfast.lanes as l where l.name = p_lane and l is not distinct from holdfast.lane_with(l, p_fields)) then
-    return;
-  end if;
-  -- One at a time: what is read under it stays so.
-  perform pg_advisory_xact_lock(hashtextextended('holdfast.lanes', 0));
-  v_made := p_create and not exists (select from holdfast.lanes as l where l.name = p_lane);
-  if v_made then
-    insert into holdfast.lanes (name) values (p_lane);
-  end if;
-  v_lane := holdfast.lane_named(p_lane);
-  select * into v_before from holdfast.lanes as l where l.id = v_lane;
-  v_after := holdfast.lane_with(v_before, p_fields);
-  if v_after is not distinct from v_before and not v_made then
-    return;
-  end if;
-  if v_before.slots is null and v_after.slots is not null then
-    perform holdfast.be_alone(null, v_lane);
-  end if;
-  perform pg_advisory_xact_lock(holdfast.claims_lock());
-  update holdfast.lanes as l
-  set slots = v_after.slots, worker_slots = v_after.worker_slots, poll_ms = v_after.poll_ms, lease_ms = v_after.lease_ms,
-      enabled = v_after.enabled, ageing = v_after.ageing, changed_by = p_actor.name, changed_why = p_actor.why, changed_at = holdfast.now()
-  where l.id = v_lane;
-  perform holdfast.audit('set_lane', p_lane, case when not v_made then to_jsonb(v_before) - v_told end, to_jsonb(v_after) - v_told, p_actor);
-  if v_before.slots is null and v_after.slots is not null then
-    perform holdfast.count_running_in_lane(v_lane);
-  end if;
-  perform holdfast.wake_lanes(array[v_lane], true);
 end $$;
 
 -- Gives back the slots of attempts that the caller has just ended: those of a lane. A slot of a type or key is free with the end of the

@@ -43,16 +43,22 @@ end $$;
 
 -- Ends those of these jobs that have not started and whose time is over; the others lose their time, because they have started or ended.
 -- One that a worker has claimed, or that somebody works on at this moment, is looked at again soon: a claim can be handed back unstarted.
+-- settles_lock comes before every row, and tick may hold rows by now, so it is tried and not waited for: whoever has it alone waits for rows.
 create or replace function holdfast.expire_jobs(p_jobs uuid[]) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_now timestamptz := holdfast.now();
-  v_held uuid[] := array(select l.job_id from holdfast.lock_unheld(p_jobs) as l);
+  v_held uuid[];
   v_late uuid[];
   v_again uuid[];
 begin
+  if not pg_try_advisory_xact_lock_shared(holdfast.settles_lock()) then
+    update holdfast.start_deadlines as d set look_at = v_now + interval '1 second' where d.job_id = any (p_jobs);
+    return;
+  end if;
+  v_held := array(select l.job_id from holdfast.lock_unheld(p_jobs) as l);
   select array_agg(l.job_id) filter (where l.lease_id is null and l.job_id = any (v_held)),
          array_agg(l.job_id) filter (where l.lease_id is not null or l.job_id <> all (v_held))
   into v_late, v_again

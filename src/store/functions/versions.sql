@@ -24,15 +24,18 @@ begin
                where n.job_id = any (p_jobs) and n.version > t.version);
 end $$;
 
--- Jobs that were newer than any worker and are no longer, at most p_limit.
-create or replace function holdfast.newer_no_more(p_limit integer) returns uuid[]
+-- Jobs that were newer than any worker and are no longer, at most p_limit, without those that a tick has set aside: else as many of them would
+-- keep every other one from going on.
+create or replace function holdfast.newer_no_more(p_limit integer, p_aside uuid[]) returns uuid[]
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
   return array(
     select n.job_id from holdfast.types as t
-    cross join lateral (select n.job_id from holdfast.newer_jobs as n where n.type_id = t.id and n.version <= t.version limit p_limit) as n
+    cross join lateral (
+      select n.job_id from holdfast.newer_jobs as n
+      where n.type_id = t.id and n.version <= t.version and n.job_id <> all (p_aside) limit p_limit) as n
     limit p_limit);
 end $$;
 

@@ -25,5 +25,6 @@ create or replace view holdfast.jobs as
   join holdfast.lanes as l on l.id = coalesce(s.lane_id, t.lane_id);
 
 create or replace view holdfast.attempts as
-  select h.job_id, h.attempt, h.outcome, h.started_at, h.ended_at, h.worker_id, w.name as worker, h.error
-  from holdfast.history as h left join holdfast.workers as w on w.id = h.worker_id;
+  select h.job_id, h.attempt, h.outcome, h.started_at, h.ended_at, h.worker_id, w.name as worker, h.error,
+         b.name as build
+  from holdfast.history as h left join holdfast.workers as w on w.id = h.worker_id left join holdfast.builds as b on b.id = w.build_id;

@@ -19,3 +19,50 @@ begin
   -- In this order, so that the queue of notifications is asked for only by those who would send one.
   where case when p_always or exists (select from holdfast.idle_workers as s where s.lane_id = lane.id) then holdfast.may_notify() end;
 end $$;
+
+-- Calls idle workers for what has become free in these lanes: in a large fleet four of them, each on its own channel, because a call to
+-- all has a hundred workers claim one job; in a small one all. p_types: they run these; null: all of those of the worker p_but, which is not
+-- called itself and does not say which of them it was called for. Whoever is called and has no slot left passes the call on (unsubscribeIdle).
+-- Where none of a large fleet can be called alone, all are. Ids lie close together on one host, so the four are far from one another, and begin
+-- anywhere: a host that has just died does not have all four. A call that nobody follows all the same costs the time until the next poll of any
+-- of the fleet.
+create or replace function holdfast.call_idle(p_lanes smallint[], p_types integer[], p_but integer) returns void language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_lane smallint;
+  v_types integer[] := coalesce(p_types, (select w.types from holdfast.workers as w where w.id = p_but));
+  v_first integer;
+  v_span integer;
+  v_at integer;
+  v_from integer;
+  v_next integer;
+  v_called integer[];
+begin
+  foreach v_lane in array coalesce(p_lanes, '{}') loop
+    v_called := '{}';
+    if exists (select from holdfast.idle_workers as s where s.lane_id = v_lane order by s.worker_id offset 10) then
+      select min(s.worker_id), max(s.worker_id) - min(s.worker_id) + 1 into v_first, v_span from holdfast.idle_workers as s where s.lane_id = v_lane;
+      v_at := floor(random() * v_span);
+      for v_quarter in 0..3 loop
+        v_from := v_first + (v_at + v_quarter * v_span::bigint / 4) % v_span;
+        select w.id into v_next from (
+          (select s.worker_id, 1 as turn from holdfast.idle_workers as s where s.lane_id = v_lane and s.worker_id >= v_from order by s.worker_id)
+          union all
+          (select s.worker_id, 2 from holdfast.idle_workers as s where s.lane_id = v_lane and s.worker_id < v_from order by s.worker_id)
+        ) as s join holdfast.workers as w on w.id = s.worker_id
+        -- One that was not seen lately may be gone.
+        where w.types @> v_types and w.id is distinct from p_but and w.id <> all (v_called) and w.own_channel and w.swallowed_at is null
+          and w.stopped_at is null and w.seen_at > holdfast.now() - interval '40 seconds'
+        limit 1;
+        exit when v_next is null;
+        v_called := v_called || v_next;
+      end loop;
+    end if;
+    if v_called = '{}' then
+      perform holdfast.wake_lanes(array[v_lane], false);
+    elsif holdfast.may_notify() then
+      perform pg_notify('holdfast.worker_' || c.id, 'jobs') from unnest(v_called) as c (id);
+    end if;
+  end loop;
+end $$;

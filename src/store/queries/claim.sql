@@ -5,7 +5,7 @@
 -- No row: none is free. Otherwise one row for all, as claim_jobs describes it.
 select lease, ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, to_jsonb(gated) as gated,
        to_jsonb(rated) as rated, key_limits,
-       to_jsonb(keys) as keys, scheduled, versions
+       to_jsonb(keys) as keys, scheduled, versions, waited
 from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $4::text::integer, $5::text::integer, $6::bigint[],
                          $7::text::integer, $8::text::integer)
 where lease is not null
@@ -41,8 +41,12 @@ from unnest($1::smallint[]) as l (lane_id), lateral (
 ) as beside
 
 -- name: unsubscribeIdle
--- Unsubscribes a worker: producers need not notify it.
-delete from holdfast.idle_workers where worker_id = $1::text::integer
+-- Unsubscribes a worker: producers need not notify it. It may have been called alone for a job that it cannot take any more, so others are called.
+with gone as (
+  delete from holdfast.idle_workers where worker_id = $1::text::integer returning lane_id
+)
+select holdfast.call_idle(array_agg(g.lane_id), null, $1::text::integer) from gone as g
+where exists (select from holdfast.workers as w where w.id = $1::text::integer and w.own_channel)
 
 -- name: forgetIdleWorkers
 -- Idle workers that have not been seen for minutes are dead: every enqueue would go on notifying them. Writes nothing where none is.

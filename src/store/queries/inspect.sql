@@ -21,7 +21,7 @@ from holdfast.jobs where id = $1::text::uuid
 -- name: attemptsOfJob
 -- The attempts of one job, first to last.
 select attempt, outcome, date_part('epoch', started_at) * 1000 as started_at, date_part('epoch', ended_at) * 1000 as ended_at,
-       worker_id, worker, error
+       worker_id, worker, build, error
 from holdfast.attempts where job_id = $1::text::uuid order by ended_at, attempt
 
 -- name: jobsById
@@ -36,7 +36,7 @@ from holdfast.jobs where id = any ($1::uuid[])
 -- name: attemptsOfJobs
 -- The attempts of many jobs, first to last.
 select job_id as job, attempt, outcome, date_part('epoch', started_at) * 1000 as started_at,
-       date_part('epoch', ended_at) * 1000 as ended_at, worker_id, worker, error
+       date_part('epoch', ended_at) * 1000 as ended_at, worker_id, worker, build, error
 from holdfast.attempts where job_id = any ($1::uuid[]) order by ended_at, attempt
 
 -- name: jobsInQueue
@@ -56,6 +56,8 @@ select row_to_json(j)::text as job from (
 -- name: openWork
 -- Whether any job of these types is running or could run now, and when the next one is due or held back no more (null: none is
 -- but by people). What stands in the queue of a gate that has shut is moved before it by the next claim, so it counts as open.
+-- So does the end of a member of a group that is not added up yet, because that makes the next jobs of its execution or batch; a group that was
+-- set aside waits longer than a test does.
 with asked as (select id, lane_id from holdfast.types where name = any ($1::text[])), gates as (
   select own.type_id as of, g.*, g.breaker_opened_at is not null and g.breaker_hold = 'auto' as broken,
          r.used >= g.rate_count as rated, r.first + holdfast.rate_window(g.rate_per) as rated_until
@@ -91,7 +93,9 @@ select exists (select from holdfast.queue as q join holdfast.lanes as l on l.id 
                where q.type_id in (select id from asked) and (q.lease_id is not null or (q.pass = 0 and l.enabled)))
          or exists (select from before as b join asked as t on t.id = b.type_id join holdfast.lanes as l on l.id = t.lane_id
                     where not b.held and l.enabled)
-         or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now()) as open,
+         or exists (select from holdfast.waiting where type_id in (select id from asked) and due_at <= holdfast.now())
+         or exists (select from holdfast.group_changes as c where not exists (
+              select from holdfast.set_aside as s where s.duty = 'groups' and s.of = c.group_id::text and s.again_at > holdfast.now())) as open,
        least((select min(due_at) from holdfast.waiting where type_id in (select id from asked) and due_at < 'infinity'),
              (select min(b.until) from before as b where b.held))::text as nextdue
 
@@ -179,7 +183,8 @@ select e.id, e.status, 0::smallint, null, null, null, '0' from holdfast.executio
 
 -- name: liveWorkers
 -- The workers that have not stopped and were seen within the last day, with what they hold. Moments are milliseconds since 1970.
-select w.id, w.name, w.host, w.pid, w.version, date_part('epoch', w.started_at) * 1000 as started,
+select w.id, w.name, w.host, w.pid, w.version, (select b.name from holdfast.builds as b where b.id = w.build_id) as build,
+       exists (select from holdfast.drain_order(w)) as drained, date_part('epoch', w.started_at) * 1000 as started,
        date_part('epoch', w.seen_at) * 1000 as seen, extract(epoch from holdfast.now() - w.seen_at)::float8 * 1000 as silent,
        date_part('epoch', w.looked_at) * 1000 as looked, holdfast.is_stalled(w) as stalled,
        (select coalesce(jsonb_agg(t.name order by t.name), '[]') from holdfast.types as t where t.id = any (w.types)) as types,

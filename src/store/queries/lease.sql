@@ -3,11 +3,12 @@
 -- Waits for nobody: a lease that is being settled or rescued at this moment stays as it is until the next heartbeat.
 -- $4: how many milliseconds ago it last asked for jobs and was answered; null: it does not say.
 -- Where no time is given for a lease, it is renewed for as long as it was claimed for.
+-- A row without a lease says that this worker is to claim no more, and who said so and why.
 -- With each lease come the jobs under it that were cancelled and whose end has not been reported yet.
 with seen as (
   update holdfast.workers
   set seen_at = holdfast.now(), looked_at = coalesce(holdfast.now() - $4::text::float8 * interval '1 millisecond', looked_at)
-  where id = $1::text::integer
+  where id = $1::text::integer returning workers.*
 ), free as materialized (
   select l.id, coalesce(h.ms, l.lasts_ms) as ms from unnest($2::bigint[], $3::integer[]) as h (id, ms)
   join holdfast.leases as l on l.id = h.id and l.worker_id = $1::text::integer
@@ -18,6 +19,8 @@ with seen as (
 )
 select l.id::text as lease, to_jsonb(holdfast.cancelled_under(l.id)) as cancelled
 from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer
+union all
+select null, jsonb_build_array(o.by, o.why) from seen as s cross join lateral holdfast.drain_order(s::holdfast.workers) as o
 
 -- name: renewRemoteLeases
 -- The same for leases of a remote worker, but none is renewed once its jobs have had longer than they may take: a heartbeat says that the process lives, not

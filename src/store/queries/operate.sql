@@ -1,6 +1,10 @@
 -- name: setLimits
 -- Changes the named limits of a type; takes effect with the next admission.
-select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text))::text as done
+select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::float8 * interval '1 millisecond')::text as done
+
+-- name: releaseLimits
+-- Gives limits of a type back to the code; null: all of them.
+select holdfast.release_limits($1::text, $2::text[], holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: defineLimits
 -- Applies the limits of definitions that changed.
@@ -16,11 +20,15 @@ select holdfast.define_uses($1::text[], $2::jsonb[], null)::text as done
 
 -- name: limitDependency
 -- Changes the named limits of a dependency, or makes it.
-select holdfast.limit_dependency($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::boolean)::text as done
+select holdfast.limit_dependency($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::boolean, $7::text::float8 * interval '1 millisecond')::text as done
+
+-- name: releaseDependency
+-- Gives limits of a dependency back to the code; null: all of them.
+select holdfast.release_dependency($1::text, $2::text[], holdfast.actor($3::text, $4::text, $5::text))::text as done
 
 -- name: pauseDependency
 -- Jobs of all types that use the dependency wait.
-select holdfast.pause_dependency($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
+select holdfast.pause_dependency($1::text, holdfast.actor($2::text, $3::text, $4::text), $5::text::float8 * interval '1 millisecond')::text as done
 
 -- name: resumeDependency
 -- Lets the types that use a paused dependency run again.
@@ -32,7 +40,7 @@ select holdfast.operate_dependency_breaker($1::text, $2::text, holdfast.actor($3
 
 -- name: pauseType
 -- Jobs of the type wait; enqueue goes on.
-select holdfast.pause_type($1::text, holdfast.actor($2::text, $3::text, $4::text))::text as done
+select holdfast.pause_type($1::text, holdfast.actor($2::text, $3::text, $4::text), $5::text::float8 * interval '1 millisecond')::text as done
 
 -- name: resumeType
 -- Lets a paused or stopped type run again.
@@ -40,7 +48,7 @@ select holdfast.resume_type($1::text, holdfast.actor($2::text, $3::text, $4::tex
 
 -- name: pauseKey
 -- Jobs of one concurrency key of a type wait.
-select holdfast.pause_key($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text))::text as done
+select holdfast.pause_key($1::text, $2::text, holdfast.actor($3::text, $4::text, $5::text), $6::text::float8 * interval '1 millisecond')::text as done
 
 -- name: resumeKey
 -- Lets a paused or stopped key run again.
@@ -56,7 +64,16 @@ select holdfast.operate_breaker($1::text, $2::text, holdfast.actor($3::text, $4:
 
 -- name: setLane
 -- Changes the named fields of a lane, or makes it.
-select holdfast.set_lane($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::boolean)::text as done
+select holdfast.set_lane($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::boolean,
+  $7::text::float8 * interval '1 millisecond')::text as done
+
+-- name: releaseLane
+-- Gives fields of a lane back to what it was made with; null: all of them.
+select holdfast.release_lane($1::text, $2::text[], holdfast.actor($3::text, $4::text, $5::text))::text as done
+
+-- name: seedLane
+-- What the environment says of a lane, for one of which no environment has said anything. Answers with what differs otherwise.
+select holdfast.seed_lane($1::text, $2::text::jsonb) as differs
 
 -- name: setTypeLane
 -- Puts a type into another lane; jobs enqueued from now on go there.
@@ -88,6 +105,7 @@ select jsonb_build_object(
   'inUse', case when l.slots is not null then (select count(*) from holdfast.lane_slots as s where s.lane_id = l.id)
                 else coalesce((select k.slots from taken as k where k.lane_id = l.id), 0) end,
   'types', coalesce((select jsonb_agg(t.name order by t.name) from holdfast.types as t where t.lane_id = l.id), '[]'),
+  'overrides', holdfast.overrides(l.defined, l.operator, l.timed, holdfast.now()),
   'changed', case when l.changed_by is not null then
     jsonb_build_object('by', l.changed_by, 'why', l.changed_why, 'at', extract(epoch from l.changed_at) * 1000) end
 ) as state
@@ -109,8 +127,10 @@ select jsonb_build_object(
   'ratePerKey', case when g.key_rate_count is not null then
     jsonb_build_object('count', g.key_rate_count, 'perMs', extract(epoch from g.key_rate_per) * 1000) end,
   'fair', g.fair, 'ordered', g.ordered, 'haltOnDead', g.halt_on_dead, 'held', holdfast.gate_taken(g.type_id, g.key_max_running),
-  'paused', case when g.paused_at is not null then
-    jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
+  'paused', case when g.paused_at is not null and (g.paused_until is null or g.paused_until > holdfast.now()) then
+    jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000,
+                       'until', extract(epoch from g.paused_until) * 1000) end,
+  'overrides', holdfast.overrides(g.defined, g.operator, g.timed, holdfast.now()),
   'stoppedUntil', case when g.stopped_until > holdfast.now() then extract(epoch from g.stopped_until) * 1000 end,
   'uses', coalesce((select jsonb_agg(d.name order by d.name) from holdfast.dependencies as d where d.id = any (g.uses)), '[]'),
   'breaker', holdfast.breaker_state(g)
@@ -126,8 +146,10 @@ select jsonb_build_object(
   'rate', case when g.rate_count is not null then
     jsonb_build_object('count', g.rate_count, 'perMs', extract(epoch from g.rate_per) * 1000) end,
   'held', holdfast.dependency_taken(d.id),
-  'paused', case when g.paused_at is not null then
-    jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000) end,
+  'paused', case when g.paused_at is not null and (g.paused_until is null or g.paused_until > holdfast.now()) then
+    jsonb_build_object('by', g.paused_by, 'why', g.paused_why, 'at', extract(epoch from g.paused_at) * 1000,
+                       'until', extract(epoch from g.paused_until) * 1000) end,
+  'overrides', holdfast.overrides(g.defined, g.operator, g.timed, holdfast.now()),
   'breaker', holdfast.breaker_state(g)
 ) as state
 from holdfast.dependencies as d join holdfast.gates as g on g.type_id = d.id
@@ -138,8 +160,9 @@ where $1::text is null or d.id = holdfast.dependency_named($1::text) order by d.
 -- since 1970.
 select jsonb_build_object(
   'key', k.concurrency_key, 'weight', k.weight,
-  'paused', case when k.paused_at is not null then
-    jsonb_build_object('by', k.paused_by, 'why', k.paused_why, 'at', extract(epoch from k.paused_at) * 1000) end,
+  'paused', case when k.paused_at is not null and (k.paused_until is null or k.paused_until > holdfast.now()) then
+    jsonb_build_object('by', k.paused_by, 'why', k.paused_why, 'at', extract(epoch from k.paused_at) * 1000,
+                       'until', extract(epoch from k.paused_until) * 1000) end,
   'restsUntil', case when k.rests_until > holdfast.now() then extract(epoch from k.rests_until) * 1000 end,
   'halted', case when k.halted_at is not null then jsonb_build_object('job', k.halted_by, 'at', extract(epoch from k.halted_at) * 1000) end
 ) as state

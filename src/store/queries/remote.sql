@@ -1,7 +1,7 @@
 -- name: registerRemoteWorker
 -- A new identity for a worker behind HTTP, never given out before, with the hash of its secret.
-insert into holdfast.workers (name, host, pid, version, types, token_hash)
-values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'))
+insert into holdfast.workers (name, host, pid, version, types, token_hash, build_id)
+values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'), holdfast.build_named($7::text))
 returning id
 
 -- name: defineRemoteUses
@@ -18,7 +18,8 @@ with seen as (
   update holdfast.workers as w set seen_at = holdfast.now()
   where w.id = $1::text::integer and w.token_hash = decode($2, 'hex') and w.seen_at < holdfast.now() - interval '5 seconds'
 )
-select encode(w.token_hash, 'hex') as hash, w.drain_asked_at is not null as drain, w.drain_asked_why as why,
+select encode(w.token_hash, 'hex') as hash, exists (select from holdfast.drain_order(w)) as drain, (select o.why from holdfast.drain_order(w) as o) as why,
+       (select b.name from holdfast.builds as b where b.id = w.build_id) as build,
        (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms, 'encrypted', t.encrypted)), '[]')
         from holdfast.types as t where t.id = any (w.types)) as types
 from holdfast.workers as w where w.id = $1::text::integer and w.token_hash is not null and w.stopped_at is null

@@ -17,7 +17,7 @@ declare
   v_role text;
   -- Whoever may change one of these can give themselves everything else, or take a line out of the log.
   v_guarded constant text[] := array['api_keys', 'roles', 'sessions', 'audit_log', 'alert_targets', 'migrations', 'functions_applied'];
-  v_guards constant text[] := array['create_key', 'revoke_key', 'rotate_key', 'set_role', 'drop_role', 'open_session', 'end_session'];
+  v_guards constant text[] := array['create_key', 'revoke_key', 'rotate_key', 'set_role', 'drop_role', 'open_session', 'end_session', 'end_sessions_of'];
   v_enqueue constant text[] := array['enqueue', 'enqueue_job', 'enqueue_jobs', 'take_keys', 'measure_depths', 'depths_under_limit', 'reserve_pace',
                                      'now', 'new_job_id', 'create_batch', 'join_batch', 'close_batch', 'start_execution', 'signal',
                                      'send_signal', 'type_of_job'];
@@ -76,7 +76,7 @@ begin
   loop
     execute format('grant execute on function %s to %s', v_name, v_producer);
   end loop;
-  execute 'grant select on holdfast.types, holdfast.lanes, holdfast.workflows to ' || v_producer;
+  execute 'grant select on holdfast.types, holdfast.lanes, holdfast.workflows, holdfast.membership to ' || v_producer;
 
   -- Everything of a job but its payload and its result, and nothing of a worker's token.
   for v_role, v_name in

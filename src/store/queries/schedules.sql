@@ -33,7 +33,7 @@ select holdfast.reset_schedule($1::text, holdfast.actor($2::text, $3::text, $4::
 
 -- name: pauseSchedule
 -- Pauses a schedule. False: it was paused.
-select holdfast.pause_schedule($1::text, holdfast.actor($2::text, $3::text, $4::text)) as done
+select holdfast.pause_schedule($1::text, holdfast.actor($2::text, $3::text, $4::text), $5::text::float8 * interval '1 millisecond') as done
 
 -- name: resumeSchedule
 -- Lets a schedule tick again from now on. False: it was not paused.
@@ -62,6 +62,7 @@ select s.id::text as id, s.name, s.set_name as set, s.defined, s.override, s.rev
        date_part('epoch', s.created_at) * 1000 as created, s.created_by as "createdBy",
        date_part('epoch', s.changed_at) * 1000 as changed, s.changed_by as "changedBy", s.changed_why as "changedWhy",
        date_part('epoch', s.paused_at) * 1000 as paused, s.paused_by as "pausedBy", s.paused_why as "pausedWhy",
+       date_part('epoch', s.paused_until) * 1000 as "pausedUntil",
        date_part('epoch', s.last_tick) * 1000 as "lastTick", s.last_job::text as "lastJob", s.dropped::text as dropped,
        date_part('epoch', s.dropped_to) * 1000 as "droppedTo", s.error, date_part('epoch', s.error_at) * 1000 as "errorAt",
        coalesce(t.encrypted, false) as encrypted, t.redact

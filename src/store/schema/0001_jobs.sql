@@ -38,7 +38,7 @@ create table holdfast.types (
   id             integer generated always as identity primary key,
   name           text not null constraint types_name unique,
   lane_id        smallint not null references holdfast.lanes,
-  -- The lane its definition named last, null where it never had one. Where an operator moved the type, it stays until the definition names another.
+  -- The lane its definition named last, null where it never had one.
   defined_lane   smallint,
   priority       smallint not null default 5 constraint priority_is_0_to_9 check (priority between 0 and 9),
   max_attempts   smallint not null default 5 constraint attempts_are_1_to_20 check (max_attempts between 1 and 20),
@@ -87,6 +87,7 @@ create table holdfast.workers (
   host        text not null,
   pid         integer not null,
   version     text not null,
+  build_id    integer,
   types       integer[] not null default '{}',
   -- The version of payloads it knows of each of these types. Null: it takes any.
   versions    smallint[],
@@ -95,9 +96,13 @@ create table holdfast.workers (
   -- When it last asked for jobs and was answered, as its heartbeats say. Null: it has not, or does not say.
   looked_at   timestamptz,
   stopped_at  timestamptz,
+  -- When it was found that it had gone without stopping, and that another one had started on its host since.
+  replaced_at  timestamptz,
   -- Most connections of the pool of its process; null for a remote worker. Since when a pooler swallows its notifications; null: it does not.
+  -- Whether it listens to a channel of its own, so that it can be called alone: not behind HTTP, nor where a Redis wakes it.
   connections   integer,
   swallowed_at  timestamptz,
+  own_channel   boolean not null default false,
   -- SHA-256 of the secret a remote worker was given when it registered. Null: it is none, and nobody can speak for it over HTTP.
   token_hash       bytea constraint hash_has_32_bytes check (octet_length(token_hash) = 32),
   -- The drain is an order: claim no more.
@@ -247,8 +252,7 @@ create table holdfast.idempotency_keys (
 create index idempotency_keys_by_job on holdfast.idempotency_keys (job_id);
 
 -- Which job a unique key was last taken by, and the one that waits behind it. Nobody ever releases a key: an enqueue looks
--- at what that job is now, so no crash can leave a key taken. kept_until: the row must outlive its job as long as that.
--- owner: as in idempotency_keys.
+-- at what that job is now, so no crash can leave a key taken. kept_until: the row must outlive its job as long as that. owner: as above.
 create table holdfast.uniques (
   type_id      integer not null,
   owner        text not null,
@@ -262,8 +266,7 @@ create table holdfast.uniques (
 
 create index uniques_by_job on holdfast.uniques (job_id);
 
--- Jobs that wait for another one to end, because both have one unique key. unsure: when the row was committed nobody could
--- tell whether the other one had just ended; tick looks after those.
+-- Jobs that wait for another with their unique key to end. unsure: at its commit nobody could tell whether that had just ended; tick looks after it.
 create table holdfast.following (
   job_id    uuid not null constraint following_by_job primary key,
   follows   uuid not null,
@@ -295,6 +298,3 @@ create type holdfast.ready as (job_id uuid, type_id integer, priority smallint, 
 -- Who does something, why, from where, and as part of which bulk action: an argument of everything that operators do, and what the audit log says of them. The
 -- name is not called "by", as it is in programs, because that is a reserved word of PL/pgSQL.
 create type holdfast.actor as (name text, why text, origin text, bulk uuid);
-
--- How a move went for one job. done is false where nothing was changed, and because says why. No status: no such job.
-create type holdfast.moved as (job_id uuid, done boolean, was text, status text, because text);

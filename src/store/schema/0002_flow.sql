@@ -1,6 +1,18 @@
 -- Why: what decides who may run now: limits, rates, breakers, pauses and slots, the counts that they need, and what could not be handled.
 -- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
 
+-- What a lane was made with, or what the environment of the first worker said of it; what operators said, and what of it for a time only; and when
+-- the first of that is over. The other columns have what counts of all this (lane_settings.sql).
+alter table holdfast.lanes
+  add column defined jsonb not null default '{}', add column seeded boolean not null default false, add column operator jsonb,
+  add column timed jsonb, add column ends_at timestamptz;
+
+update holdfast.lanes as l set defined = '{"slots": 2}' where l.name = 'interactive';
+update holdfast.lanes as l set defined = jsonb_build_object('slots', l.slots, 'poll_ms', l.poll_ms) where l.name in ('maintenance', 'system');
+
+-- What operators said of a type, which counts before what its definition says (overrides.sql), and where they said something, the whole of that.
+alter table holdfast.types add column operator jsonb, add column defined jsonb;
+
 -- What jobs of several types call and may overload together. It has a gate as a type has one, which all types that use it pass: an id
 -- is never one of a type.
 create table holdfast.dependencies (
@@ -26,8 +38,11 @@ create table holdfast.gates (
   -- The jobs of a key run one after the other, in the order of their enqueue; and whether a key halts when one of its jobs has died.
   ordered          boolean not null default false,
   halt_on_dead     boolean not null default false,
-  -- The limits the type's definition named last. An operator's change stands until the definition changes.
+  -- The limits that the code named last; those that an operator set, which stand until they are released; and those set for a time only.
+  -- The columns above have what counts of them (limits.sql). The last two as overrides.sql has them.
   defined          jsonb,
+  operator         jsonb,
+  timed            jsonb,
   -- Keys take turns in their order: whose turn it is, and how many jobs it has had of it.
   turn_key         text collate "C" not null default '',
   turn_taken       double precision not null default 0,
@@ -40,6 +55,10 @@ create table holdfast.gates (
   paused_at        timestamptz,
   paused_by        text,
   paused_why       text,
+  -- Null: until somebody resumes it.
+  paused_until     timestamptz,
+  -- When the first of what was said for a time only is over: a pause or a limit.
+  ends_at          timestamptz,
   stopped_until    timestamptz,
   breaker_share    double precision not null default 0.8 constraint share_is_a_share check (breaker_share > 0 and breaker_share <= 1),
   breaker_window   interval not null default '5 minutes' constraint window_is_positive check (breaker_window > interval '0'),
@@ -58,6 +77,9 @@ create table holdfast.gates (
 );
 
 create index gates_using on holdfast.gates (type_id) where uses <> '{}';
+
+-- Every tick asks whether a pause or a limit is over.
+create index gates_ending on holdfast.gates (ends_at) where ends_at is not null;
 
 -- Up to where claims have read the queue, as fronts.sql has it.
 create sequence holdfast.front_0;
@@ -114,6 +136,7 @@ create table holdfast.keys (
   paused_at        timestamptz,
   paused_by        text,
   paused_why       text,
+  paused_until     timestamptz,
   -- Of an ordered type: the job that died and halts the key, and since when.
   halted_at        timestamptz,
   halted_by        uuid,
@@ -131,6 +154,8 @@ where key_position is not null;
 
 create index keys_halted on holdfast.keys (halted_by) where halted_by is not null;
 
+create index keys_paused_for_a_time on holdfast.keys (paused_until) where paused_until is not null;
+
 create index keys_resting on holdfast.keys (type_id, rests_until) where rests_until is not null;
 
 -- How attempts ended, in steps of ten seconds; the breaker reads the last minutes of it. Each worker has rows of its own,
@@ -147,10 +172,11 @@ create table holdfast.attempt_counts (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- What else is counted, and is rare beside that: dead (a job), cancelled, replayed, resumed, snoozed and handed back (attempts), late (a
--- result that came after its lease was gone). Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
+-- result that came after its lease was gone); and of the attempts that are bad, those that did not simply fail. Only ever added to, so that nobody waits for another; keep_totals takes the rows away and adds them up.
 create table holdfast.event_counts (
   type_id  integer not null,
-  what     text not null constraint event_is_known check (what in ('dead', 'expired', 'cancelled', 'replayed', 'resumed', 'late', 'snoozed', 'handed_back')),
+  what     text not null constraint event_is_known check (what in ('dead', 'expired', 'cancelled', 'replayed', 'resumed', 'late', 'snoozed', 'handed_back',
+                                                                           'timed_out', 'out_of_memory', 'crashed')),
   count    integer not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
@@ -244,3 +270,6 @@ create table holdfast.set_aside (
   told      boolean not null default true,
   primary key (duty, of)
 );
+
+-- How a move went for one job. done is false where nothing was changed, and because says why. No status: no such job.
+create type holdfast.moved as (job_id uuid, done boolean, was text, status text, because text);

@@ -7,7 +7,8 @@ create table holdfast.approval_requests (
   quorum       smallint not null constraint quorum_is_1_to_100 check (quorum between 1 and 100),
   deadline     timestamptz,
   on_deadline  text not null constraint policy_is_known check (on_deadline in ('cancel', 'approve')),
-  run_at       timestamptz
+  run_at       timestamptz,
+  revision     integer not null default 1
 );
 
 -- One verdict a person: who approves twice counts once.
@@ -110,4 +111,5 @@ insert into holdfast.settings (name, standard, lowest, highest) values
   ('retention_keys', 2592000000, 86400000, 315360000000),
   ('max_snoozes', 1000, 1, 1000000000),
   ('max_hand_backs', 100, 1, 1000000000),
+  ('lease', 60000, 60000, 3600000),
   ('remote_grace', 60000, 0, 604800000);

@@ -70,7 +70,11 @@ create table holdfast.totals (
   resumed    bigint not null default 0,
   late       bigint not null default 0,
   snoozed      bigint not null default 0,
-  handed_back  bigint not null default 0
+  handed_back  bigint not null default 0,
+  -- Of those that failed.
+  timed_out      bigint not null default 0,
+  out_of_memory  bigint not null default 0,
+  crashed        bigint not null default 0
 );
 
 -- How long attempts took. bucket: how many of the bounds in src/job/buckets.ts the attempt was longer than.
@@ -80,6 +84,61 @@ create table holdfast.durations (
   count    bigint not null,
   seconds  double precision not null,
   primary key (type_id, bucket)
+);
+
+-- How long attempts had been due when they began, in the same buckets.
+create table holdfast.waits (
+  type_id   integer not null,
+  priority  smallint not null,
+  bucket    smallint not null,
+  count     bigint not null,
+  seconds   double precision not null,
+  primary key (type_id, priority, bucket)
+);
+
+-- Which code workers run, by the name that their deployment gave it. Workers that were given none have no build.
+create table holdfast.builds (
+  id          integer generated always as identity primary key,
+  name        text not null unique constraint build_name_is_short check (length(name) between 1 and 100),
+  first_seen  timestamptz not null default holdfast.now(),
+  -- The drain is an order to all its workers, also to those that start later: claim no more.
+  drain_asked_at   timestamptz,
+  drain_asked_by   text,
+  drain_asked_why  text,
+  -- Attempts of its workers that were counted.
+  completed  bigint not null default 0,
+  failed     bigint not null default 0
+);
+
+-- How attempts ended by build, type and minute, to compare builds: kept for six hours, and only of workers that have a build.
+create table holdfast.build_counts (
+  build_id   integer not null,
+  type_id    integer not null,
+  at         timestamptz not null,
+  completed  integer not null,
+  failed     integer not null,
+  lost       integer not null,
+  dead       integer not null,
+  primary key (build_id, type_id, at)
+);
+
+-- How long they took. bucket: as src/job/fine-buckets.ts has them, whose bounds grow by 4 %.
+create table holdfast.build_runs (
+  build_id  integer not null,
+  type_id   integer not null,
+  at        timestamptz not null,
+  bucket    smallint not null,
+  count     integer not null,
+  primary key (build_id, type_id, at, bucket)
+);
+
+-- What is counted of the fleet as a whole. connection_errors: statements that failed because the database could not be reached.
+-- worker_restarts: workers that went without stopping, where another one has started on the same host since.
+-- enqueue_requests, status_requests: requests to enqueue and to see a job that servers answered, status_errors: the latter with 5xx.
+create table holdfast.fleet_counts (
+  what   text primary key constraint count_is_known check (what in
+    ('connection_errors', 'worker_restarts', 'enqueue_requests', 'status_requests', 'status_errors')),
+  total  bigint not null
 );
 
 -- Requests to enqueue that servers refused, by HTTP status.
@@ -146,6 +205,8 @@ create table holdfast.samples (
   depths     jsonb not null default '[]',
   -- How many attempts took how long: the position is bucket + 1 of durations.
   runs       bigint[] not null default '{}',
+  -- A list for each priority: the priority, and how many attempts had been due for how long, by bucket.
+  waits      jsonb not null default '[]',
   workers    integer not null default 0,
   primary key (type_id, at)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);

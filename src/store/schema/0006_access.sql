@@ -67,11 +67,16 @@ create index audit_log_by_time on holdfast.audit_log (at);
 -- A session is known by the hash of what its cookie holds, as a key is by its own.
 create table holdfast.sessions (
   hash        bytea primary key constraint session_hash_is_sha_256 check (octet_length(hash) = 32),
-  -- Null: of the installation's own key, which is not kept here. The hash of such a session is made with that key, so that
+  -- Null: of a person, or of the installation's own key, which is not kept here. The hash of such a session is made with that key, so that
   -- whoever changes the key ends its sessions.
   key_id      integer references holdfast.api_keys,
+  -- Whom an identity provider has named, and the roles that their groups had then.
+  person      text constraint person_is_marked check (person ~ '^person:.'),
+  roles       text[],
   created_at  timestamptz not null default holdfast.now(),
-  expires_at  timestamptz not null
+  expires_at  timestamptz not null,
+  constraint key_or_person check (person is null or (key_id is null and cardinality(roles) >= 1)),
+  constraint roles_of_person check ((person is null) = (roles is null))
 );
 
 create index sessions_of_key on holdfast.sessions (key_id, created_at);

@@ -20,6 +20,8 @@ create table holdfast.schedules (
   paused_at    timestamptz,
   paused_by    text,
   paused_why   text,
+  -- Null: until somebody resumes it.
+  paused_until timestamptz,
   -- Grows with every change, so that whoever decided by what it was before finds out.
   revision     bigint not null default 1,
   -- All ticks up to here are decided.
@@ -40,6 +42,8 @@ create table holdfast.schedules (
 create index schedules_due on holdfast.schedules (next_at) where paused_at is null;
 
 -- Where the clock was set back, what was decided by it lies in the future.
+create index schedules_paused_for_a_time on holdfast.schedules (paused_until) where paused_until is not null;
+
 create index schedules_handled on holdfast.schedules (handled_to);
 
 -- One row for each tick that was fired. The primary key is what makes one job of it, whoever fires and however often.

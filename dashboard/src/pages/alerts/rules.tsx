@@ -5,7 +5,7 @@ import { Act } from '../../parts/act.js'
 import { Choice, Field, given, givenNumber } from '../../parts/fields.js'
 import { Card } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
-import { asDuration, inWords } from '../../parts/time.js'
+import { asDuration, inWords, Moment } from '../../parts/time.js'
 import { kindWords, valueInWords } from './kinds.js'
 
 type Rule = Firing['rules'][number]
@@ -31,9 +31,16 @@ export function Rules({ rules }: { rules: readonly Rule[] }) {
           },
           {
             name: 'State',
-            cell: ({ enabled }) =>
+            cell: ({ enabled, silenced_until }) =>
               enabled ? (
-                'on'
+                <>
+                  on
+                  {silenced_until !== null && Date.parse(silenced_until) > Date.now() && (
+                    <span className="second">
+                      nobody is called until <Moment at={silenced_until} />
+                    </span>
+                  )}
+                </>
               ) : (
                 <span className="status" data-status="failed">
                   off
@@ -42,11 +49,27 @@ export function Rules({ rules }: { rules: readonly Rule[] }) {
           },
           { name: 'Type', cell: ({ type }) => type ?? 'all' },
           { name: 'Threshold', number: true, cell: ({ kind, threshold }) => valueInWords(kind, threshold) },
+          { name: 'For', number: true, cell: ({ for_ms }) => (for_ms === 0 ? '–' : inWords(for_ms)) },
           { name: 'Over after', number: true, cell: ({ hold_ms }) => (hold_ms === 0 ? '–' : inWords(hold_ms)) },
         ]}
         acts={(rule) => (
           <>
             <SetRule rule={rule} />
+            <Act
+              name="Silence"
+              title={`Call nobody about ${rule.name} for a while?`}
+              says="What still goes on when the time is over is told then. Empty ends a silence."
+              needs="workers:manage"
+              send={({ until, why }) =>
+                ask(pathTo(rule.name), {
+                  method: 'PUT',
+                  body: { silenced_until: until ? new Date(until).toISOString() : null, why: given(why) },
+                })
+              }
+              done="The silence is stored"
+            >
+              <Field name="until" label="Until" type="datetime-local" />
+            </Act>
             <Act
               name={rule.enabled ? 'Switch off' : 'Switch on'}
               title={`Switch ${rule.name} ${rule.enabled ? 'off' : 'on'}?`}
@@ -78,7 +101,7 @@ function SetRule({ rule }: { rule?: Rule }) {
       name={rule ? 'Change' : 'New rule'}
       title={rule ? `Change the rule ${rule.name}` : 'New rule'}
       needs="workers:manage"
-      send={({ name = '', kind, threshold, type, min_priority, hold, why }) =>
+      send={({ name = '', kind, threshold, type, min_priority, for: lasts, hold, why }) =>
         ask(pathTo(rule?.name ?? name), {
           method: 'PUT',
           body: {
@@ -86,6 +109,7 @@ function SetRule({ rule }: { rule?: Rule }) {
             threshold: givenNumber(threshold),
             type: given(type) ?? null,
             min_priority: givenNumber(min_priority),
+            for: given(lasts),
             hold: given(hold),
             why: given(why),
           },
@@ -105,6 +129,12 @@ function SetRule({ rule }: { rule?: Rule }) {
           defaultValue={rule?.threshold ?? ''}
           hint="it fires above this"
           required
+        />
+        <Field
+          name="for"
+          label="Fires after"
+          defaultValue={rule ? asDuration(rule.for_ms) : ''}
+          hint="so long above it, such as 5m"
         />
         <Field
           name="hold"

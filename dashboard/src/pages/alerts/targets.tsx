@@ -3,7 +3,7 @@ import type { newTargetAnswer, targetsAnswer } from '../../../../src/api/alerts.
 import { ask } from '../../api/ask.js'
 import { type Answered, pathOf, useAnswer } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
-import { Field, given, listOf } from '../../parts/fields.js'
+import { Choice, Field, given, listOf } from '../../parts/fields.js'
 import { Card, Loaded } from '../../parts/page.js'
 import { Secret } from '../../parts/secret.js'
 import { Table } from '../../parts/table.js'
@@ -11,6 +11,8 @@ import { Moment } from '../../parts/time.js'
 
 type Target = Answered<typeof targetsAnswer>['targets'][number]
 type NewTarget = Answered<typeof newTargetAnswer>
+
+const forms = { webhook: 'a signed webhook', slack: 'a message for Slack', pagerduty: 'an event for PagerDuty' }
 
 /** The addresses that are called when an alert begins and when it is over. */
 export function Targets({ rules }: { rules: readonly string[] }) {
@@ -29,6 +31,7 @@ export function Targets({ rules }: { rules: readonly string[] }) {
               empty="Nobody is called. A target is an address that gets a signed webhook when an alert begins and when it is over."
               columns={[
                 { name: 'Address', cell: ({ url }) => <span className="breakable">{url}</span> },
+                { name: 'Form', cell: ({ form }) => form },
                 { name: 'Rules', cell: ({ rules: only }) => only?.join(', ') ?? 'all' },
                 { name: 'Made by', cell: ({ created_by }) => created_by },
                 { name: 'Made', number: true, cell: ({ created_at }) => <Moment at={created_at} /> },
@@ -48,14 +51,19 @@ function NewTargetAct({ rules, onMade }: { rules: readonly string[]; onMade: (ma
       name="New target"
       title="Call an address about trouble"
       needs="admin"
-      send={async ({ url, only, why }) =>
+      send={async ({ url, form, routing_key, only, why }) =>
         onMade(
-          await ask<NewTarget>('admin/alerts/targets', { method: 'POST', body: { url, rules: listOf(only), why: given(why) } }),
+          await ask<NewTarget>('admin/alerts/targets', {
+            method: 'POST',
+            body: { url, form, routing_key: given(routing_key), rules: listOf(only), why: given(why) },
+          }),
         )
       }
       done="The target is stored"
     >
       <Field name="url" label="Address" type="url" placeholder="https://hooks.example.com/holdfast" required />
+      <Choice name="form" label="What is sent" options={forms} />
+      <Field name="routing_key" label="Routing key" hint="of PagerDuty alone" />
       <Field name="only" label="Only these rules" hint={`empty: all; there are ${rules.join(', ')}`} />
     </Act>
   )

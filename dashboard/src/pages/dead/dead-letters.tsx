@@ -40,7 +40,15 @@ export function DeadLetters() {
   const filtered = fields.some((name) => filter[name] !== '')
   const sensitive = types.data?.types.filter((one) => one.sensitive).map(({ type }) => type) ?? []
   return (
-    <Page title="Dead letters" aside={filtered && <Link to="/dead">clear the filter</Link>}>
+    <Page
+      title="Dead letters"
+      aside={
+        <>
+          {filtered && <Link to="/dead">clear the filter</Link>}
+          {rows.length > 0 && <MoveMany filter={asked} sensitive={sensitive} everyone={!filtered} />}
+        </>
+      }
+    >
       <search className="filters">
         <Filter
           label="Type"
@@ -52,7 +60,6 @@ export function DeadLetters() {
         <Select label="Died" value={filter.since} onValue={change('since')} options={ageWords} />
         <Filter label="Tags" value={filter.tags} onValue={change('tags')} />
         <Filter label="Error holds" value={filter.error} onValue={change('error')} placeholder="error holds" wide />
-        {rows.length > 0 && <MoveMany filter={asked} sensitive={sensitive} everyone={!filtered} />}
       </search>
       <div className="stack">
         {rows.length > 0 && <ErrorGroups letters={rows} complete={!list.hasNextPage} asked={asked} sensitive={sensitive} />}

@@ -1,8 +1,16 @@
+import type { JobAnswer } from '../../../../src/api/jobs.js'
+import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
-import { Act } from '../../parts/act.js'
+import { Act, type Values } from '../../parts/act.js'
+import { given } from '../../parts/fields.js'
 
-/** Approve or reject a job that waits for it. */
-export function Decide({ job }: { job: { readonly id: string; readonly type: string } }) {
+/** Approve or reject a job that waits for it, with the payload that this page shows: one that was replaced meanwhile is refused. */
+export function Decide({ job }: { job: Pick<JobAnswer, 'id' | 'type'> & Partial<Pick<JobAnswer, 'approval'>> }) {
+  const decide = (verdict: 'approve' | 'reject') => (values: Values) =>
+    ask(`jobs/${pathOf(job.id)}/${verdict}`, {
+      method: 'POST',
+      body: { why: given(values.why), revision: job.approval?.revision },
+    })
   return (
     <>
       <Act
@@ -11,7 +19,7 @@ export function Decide({ job }: { job: { readonly id: string; readonly type: str
         says="It runs as soon as enough people have approved it. Whoever asked for a job cannot approve it."
         needs="jobs:cancel"
         look="first"
-        posts={`jobs/${pathOf(job.id)}/approve`}
+        send={decide('approve')}
         done={(answer) => approvedWords(answer as { approvals: number; quorum: number })}
       />
       <Act
@@ -21,7 +29,7 @@ export function Decide({ job }: { job: { readonly id: string; readonly type: str
         needs="jobs:cancel"
         look="grave"
         why="needed"
-        posts={`jobs/${pathOf(job.id)}/reject`}
+        send={decide('reject')}
         done="Rejected"
       />
     </>

@@ -4,11 +4,13 @@ import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
 import { Act, type Values } from '../../parts/act.js'
 import { Field, given, numberOrNull } from '../../parts/fields.js'
+import { ForField } from '../../parts/overrides.js'
 import { asDuration } from '../../parts/time.js'
 
 /** Drains, resumes and tunes a lane. Workers follow at their next look. */
 export function LaneActs({ lane }: { lane: Lane }) {
   const change = (body: LaneBody) => ask(`admin/workers/lanes/${pathOf(lane.name)}`, { method: 'PATCH', body })
+  const lasting = (lasts: string | undefined) => (given(lasts) === undefined ? {} : { for: given(lasts) as string })
   const reason = (why: string | undefined) => (given(why) === undefined ? {} : { why: given(why) as string })
   return (
     <>
@@ -18,9 +20,11 @@ export function LaneActs({ lane }: { lane: Lane }) {
           title={`Drain the lane ${lane.name}?`}
           says="Its jobs wait until somebody resumes it. What runs is finished."
           needs="workers:manage"
-          send={({ why }) => change({ enabled: false, ...reason(why) })}
+          send={({ why, for: lasts }) => change({ enabled: false, ...reason(why), ...lasting(lasts) })}
           done={`${lane.name} is drained`}
-        />
+        >
+          <ForField />
+        </Act>
       ) : (
         <Act
           name="Resume"
@@ -36,10 +40,11 @@ export function LaneActs({ lane }: { lane: Lane }) {
         name="Tune"
         title={`Tune the lane ${lane.name}`}
         needs="workers:manage"
-        send={(values) => change({ ...fieldsOf(values), ...reason(values.why) })}
+        send={(values) => change({ ...changedOf(values, lane), ...reason(values.why), ...lasting(values.for) })}
         done={`${lane.name} is changed`}
       >
         <Settings lane={lane} />
+        <ForField />
       </Act>
     </>
   )
@@ -124,4 +129,17 @@ function Settings({ lane }: { lane: Lane | undefined }) {
 
 function fieldsOf({ slots, worker_slots, poll = '', lease, ageing = '' }: Values): LaneBody {
   return { slots: numberOrNull(slots), worker_slots: numberOrNull(worker_slots), poll, lease: given(lease) ?? null, ageing }
+}
+
+/** What was changed and nothing else: the rest stays with whoever said it. */
+function changedOf(values: Values, lane: Lane): LaneBody {
+  const before: LaneBody = {
+    slots: lane.slots,
+    worker_slots: lane.worker_slots,
+    poll: asDuration(lane.poll_ms),
+    lease: lane.lease_ms === null ? null : asDuration(lane.lease_ms),
+    ageing: asDuration(lane.ageing_ms),
+  }
+  const after = Object.entries(fieldsOf(values))
+  return Object.fromEntries(after.filter(([name, value]) => value !== before[name as keyof LaneBody]))
 }

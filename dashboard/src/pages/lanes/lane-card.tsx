@@ -1,7 +1,9 @@
 import type { Fleet, Lane, Load } from '../../api/answers.js'
+import { pathOf } from '../../api/use.js'
 import { Count } from '../../parts/count.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
+import { WhatOperatorsSaid } from '../../parts/overrides.js'
 import { Card } from '../../parts/page.js'
 import { inWords, Moment } from '../../parts/time.js'
 import { drain } from '../overview/lanes-now.js'
@@ -13,6 +15,9 @@ interface LaneCardProps {
   readonly load: Load | undefined
   readonly depths: Fleet['depths']
 }
+
+/** Of a lane with many types the first are named. */
+const typesAtMost = 5
 
 /** One lane: its slots, how it gets on, and what it is set to. */
 export function LaneCard({ lane, load, depths }: LaneCardProps) {
@@ -50,12 +55,14 @@ export function LaneCard({ lane, load, depths }: LaneCardProps) {
       </Facts>
       <p className="foot">
         {lane.types.length === 0 && 'No job type is in this lane.'}
-        {lane.types.map((type) => (
+        {lane.types.slice(0, typesAtMost).map((type) => (
           <Link key={type} to={`/types/${encodeURIComponent(type)}`}>
             {type}
           </Link>
         ))}
+        {lane.types.length > typesAtMost && <Link to="/types">and {lane.types.length - typesAtMost} more</Link>}
       </p>
+      <WhatOperatorsSaid overrides={lane.overrides} releases={`admin/workers/lanes/${pathOf(lane.name)}/release`} />
       {lane.changed && (
         <p className="foot soft">
           Changed <Moment at={lane.changed.at} /> by {lane.changed.by}

@@ -18,7 +18,7 @@ export function Lanes() {
               {lanes.length === 0 && (
                 <p className="empty">No lane exists yet. The first worker that starts makes the lane default.</p>
               )}
-              <div className="grid">
+              <div className="grid lanes">
                 {lanes.map((lane) => (
                   <LaneCard
                     key={lane.name}

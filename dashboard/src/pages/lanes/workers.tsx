@@ -25,18 +25,28 @@ export function Workers({ workers }: { workers: readonly Worker[] }) {
           { name: 'Health', cell: (worker) => <Health worker={worker} /> },
           { name: 'Host', cell: ({ host, pid }) => `${host}, ${pid}` },
           { name: 'Version', cell: ({ version }) => version },
+          { name: 'Build', cell: ({ build }) => build },
           { name: 'Types', cell: ({ types }) => <span title={types.join(', ')}>{types.length}</span>, number: true },
           { name: 'Jobs', number: true, cell: ({ jobs }) => jobs },
           { name: 'Looked', number: true, cell: ({ looked_at }) => <Moment at={looked_at} /> },
           { name: 'Started', number: true, cell: ({ started_at }) => <Moment at={started_at} /> },
         ]}
-        acts={(worker) => <Drain worker={worker} />}
+        acts={(worker) =>
+          worker.build === null ? <Drain worker={worker} /> : <DrainBuild worker={worker} build={worker.build} />
+        }
       />
     </Card>
   )
 }
 
-function Health({ worker: { stalled, silent_ms } }: { worker: Worker }) {
+function Health({ worker: { stalled, drained, silent_ms } }: { worker: Worker }) {
+  if (drained && !stalled) {
+    return (
+      <span className="status" data-status="blocked">
+        drained
+      </span>
+    )
+  }
   return stalled ? (
     <span className="status" data-status="failed">
       silent for {inWords(silent_ms)}
@@ -57,6 +67,30 @@ function Drain({ worker }: { worker: Worker }) {
       needs="workers:manage"
       posts={`admin/workers/remote/${pathOf(worker.id)}/drain`}
       done={`${worker.name} is told to drain`}
+    />
+  )
+}
+
+/** All workers that run the same code are told together. */
+function DrainBuild({ worker: { drained }, build }: { worker: Worker; build: string }) {
+  const at = `admin/builds/${pathOf(build)}`
+  return drained ? (
+    <Act
+      name="Resume build"
+      title={`Let the workers of ${build} claim again?`}
+      says="Every worker of this build claims jobs again, and so do those that start later."
+      needs="workers:manage"
+      posts={`${at}/resume`}
+      done={`the workers of ${build} claim again`}
+    />
+  ) : (
+    <Act
+      name="Drain build"
+      title={`Let the workers of ${build} finish and claim no more?`}
+      says="Every worker of this build finishes what it has and claims no more, also those that start later, until the build is resumed. Jobs wait for workers of other builds."
+      needs="workers:manage"
+      posts={`${at}/drain`}
+      done={`the workers of ${build} are told to drain`}
     />
   )
 }

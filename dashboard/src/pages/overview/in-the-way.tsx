@@ -51,7 +51,15 @@ function findingsOf({ fleet, gates, firing }: InTheWayProps): Finding[] {
       const { breaker, paused } = gate ?? {}
       return [
         ...(breaker?.open ? [finding(type, 'dead', `its breaker is open: ${breaker.reason ?? 'an operator holds it'}`)] : []),
-        ...(paused ? [finding(type, 'failed', `paused by ${paused.by}${paused.why ? `: ${paused.why}` : ''}`)] : []),
+        ...(paused
+          ? [
+              finding(
+                type,
+                'failed',
+                `paused by ${paused.by}${paused.until ? ` until ${paused.until}` : ''}${paused.why ? `: ${paused.why}` : ''}`,
+              ),
+            ]
+          : []),
       ]
     }),
     ...fleet.lanes.flatMap(({ name, enabled, changed }): Finding[] =>

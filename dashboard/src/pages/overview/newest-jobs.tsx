@@ -6,12 +6,14 @@ import { Table } from '../../parts/table.js'
 import { Moment } from '../../parts/time.js'
 import { HowToEnqueue } from '../jobs/how-to-enqueue.js'
 
+const shownAtMost = 14
+
 export function NewestJobs({ jobs }: { jobs: StatusAnswer['jobs'] }) {
   return (
     <Card title="Newest jobs" aside={<Link to="/jobs">all</Link>}>
       <Table
         label="Newest jobs"
-        rows={jobs}
+        rows={jobs.slice(0, shownAtMost)}
         keyOf={({ id }) => id}
         empty={<HowToEnqueue />}
         columns={[

@@ -7,6 +7,7 @@ import { Loaded, Page } from '../../parts/page.js'
 import { Status } from '../../parts/status.js'
 import { inWords } from '../../parts/time.js'
 import { useMay } from '../../session/session.js'
+import { AboutDemo } from './about-demo.js'
 import { InTheWay } from './in-the-way.js'
 import { LanesNow } from './lanes-now.js'
 import { LastChanges } from './last-changes.js'
@@ -24,6 +25,7 @@ export function Overview() {
   return (
     <Page title="Overview">
       <div className="stack">
+        {fleet.data && <AboutDemo workers={fleet.data.workers} />}
         <Loaded query={status}>
           {({ counts, completed_within_s }) => <Counters counts={counts} within={completed_within_s} />}
         </Loaded>

@@ -8,7 +8,9 @@ import { inWords } from '../../parts/time.js'
 
 type Row = StatusAnswer['types'][number]
 
-/** How much of each type stands where; every number leads to the jobs it counts. */
+const shownAtMost = 10
+
+/** How much of each type stands where, the busiest first; every number leads to the jobs it counts. */
 export function TypesNow({ types, depths }: { types: readonly Row[]; depths: Fleet['depths'] }) {
   const oldest = new Map(depths.map(({ type, oldest_ms }) => [type, oldest_ms]))
   const counted = (name: 'pending' | 'processing' | 'failed' | 'dead') => ({
@@ -24,10 +26,13 @@ export function TypesNow({ types, depths }: { types: readonly Row[]; depths: Fle
     ),
   })
   return (
-    <Card title="Job types" aside={<Link to="/types">limits and breakers</Link>}>
+    <Card
+      title="Job types"
+      aside={<Link to="/types">{types.length > shownAtMost ? `all ${types.length}` : 'limits and breakers'}</Link>}
+    >
       <Table
         label="Job types"
-        rows={types}
+        rows={busiest(types)}
         keyOf={({ type }) => type}
         empty="No job type is registered yet. A worker registers its types when it starts."
         columns={[
@@ -42,4 +47,9 @@ export function TypesNow({ types, depths }: { types: readonly Row[]; depths: Fle
       />
     </Card>
   )
+}
+
+function busiest(types: readonly Row[]): readonly Row[] {
+  const live = ({ pending, processing, failed }: Row) => pending.count + processing.count + failed.count
+  return [...types].sort((one, other) => live(other) - live(one) || other.dead.count - one.dead.count).slice(0, shownAtMost)
 }

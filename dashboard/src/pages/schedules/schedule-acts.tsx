@@ -3,6 +3,7 @@ import { ask } from '../../api/ask.js'
 import { type Answered, pathOf } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
 import { given } from '../../parts/fields.js'
+import { ForField } from '../../parts/overrides.js'
 
 const post = (name: string, verb: string) => (values: { why?: string }) =>
   ask(`admin/schedules/${pathOf(name)}/${verb}`, { method: 'POST', body: { why: given(values.why) } })
@@ -25,9 +26,11 @@ export function PauseSchedule({ schedule: { name, status } }: { schedule: Schedu
       title={`Pause ${name}?`}
       says="It makes no jobs until somebody resumes it."
       needs="workers:manage"
-      send={post(name, 'pause')}
+      posts={`admin/schedules/${pathOf(name)}/pause`}
       done={`${name} is paused`}
-    />
+    >
+      <ForField />
+    </Act>
   )
 }
 

@@ -4,6 +4,7 @@ import { CronWords } from '../../parts/cron-words.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Json } from '../../parts/json.js'
 import { Link } from '../../parts/link.js'
+import { Until } from '../../parts/overrides.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { Status } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
@@ -56,6 +57,7 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleStoryAnswer }) {
         </Fact>
         <Fact name="State">
           <ScheduleStatus status={status} /> {paused && `by ${paused.by}${paused.why ? `: ${paused.why}` : ''}`}
+          <Until until={paused?.until} />
         </Fact>
         <Fact name="Makes">
           <Link to={`/types/${encodeURIComponent(type)}`}>{type}</Link>

@@ -4,6 +4,7 @@ import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
 import { Act, type Values } from '../../parts/act.js'
 import { Check, Field, given, numberOrNull } from '../../parts/fields.js'
+import { ForField } from '../../parts/overrides.js'
 import { asDuration } from '../../parts/time.js'
 
 type Gate = Gates['types'][number]['gate']
@@ -14,10 +15,10 @@ export function ChangeLimits({ type, gate }: { type: string; gate: Gate }) {
     <Act
       name="Change limits"
       title={`Limits of ${type}`}
-      says="A field that is empty sets no limit."
+      says="A field that is empty sets no limit. What you change counts, whatever the code says, until it is released."
       needs="workers:manage"
       wide
-      send={(values) => ask(`admin/job-types/${pathOf(type)}/limits`, { method: 'PATCH', body: bodyOf(values) })}
+      send={(values) => ask(`admin/job-types/${pathOf(type)}/limits`, { method: 'PATCH', body: bodyOf(values, gate) })}
       done={`The limits of ${type} are changed`}
     >
       <div className="pair">
@@ -37,6 +38,7 @@ export function ChangeLimits({ type, gate }: { type: string; gate: Gate }) {
         <Check name="ordered" label="One job of a key at a time, in order" checked={gate?.ordered ?? false} />
         <Check name="halt_on_dead" label="A dead job halts its key" checked={gate?.halt_on_dead ?? false} />
       </div>
+      <ForField />
     </Act>
   )
 }
@@ -57,13 +59,22 @@ function RateFields({ name, label, rate }: { name: string; label: string; rate: 
   )
 }
 
-function bodyOf(values: Values): LimitsBody {
+/** What was changed and nothing else: the rest stays with whoever said it. */
+function bodyOf(values: Values, gate: Gate): LimitsBody {
   const rate = (name: string) => {
     const count = numberOrNull(values[`${name}_count`])
     return count === null ? null : { count, per: given(values[`${name}_per`]) ?? '1m' }
   }
-  const why = given(values.why)
-  return {
+  const before = {
+    max_running: gate?.max_running ?? null,
+    max_running_per_key: gate?.max_running_per_key ?? null,
+    rate: shown(gate?.rate ?? null),
+    rate_per_key: shown(gate?.rate_per_key ?? null),
+    fair: gate?.fair ?? false,
+    ordered: gate?.ordered ?? false,
+    halt_on_dead: gate?.halt_on_dead ?? false,
+  }
+  const after = {
     max_running: numberOrNull(values.max_running),
     max_running_per_key: numberOrNull(values.max_running_per_key),
     rate: rate('rate'),
@@ -71,6 +82,13 @@ function bodyOf(values: Values): LimitsBody {
     fair: values.fair === 'yes',
     ordered: values.ordered === 'yes',
     halt_on_dead: values.halt_on_dead === 'yes',
-    ...(why === undefined ? {} : { why }),
   }
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
+  )
+  return { ...Object.fromEntries(changed), ...defined({ why: given(values.why), for: given(values.for) }) }
 }
+
+const shown = (rate: NonNullable<Gate>['rate']) => rate && { count: rate.count, per: asDuration(rate.per_ms) }
+
+const defined = (fields: object) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

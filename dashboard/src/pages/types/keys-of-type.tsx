@@ -4,6 +4,7 @@ import { type Answered, pathOf, useAnswer } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
 import { Field, given } from '../../parts/fields.js'
 import { Link } from '../../parts/link.js'
+import { ForField, Until } from '../../parts/overrides.js'
 import { Card, Loaded } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { Moment } from '../../parts/time.js'
@@ -49,7 +50,15 @@ function KeyWords({ state: { paused, halted, rests_until } }: { state: KeyState 
       </>
     )
   }
-  if (paused) return `paused by ${paused.by}${paused.why ? `: ${paused.why}` : ''}`
+  if (paused) {
+    return (
+      <>
+        paused by {paused.by}
+        {paused.why && `: ${paused.why}`}
+        <Until until={paused.until} />
+      </>
+    )
+  }
   if (rests_until) {
     return (
       <>
@@ -72,10 +81,13 @@ function PauseKey({ path, value }: OneKey) {
       title={value === undefined ? 'Pause one concurrency key' : `Pause ${value}?`}
       says="Jobs with this key wait; those with others run."
       needs="workers:manage"
-      send={({ key = value, why }) => ask(`${path}/pause`, { method: 'POST', body: { key, why: given(why) } })}
+      send={({ key = value, why, for: lasts }) =>
+        ask(`${path}/pause`, { method: 'POST', body: { key, why: given(why), for: given(lasts) } })
+      }
       done="The key is paused"
     >
       {value === undefined && <Field name="key" label="Concurrency key" required />}
+      <ForField />
     </Act>
   )
 }

@@ -1,5 +1,6 @@
 import { pathOf } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
+import { ForField } from '../../parts/overrides.js'
 
 /** Pauses a type, or lets it run again. */
 export function PauseOrResume({ type, paused }: { type: string; paused: boolean }) {
@@ -22,6 +23,8 @@ export function PauseOrResume({ type, paused }: { type: string; paused: boolean 
       needs="workers:manage"
       posts={`${path}/pause`}
       done={`${type} is paused`}
-    />
+    >
+      <ForField />
+    </Act>
   )
 }

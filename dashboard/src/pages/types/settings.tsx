@@ -6,6 +6,7 @@ import { Act, type Values } from '../../parts/act.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { AttemptsField, Choice, Field, given, PriorityField } from '../../parts/fields.js'
 import { Json } from '../../parts/json.js'
+import { WhatOperatorsSaid } from '../../parts/overrides.js'
 import { Card, Loaded } from '../../parts/page.js'
 import { asDuration, inWords, Moment } from '../../parts/time.js'
 
@@ -15,30 +16,37 @@ export function TypeSettings({ type }: { type: string }) {
   return (
     <Loaded query={settings}>
       {(stored) => (
-        <Card title="Settings" aside={<ChangeSettings stored={stored} />}>
-          <Facts>
-            <Fact name="Priority">{stored.priority}</Fact>
-            <Fact name="Attempts">{stored.max_attempts}</Fact>
-            <Fact name="Timeout">{inWords(stored.timeout_ms)}</Fact>
-            <Fact name="Payload version">{stored.version}</Fact>
-            <Fact name="Results">{stored.max_result_bytes === 0 ? 'not kept' : `up to ${stored.max_result_bytes} bytes`}</Fact>
-            <Fact name="Payload">{stored.encrypt ? 'encrypted' : 'stored as it is'}</Fact>
-            {stored.redact.length > 0 && <Fact name="Not shown">{stored.redact.join(', ')}</Fact>}
-            {stored.on_dead !== null && <Fact name="A dead job enqueues">{stored.on_dead}</Fact>}
-            <Fact name="Registered">
-              <Moment at={stored.registered_at} />
-            </Fact>
-          </Facts>
-          {(['backoff', 'approval', 'unique'] as const).map(
-            (name) =>
-              stored[name] !== null && (
-                <details key={name}>
-                  <summary>{name}</summary>
-                  <Json value={stored[name]} label={name} />
-                </details>
-              ),
-          )}
-        </Card>
+        <>
+          <WhatOperatorsSaid
+            overrides={stored.overrides}
+            releases={`admin/job-types/${pathOf(type)}/release`}
+            needs="types:manage"
+          />
+          <Card title="Settings" aside={<ChangeSettings stored={stored} />}>
+            <Facts>
+              <Fact name="Priority">{stored.priority}</Fact>
+              <Fact name="Attempts">{stored.max_attempts}</Fact>
+              <Fact name="Timeout">{inWords(stored.timeout_ms)}</Fact>
+              <Fact name="Payload version">{stored.version}</Fact>
+              <Fact name="Results">{stored.max_result_bytes === 0 ? 'not kept' : `up to ${stored.max_result_bytes} bytes`}</Fact>
+              <Fact name="Payload">{stored.encrypt ? 'encrypted' : 'stored as it is'}</Fact>
+              {stored.redact.length > 0 && <Fact name="Not shown">{stored.redact.join(', ')}</Fact>}
+              {stored.on_dead !== null && <Fact name="A dead job enqueues">{stored.on_dead}</Fact>}
+              <Fact name="Registered">
+                <Moment at={stored.registered_at} />
+              </Fact>
+            </Facts>
+            {(['backoff', 'approval', 'unique'] as const).map(
+              (name) =>
+                stored[name] !== null && (
+                  <details key={name}>
+                    <summary>{name}</summary>
+                    <Json value={stored[name]} label={name} />
+                  </details>
+                ),
+            )}
+          </Card>
+        </>
       )}
     </Loaded>
   )
@@ -49,9 +57,9 @@ function ChangeSettings({ stored }: { stored: TypeAnswer }) {
     <Act
       name="Change settings"
       title={`Settings of ${stored.type}`}
-      says="They hold for jobs enqueued from now on, until a worker starts with a definition that says otherwise."
+      says="They hold for jobs enqueued from now on, whatever definition a worker starts with, until they are released."
       needs="types:manage"
-      send={(values) => ask(`admin/job-types/${pathOf(stored.type)}`, { method: 'PUT', body: bodyOf(values) })}
+      send={(values) => ask(`admin/job-types/${pathOf(stored.type)}`, { method: 'PUT', body: changedOf(values, stored) })}
       done={`${stored.type} is changed`}
     >
       <Fields stored={stored} />
@@ -127,4 +135,15 @@ function bodyOf({ priority, max_attempts, timeout = '', why }: Values): TypeBody
     ...{ priority: Number(priority), max_attempts: Number(max_attempts), timeout },
     ...(reason === undefined ? {} : { why: reason }),
   }
+}
+
+/** What was changed and nothing else: the rest stays with whoever said it. */
+function changedOf(values: Values, stored: TypeAnswer): TypeBody {
+  const { timeout, priority, max_attempts, why } = bodyOf(values)
+  return {
+    ...(timeout === asDuration(stored.timeout_ms) ? {} : { timeout }),
+    ...(priority === stored.priority ? {} : { priority }),
+    ...(max_attempts === stored.max_attempts ? {} : { max_attempts }),
+    ...(why === undefined ? {} : { why }),
+  } as TypeBody
 }

@@ -1,7 +1,9 @@
 import { useGates } from '../../api/answers.js'
+import { pathOf } from '../../api/use.js'
 import { Charts } from '../../charts/charts.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
+import { Until, WhatOperatorsSaid } from '../../parts/overrides.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { inWords, Moment } from '../../parts/time.js'
 import { ErrorsOfType } from '../errors/errors-of-type.js'
@@ -35,6 +37,7 @@ export function OneType({ type }: { type: string }) {
                 <Facts>
                   <Fact name="State">
                     <TypeState gate={gate} />
+                    <Until until={gate?.paused?.until} />
                   </Fact>
                   <Fact name="Lane">{lane}</Fact>
                   <Fact name="Runs now">{gate?.held ?? 0}</Fact>
@@ -77,6 +80,7 @@ export function OneType({ type }: { type: string }) {
                   </Facts>
                 </Card>
               )}
+              <WhatOperatorsSaid overrides={gate?.overrides ?? []} releases={`admin/job-types/${pathOf(type)}/limits/release`} />
               <Charts type={type} />
               <ErrorsOfType type={type} />
               <TypeSettings type={type} />

@@ -9,7 +9,7 @@ export function TaskTable({ tasks }: { tasks: readonly TaskAnswer[] }) {
   return (
     <Table
       label="Tasks"
-      rows={tasks}
+      rows={inOrder(tasks)}
       keyOf={({ name, item }) => `${name} ${item}`}
       empty="No task is listed yet."
       columns={[
@@ -48,3 +48,9 @@ function TaskName({ task: { name, item, job_id, workflow } }: { task: TaskAnswer
 
 const tookOf = ({ started_at, ended_at }: TaskAnswer) =>
   started_at === null || ended_at === null ? '–' : inWords(Date.parse(ended_at) - Date.parse(started_at))
+
+/** As they began; what has not begun yet comes last. */
+function inOrder(tasks: readonly TaskAnswer[]): readonly TaskAnswer[] {
+  const begun = ({ started_at }: TaskAnswer) => (started_at === null ? Number.POSITIVE_INFINITY : Date.parse(started_at))
+  return [...tasks].sort((one, other) => (begun(one) === begun(other) ? 0 : begun(one) - begun(other)))
+}

@@ -4,7 +4,10 @@ import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/facts.js'
+import { sized } from '../support/sized.js'
 
+const raced = sized({ sample: 60, whole: 200 })
+const many = sized({ sample: 1_200, whole: 2_500 })
 const month = { completedMs: 7 * 86_400_000, deadMs: 30 * 86_400_000 }
 let scratch: ScratchDatabase
 let holdfast: Holdfast
@@ -49,7 +52,7 @@ describe('at the same moment', () => {
   it('of two replays and a discard of one job exactly one is done, and the others say what became of it', {
     timeout: 120_000,
   }, async () => {
-    const ids = await dead(200)
+    const ids = await dead(raced)
     const answers = new Map<string, Moved[]>(ids.map((id) => [id, []]))
     const ask = async (id: string, how: 'replay' | 'discard', by: string) =>
       answers.get(id)?.push(await holdfast.deadLetters[how](id, { by }))
@@ -79,19 +82,19 @@ describe('at the same moment', () => {
     }
     // Both won, or nothing was raced.
     expect(discarded).toBeGreaterThan(0)
-    expect(discarded).toBeLessThan(200)
+    expect(discarded).toBeLessThan(raced)
     const told = await sql.query('select count(*)::int as n, count(distinct job_id)::int as jobs from holdfast.moves')
-    expect(told.rows).toEqual([{ n: 200 - discarded, jobs: 200 - discarded }])
+    expect(told.rows).toEqual([{ n: raced - discarded, jobs: raced - discarded }])
   })
 
   it('of two replays and a discard of many, each job is moved by one of them, and none waits for another for ever', async () => {
-    await dead(2_500)
+    await dead(many)
     const [first, second, third] = await Promise.all([
       holdfast.deadLetters.replayMany({ all: true }, { by: 'ada' }),
       holdfast.deadLetters.discardMany({ all: true }, { by: 'bob' }),
       holdfast.deadLetters.replayMany({ type: 'raced' }, { by: 'eve' }),
     ])
-    expect(first.done + second.done + third.done).toBe(2_500)
+    expect(first.done + second.done + third.done).toBe(many)
     const places = (await standings()).map((job) => job.places)
     expect(places.every((where) => where.length === 1)).toBe(true)
     expect(places.filter(([place]) => place === 'discarded')).toHaveLength(second.done)

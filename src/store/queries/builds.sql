@@ -1,0 +1,15 @@
+-- name: readBuilds
+-- Every build that is known, the newest first, with how many of its workers live and what it was told. Moments are milliseconds since 1970.
+select b.name, date_part('epoch', b.first_seen) * 1000 as seen, b.completed::float8 as completed, b.failed::float8 as failed,
+       b.drain_asked_at is not null as drained, b.drain_asked_by as by, b.drain_asked_why as why,
+       (select count(*) from holdfast.workers as w
+        where w.build_id = b.id and w.stopped_at is null and w.seen_at > holdfast.now() - interval '1 minute')::integer as workers
+from holdfast.builds as b order by b.id desc limit 100
+
+-- name: drainBuild
+-- Tells the workers of a build to claim no more, or to claim again. False: there is no such build.
+select holdfast.drain_build($1::text, $2::text::boolean, holdfast.actor($3::text, $4::text, $5::text)) as known
+
+-- name: canaryFacts
+-- What decides whether a build may go on. Null: there is no such build.
+select holdfast.canary_facts($1::text, $2::text) as facts

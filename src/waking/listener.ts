@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import type { Background } from '../background/background.js'
+import { closeRedis, openRedis, type RedisClient } from './redis.js'
+import type { Said } from './wake-ups.js'
+
+/** How long a listener waits for its own word before it says that it hears nothing and says it again: it is said on another connection. */
+const hearWithinMs = 3_000
+
+export interface WakeUpListenerEvents {
+  /** There are new jobs, or there may have been while nothing could be heard. */
+  notified(): void
+  /** From now on nothing is heard. */
+  disconnected(): void
+  /** Why nothing can be heard; undefined: it can again. Comes once for each. */
+  deaf?(why: string | undefined): void
+}
+
+export interface WakeUpListenerSettings {
+  url: string
+  channel: string
+  types: ReadonlySet<string> | undefined
+  publish(said: Said): void
+}
+
+/** Hears what producers say by way of the Redis. It says something itself whenever it has connected, and counts as listening once it has heard that. */
+export class WakeUpListener implements Background {
+  readonly name = 'listener'
+  readonly #settings: WakeUpListenerSettings
+  readonly #events: WakeUpListenerEvents
+  readonly #token = randomUUID()
+  #client: RedisClient | undefined
+  #check: NodeJS.Timeout | undefined
+  #listening = false
+  #deaf: string | undefined
+
+  constructor(settings: WakeUpListenerSettings, events: WakeUpListenerEvents) {
+    this.#settings = settings
+    this.#events = events
+  }
+
+  /** Whether a producer's word can arrive right now. */
+  get listening(): boolean {
+    return this.#listening
+  }
+
+  /** Why none can. */
+  get deaf(): string | undefined {
+    return this.#deaf
+  }
+
+  /** Types are heard wherever they run. */
+  listenTo(): void {}
+
+  start(): void {
+    if (this.#client) return
+    const client = openRedis(this.#settings.url)
+    this.#client = client
+    client.on('error', (error: Error) => this.#lost(`the Redis of wakeUrl cannot be reached (${error.message || 'no answer'})`))
+    client.on('ready', () => this.#checkHearing())
+    client
+      .connect()
+      .then(() => client.subscribe(this.#settings.channel, (text) => this.#heard(text)))
+      .then(() => this.#checkHearing())
+      .catch((error: Error) => this.#lost(`the Redis of wakeUrl refuses to listen (${error.message})`))
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#check)
+    if (this.#client) closeRedis(this.#client)
+    this.#client = undefined
+    this.#listening = false
+  }
+
+  #checkHearing(): void {
+    clearTimeout(this.#check)
+    this.#settings.publish({ token: this.#token })
+    this.#check = setTimeout(() => {
+      this.#lost('the Redis of wakeUrl passes nothing on')
+      this.#checkHearing()
+    }, hearWithinMs).unref()
+  }
+
+  #heard(text: string): void {
+    const said = readSaid(text)
+    if (said.token === this.#token) this.#hears()
+    const { types } = this.#settings
+    if (said.types && (types === undefined || said.types.some((type) => types.has(type)))) this.#events.notified()
+  }
+
+  #hears(): void {
+    clearTimeout(this.#check)
+    const news = this.#deaf !== undefined
+    this.#deaf = undefined
+    this.#listening = true
+    if (news) this.#events.deaf?.(undefined)
+    // What was said while nothing could be heard is lost.
+    this.#events.notified()
+  }
+
+  #lost(why: string): void {
+    if (!this.#client) return
+    if (this.#listening) {
+      this.#listening = false
+      this.#events.disconnected()
+    }
+    if (this.#deaf === why) return
+    this.#deaf = why
+    this.#events.deaf?.(why)
+  }
+}
+
+/** Others may say anything on the channel. */
+function readSaid(text: string): Said {
+  try {
+    const { types, token } = JSON.parse(text) ?? {}
+    return { ...(Array.isArray(types) && { types }), ...(typeof token === 'string' && { token }) }
+  } catch {
+    return {}
+  }
+}
