@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -53,6 +53,10 @@ describe('a package that was packed in a checkout where nothing was built', () =
     expect(readFileSync(join(checkout.directory, 'README.md'), 'utf8')).toBe(readme)
   })
 
+  it('leaves no build behind where there was none', () => {
+    expect(existsSync(join(checkout.directory, 'dist'))).toBe(false)
+  })
+
   it('is found good by publint', async () => {
     const { stdout } = await run(process.execPath, [program('publint', 'src/cli.js'), packed.file, '--strict'])
     expect(stdout).toContain('All good!')
@@ -68,11 +72,14 @@ describe('a package that was packed in a checkout where nothing was built', () =
   }, 300_000)
 })
 
-it('a checkout that cannot be built makes no package', async () => {
+it('a checkout that cannot be built makes no package, and keeps the build that it had', async () => {
   const broken = await unbuiltCheckout()
   try {
     rmSync(join(broken.directory, 'tsconfig.json'))
+    mkdirSync(join(broken.directory, 'dist'))
+    writeFileSync(join(broken.directory, 'dist', 'index.js'), 'built before')
     await expect(pack(broken)).rejects.toThrow('tools/prepack.mjs')
+    expect(readFileSync(join(broken.directory, 'dist', 'index.js'), 'utf8')).toBe('built before')
   } finally {
     await broken.remove()
   }
