@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Share, SharedSlots } from './shared-slots.js'
 
 /** One that shares, with jobs in line and jobs that run. */
@@ -68,6 +68,33 @@ test('a slot is not kept for long for one whose database says nothing', async ()
   eu.share.give()
   expect(eu.share.used).toBe(0)
   await expect.poll(() => eu.share.used).toBe(1)
+})
+
+test('one whose database was slow is waited for longer the next time', () => {
+  vi.useFakeTimers()
+  try {
+    const slots = new SharedSlots(1)
+    const [eu, us] = [sharer(slots, 100), sharer(slots)]
+    const offerToUs = () => {
+      us.share.want()
+      eu.share.give()
+    }
+    offerToUs()
+    vi.advanceTimersByTime(250)
+    expect([us.share.kept, eu.share.used]).toEqual([false, 1])
+    offerToUs()
+    vi.advanceTimersByTime(490)
+    expect([us.share.kept, eu.share.used]).toEqual([true, 0])
+    vi.advanceTimersByTime(10)
+    // A database that says nothing is not waited for without end.
+    for (let n = 0; n < 10; n++) {
+      offerToUs()
+      vi.advanceTimersByTime(2_000)
+      expect(eu.share.used).toBe(1)
+    }
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('one whose jobs cannot begin leaves the slot to the next', () => {

@@ -8,8 +8,11 @@ export interface Sharer {
   offered(): void
 }
 
-/** A slot is kept free for so long for a claim that is not answered. */
-const keptForMs = 250
+/**
+ * A slot is kept free for so long for a claim that is not answered. One whose claim took longer is waited for twice as long the next time, or
+ * a slow database would go without slots beside a fast one; what it is given beyond the first shrinks with each claim that is answered in time.
+ */
+const patienceMs = { first: 250, most: 2_000 }
 
 /**
  * Slots that several workers of one process share, one for each database that it serves. None is reserved: whoever has jobs may use all of
@@ -67,6 +70,7 @@ export class Share {
   readonly #among: Among
   #hungry = false
   #kept: NodeJS.Timeout | undefined
+  #patienceMs = patienceMs.first
 
   constructor(sharer: Sharer, among: Among) {
     this.#sharer = sharer
@@ -119,8 +123,9 @@ export class Share {
       this.servedAt = this.#among.turn()
       this.#kept = setTimeout(() => {
         this.#kept = undefined
+        this.#patienceMs = Math.min(2 * this.#patienceMs, patienceMs.most)
         this.#among.changed()
-      }, keptForMs)
+      }, this.#patienceMs)
       this.#kept.unref()
       this.#sharer.offered()
     }
@@ -128,6 +133,8 @@ export class Share {
   }
 
   #endKeeping(): void {
+    if (!this.kept) return
+    this.#patienceMs = Math.max(0.9 * this.#patienceMs, patienceMs.first)
     clearTimeout(this.#kept)
     this.#kept = undefined
   }
