@@ -15,7 +15,7 @@ export interface ClaimsEvents {
 
 const mostPerClaim = 500
 /** While claimed jobs have not begun, a claim of fewer jobs than this is not worth a statement. */
-const leastAhead = mostPerClaim / 2
+const leastToPrefetch = mostPerClaim / 2
 const mostUnderWay = 2
 
 /** Jobs of one lane that are claimed or asked for and have not begun. */
@@ -108,12 +108,12 @@ export class Claims {
       }
       return undefined
     }
-    const askAhead = async (begun: readonly Expected[]): Promise<void> => {
+    const prefetch = async (begun: readonly Expected[]): Promise<void> => {
       if (underWay.length === mostUnderWay) return
-      const ahead = ask(begun)
-      if (!ahead) return
-      underWay.push(ahead)
-      await this.#sent(ahead)
+      const next = ask(begun)
+      if (!next) return
+      underWay.push(next)
+      await this.#sent(next)
     }
     try {
       for (let asked = ask([]); asked; asked = underWay.shift() ?? ask([])) {
@@ -127,11 +127,11 @@ export class Claims {
         claimed += rows.length
         more = rows.length >= jobs
         left = more ? lanes.length : left - 1
-        const isMuch = rows.length >= leastAhead
-        if (isMuch) await askAhead([{ lane, jobs: rows.length }])
+        const isMuch = rows.length >= leastToPrefetch
+        if (isMuch) await prefetch([{ lane, jobs: rows.length }])
         if (rows.length > 0) await this.#events.claimed(rows, lane)
         // Not for types that run one job at a time: somebody may count on their order, and of two claims under way either may be first.
-        if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await askAhead([])
+        if (isMuch && underWay.length > 0 && lane.group.atOnce > 1) await prefetch([])
       }
     } catch (error) {
       if (isConnectionTrouble(error)) {
@@ -172,7 +172,7 @@ export class Claims {
     if (this.#refusals.rests(lane.reader)) return undefined
     const shared = expected.filter((other) => other.lane.group === lane.group || other.lane.reader.lane === lane.reader.lane)
     const claimable = this.#events.claimable(lane) - shared.reduce((jobs, other) => jobs + other.jobs, 0)
-    if (claimable < (expected.length > 0 ? leastAhead : 1)) {
+    if (claimable < (expected.length > 0 ? leastToPrefetch : 1)) {
       this.#wantsSlots = true
       lane.group.wanted?.()
       return undefined

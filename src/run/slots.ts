@@ -37,19 +37,19 @@ export interface SlotsSettings {
   shared?: SharedSlots | undefined
 }
 
-/** How long a job claimed ahead may expect to wait for its slot. */
-const claimAheadMs = 50
+/** How long a prefetched job, one claimed before a slot is free for it, may expect to wait. */
+const prefetchMs = 50
 const longestWaitMs = 1_000
 const mostInARow = 500
 /** The jobs of two claims under way, and of one whose jobs are about to begin. */
-const mostAhead = 1_500
+const mostPrefetched = 1_500
 const watchEveryMs = 50
 
 const inline: BeginAttempt = (job, services, events) => new Attempt(job, services, events)
 
 /**
  * The slots in which handlers run, and the line of claimed jobs that wait for one. Where handlers take a millisecond, a worker that claims
- * one job at a time spends its time on round trips; where they take minutes, one that claims ahead keeps jobs from other workers. So the
+ * one job at a time spends its time on round trips; where they take minutes, one that prefetches keeps jobs from other workers. So the
  * line may be as long as what the slots are measured to run within 50 ms.
  */
 export class Slots {
@@ -113,10 +113,10 @@ export class Slots {
     return this.#line.length + this.#resumed.length + this.#parked.size
   }
 
-  /** How many jobs run one after the other within the moment that one claimed ahead may wait. */
+  /** How many jobs run one after the other within the moment that a prefetched one may wait. */
   get inARow(): number {
     if (this.#averageMs === undefined) return 1
-    return Math.min(mostInARow, Math.max(1, Math.floor(claimAheadMs / Math.max(this.#averageMs, 0.01))))
+    return Math.min(mostInARow, Math.max(1, Math.floor(prefetchMs / Math.max(this.#averageMs, 0.01))))
   }
 
   /** The types of handlers that ignore that they were told to stop, each as often as it does. */
@@ -132,14 +132,14 @@ export class Slots {
     return held
   }
 
-  /** How many jobs may be claimed now: for the free slots, and ahead of them. Zero until that is worth a statement. */
+  /** How many jobs may be claimed now: for the free slots, and to prefetch. Zero until that is worth a statement. */
   get claimable(): number {
     if (this.#settings.open?.() === false) return 0
     const atOnce = this.#running.size + this.#free
     const held = this.#running.size + this.waiting
-    const ahead = this.#ahead()
-    const more = atOnce + ahead - held
-    return held < atOnce || more >= Math.max(1, ahead / 2) ? Math.max(0, more) : 0
+    const prefetch = this.#prefetch()
+    const more = atOnce + prefetch - held
+    return held < atOnce || more >= Math.max(1, prefetch / 2) ? Math.max(0, more) : 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
@@ -215,9 +215,9 @@ export class Slots {
     return this.share ? this.share.free : this.#settings.concurrency - this.#running.size
   }
 
-  #ahead(): number {
+  #prefetch(): number {
     if (this.#averageMs === undefined) return 0
-    return Math.min(mostAhead, Math.floor((this.#settings.concurrency * claimAheadMs) / Math.max(this.#averageMs, 0.01)))
+    return Math.min(mostPrefetched, Math.floor((this.#settings.concurrency * prefetchMs) / Math.max(this.#averageMs, 0.01)))
   }
 
   #fill(): void {
@@ -266,11 +266,11 @@ export class Slots {
       const now = monotonicMs()
       for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
       const first = this.#longestWaiting()
-      if (first?.rated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? claimAheadMs)) {
+      if (first?.rated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? prefetchMs)) {
         // A rate counts the job as started from its claim on, so that it must not wait here: it is handed back to its gate.
         this.handBackWaiting((job) => job.rated === true)
       } else if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
-        // Handlers take longer than was measured, so the line is emptied and the worker stops claiming ahead until they are fast again.
+        // Handlers take longer than was measured, so the line is emptied and the worker stops prefetching until they are fast again.
         this.#averageMs = longestWaitMs
         this.handBackWaiting()
       }

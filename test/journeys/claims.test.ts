@@ -58,7 +58,7 @@ describe('a claim', () => {
 })
 
 describe('a worker', () => {
-  test('runs what it claimed ahead in the order of priority too', async () => {
+  test('runs what it prefetched in the order of priority too', async () => {
     const queue = await makeQueue()
     const ran: number[] = []
     const type = defineType({ type: 'work', run: (_payload, { job }) => void ran.push(job.priority) })
@@ -108,7 +108,7 @@ describe('a worker', () => {
     ])
   })
 
-  test('whose slots are all blocked gives back what it claimed ahead, and another runs it', async () => {
+  test('whose slots are all blocked gives back what it prefetched, and another runs it', async () => {
     const queue = await makeQueue()
     const ran: string[] = []
     let release = () => {}
@@ -123,7 +123,7 @@ describe('a worker', () => {
     const blocked = await startHere(queue, [type], options)
     let handedBack = 0
     blocked.events.on('job.handed_back', () => handedBack++)
-    // Quick ones first, so that it learns to claim ahead.
+    // Quick ones first, so that it learns to prefetch.
     await queue.holdfast.enqueueMany(Array.from({ length: 100 }, () => type.job({}, { priority: 9 })))
     await eventually(() => ran.length === 100)
     await queue.holdfast.enqueueMany([

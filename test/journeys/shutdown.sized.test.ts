@@ -85,10 +85,10 @@ test('a job that lasts four leases within the drain time keeps its lease and run
   expect(staying.said.filter(({ event }) => event === 'lease.rescued')).toEqual([])
 }, 60_000)
 
-test('jobs claimed ahead and not begun go back without a trace', async () => {
+test('prefetched jobs that were not begun go back without a trace', async () => {
   const queue = await makeQueue()
   const leaving = await queue.worker({ concurrency: 1, drain: 0 })
-  // Quick ones first, so that the worker learns to claim ahead.
+  // Quick ones first, so that the worker learns to prefetch.
   await queue.holdfast.enqueueMany(Array.from({ length: 50 }, () => work.job({}, { priority: 9 })))
   const held = await queue.holdfast.enqueueMany(Array.from({ length: 20 }, () => work.job({ hold: queue.ledger.beside('go') })))
   await eventually(() => queue.ledger.starts().length === 51)
