@@ -99,6 +99,25 @@ test('an old worker beside a new one passes over jobs that are too new, also thr
   expect(await queue.sql('select * from holdfast.find_drift()')).toEqual([])
 })
 
+test.each([
+  ['a limit', { maxRunning: 5 }, 2_100],
+  ['a limit per key', { maxRunningPerKey: 2 }, 60],
+] as const)(
+  'through %s an old worker finds what it can read behind any number of jobs that are too new',
+  async (_, limits, newer) => {
+    const queue = await makeQueue()
+    const { holdfast } = queue
+    const [old, next] = [ofVersion(1, []), ofVersion(2, [])]
+    await holdfast.registerTypes([next])
+    await holdfast.flow.limit('greet', limits, ada)
+    await holdfast.enqueueMany(Array.from({ length: newer }, () => next.job({ steps: [2] }, { concurrencyKey: 'a' })))
+    const readable = await holdfast.enqueueMany(Array.from({ length: 3 }, () => old.job({ steps: [] }, { concurrencyKey: 'a' })))
+    await startHere(queue, [old])
+    await Promise.all(readable.map((job) => holdfast.wait(job)))
+    expect(await queue.sql('select count(*)::integer as ended from holdfast.history')).toEqual([{ ended: 3 }])
+  },
+)
+
 test('a replaced payload has the version of the newcomer', async () => {
   const queue = await makeQueue()
   const { holdfast } = queue

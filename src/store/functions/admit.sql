@@ -38,6 +38,7 @@ declare
   v_keys text[];
   v_types integer[] := array[p_type];
   v_rates integer[];
+  v_known smallint := case when p_outdated is not null then holdfast.known_version(p_outdated, p_type) end;
 begin
   select * into v_gate from holdfast.gates as g where g.type_id = p_type;
   if v_gate.ends_at <= v_now then
@@ -67,13 +68,14 @@ begin
   end if;
   if v_gate.keyed then
     select t.rows, t.jobs, t.keys into rows, jobs, v_keys
-    from holdfast.take_by_turn(v_gate, v_room.room, coalesce(v_room.slots, v_room.room), p_in_a_row, v_now) as t;
+    from holdfast.take_by_turn(v_gate, v_room.room, coalesce(v_room.slots, v_room.room), p_in_a_row, v_now, v_known) as t;
     if cardinality(rows) >= 64 then
       perform holdfast.note_front(v_gate, v_now);
     end if;
+  elsif v_known is not null then
+    select t.rows, t.jobs into rows, jobs from holdfast.take_readable(v_gate, least(v_room.room, v_room.slots), v_known) as t;
   else
-    select t.rows, t.jobs into rows, jobs
-    from holdfast.take_in_order(v_gate, least(v_room.room, v_room.slots), p_outdated is null, v_now) as t;
+    select t.rows, t.jobs into rows, jobs from holdfast.take_in_order(v_gate, least(v_room.room, v_room.slots), v_now) as t;
   end if;
   if p_outdated is not null then
     select array_agg(r.row_at order by r.nth), array_agg(r.job_id order by r.nth), array_agg(r.key order by r.nth) into rows, jobs, v_keys
@@ -141,9 +143,9 @@ end $$;
 -- that no key waits for more than one round of the others and none has to be written. Keys that are paused, rest, have halted, are at their
 -- rate, have as many running as they may, or are held by a job that waits elsewhere are passed over. No more than 2,000 keys are looked at: where all of those are shut, the next
 -- claim goes on behind them. A key none of whose jobs run may have several at once, which its worker runs one after the other:
--- they take one slot.
+-- they take one slot. p_known: the newest payload that the worker reads, null where it reads all.
 create or replace function holdfast.take_by_turn(
-  p_gate holdfast.gates, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz,
+  p_gate holdfast.gates, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz, p_known smallint,
   out rows tid[], out jobs uuid[], out keys text[]
 )
 language plpgsql
@@ -194,7 +196,7 @@ begin
     v_walk := least(2000, v_walk * 4);
     select * into v_took from holdfast.take_of_keys(
       p_gate, v_keys, case when v_looked = 0 and v_keys[1] = p_gate.turn_key then p_gate.turn_taken else 0 end, v_full, v_marked,
-      v_unit, v_left, v_slots, p_in_a_row, p_now);
+      v_unit, v_left, v_slots, p_in_a_row, p_now, p_known);
     v_looked := v_looked + cardinality(v_keys);
     if v_took.rows is not null then
       rows := rows || v_took.rows;
@@ -219,7 +221,7 @@ end $$;
 -- which jobs run, and how many. p_marked: some key of the type has a row in keys. p_unit: the smallest weight, which counts as one job.
 create or replace function holdfast.take_of_keys(
   p_gate holdfast.gates, p_keys text[], p_taken double precision, p_full jsonb, p_marked boolean,
-  p_unit double precision, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz,
+  p_unit double precision, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz, p_known smallint,
   out rows tid[], out jobs uuid[], out keys text[], out slots integer, out turn_key text, out turn_taken double precision
 )
 language plpgsql
@@ -229,6 +231,8 @@ as $$
 declare
   v_share integer := 4 * ceil(p_limit::double precision / cardinality(p_keys));
   v_rate_window interval := holdfast.rate_window(p_gate.key_rate_per);
+  -- Of an ordered key nobody takes a later job because the first is too new. Of others a claim looks at the first 500.
+  v_known smallint := case when not p_gate.ordered then p_known end;
   v_rows tid[];
   v_jobs uuid[];
   v_keys text[];
@@ -263,9 +267,13 @@ begin
       cross join lateral (
         select n.ctid as row_at, n.job_id, row_number() over (order by n.seq, n.job_id) + k.had_before as had
         from (
-          select q.ctid, q.job_id, q.seq from holdfast.queue as q
-          where q.type_id = p_gate.type_id and q.concurrency_key = k.key and q.pass > 0 and q.lease_id is null
-          order by q.seq, q.job_id limit greatest(0, k.most)::bigint
+          select f.ctid, f.job_id, f.seq from (
+            select q.ctid, q.job_id, q.seq from holdfast.queue as q
+            where q.type_id = p_gate.type_id and q.concurrency_key = k.key and q.pass > 0 and q.lease_id is null
+            order by q.seq, q.job_id limit greatest(0, case when v_known is null then k.most else least(k.most, 1) * 500 end)::bigint
+          ) as f
+          where v_known is null or not exists (select from holdfast.bodies as b where b.id = f.job_id and b.version > v_known)
+          order by f.seq, f.job_id limit greatest(0, k.most)::bigint
         ) as n
         where not p_gate.ordered or k.key = '' or not holdfast.is_behind(p_gate.type_id, k.key, n.seq, n.job_id)
       ) as j

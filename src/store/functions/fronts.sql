@@ -49,10 +49,10 @@ end $$;
 -- there and not at the head, where it would read over everything that runs. Jobs that come in before it, of a higher priority for
 -- example, wait until it is looked for them: 200 ms at most, and not at all where fewer are left behind it than the claim may take.
 
--- Takes the first jobs before a gate whose keys are not told apart. p_moves: whether those that are passed over may be left behind.
+-- Takes the first jobs before a gate whose keys are not told apart.
 -- Runs under the plan settings of take_through_gate.
 create or replace function holdfast.take_in_order(
-  p_gate holdfast.gates, p_limit integer, p_moves boolean, p_now timestamptz, out rows tid[], out jobs uuid[]
+  p_gate holdfast.gates, p_limit integer, p_now timestamptz, out rows tid[], out jobs uuid[]
 )
 language plpgsql as $$
 declare
@@ -79,7 +79,7 @@ begin
       for update skip locked
     ) as f;
   end if;
-  if p_moves and cardinality(rows) >= 64 then
+  if cardinality(rows) >= 64 then
     update holdfast.gates as g
     set front_seq = v_last, front_job = jobs[cardinality(jobs)], front_at = case when v_fresh then g.front_at else p_now end
     where g.type_id = p_gate.type_id;

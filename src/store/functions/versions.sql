@@ -79,3 +79,43 @@ as $$
     join holdfast.bodies as b on b.id = q.job_id
     where w.id = p_worker and k.type_id = q.type_id and b.version > k.version)
 $$;
+
+-- The newest payload of a type that a worker reads, where there are newer ones; null where it reads all.
+create or replace function holdfast.known_version(p_worker integer, p_type integer) returns smallint language sql stable as $$
+  select k.version from holdfast.workers as w cross join unnest(w.types, w.versions) as k (type_id, version)
+  join holdfast.types as t on t.id = k.type_id where w.id = p_worker and k.type_id = p_type and t.version > k.version
+$$;
+
+-- Takes jobs before a gate whose payload is not newer than p_known. A worker that knows an older version than others looks at the first 2,000 and,
+-- where it can read none of these, at 2,000 from anywhere between the first and the last: so that no number of newer jobs keeps an older one from
+-- it for good, and no claim holds the gate while it reads over a million. The front stays where it is, because newer jobs are left behind.
+create or replace function holdfast.take_readable(p_gate holdfast.gates, p_limit integer, p_known smallint, out rows tid[], out jobs uuid[])
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on set jit = off
+as $$
+declare
+  v_from bigint;
+  v_last bigint;
+  v_first bigint;
+begin
+  select min(q.seq) into v_first from holdfast.queue as q where q.type_id::bigint = p_gate.type_id and q.pass > 0 and q.lease_id is null;
+  v_from := v_first;
+  for v_look in 1..2 loop
+    select array_agg(l.ctid), array_agg(l.job_id) into rows, jobs
+    from (
+      select q.ctid, q.job_id from holdfast.queue as q
+      where q.ctid = any (array(
+          select f.ctid from (
+            select n.ctid, n.job_id, n.seq from holdfast.queue as n
+            where n.type_id::bigint = p_gate.type_id and n.pass > 0 and n.lease_id is null and n.seq >= v_from order by n.seq, n.job_id limit 2000
+          ) as f
+          where not exists (select from holdfast.bodies as b where b.id = f.job_id and b.version > p_known)
+          order by f.seq, f.job_id limit p_limit))
+        and q.lease_id is null and q.pass > 0
+      for update skip locked
+    ) as l;
+    exit when rows is not null;
+    select max(q.seq) into v_last from holdfast.queue as q where q.type_id::bigint = p_gate.type_id and q.pass > 0 and q.lease_id is null;
+    v_from := v_first + floor(random() * (v_last - v_first))::bigint;
+  end loop;
+end $$;
