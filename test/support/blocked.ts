@@ -18,6 +18,6 @@ export async function blockedOrDone(client: pg.Client, call: Promise<unknown>): 
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   await eventually(async () => {
     await client.query('select pg_stat_clear_snapshot()')
-    return done || (await client.query(waiting)).rowCount === 1
+    return done || (await client.query(waiting)).rowCount !== 0
   })
 }
