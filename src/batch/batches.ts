@@ -1,3 +1,4 @@
+import { sleep } from '../clock.js'
 import { type Counter, definitionsIn, type Enqueued, enqueue } from '../enqueue/enqueue.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
@@ -14,6 +15,9 @@ import type { Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction } from '../store/transaction.js'
 import { type Batch, batchOf } from './batch.js'
 import { type BatchCallbacks, callbackNames, callbacksIn, encodeCallbacks } from './callbacks.js'
+
+/** How long a cancel leaves those alone who are at a member. */
+const pauseMs = 10
 
 /** What a batch is made of. */
 export interface BatchRequest extends BatchCallbacks {
@@ -193,7 +197,8 @@ export class Batches {
     const by = checkedActor(who)
     const was = await told(this.#store.batches.cancel(checkedId(id), owner ?? null, by))
     if (was !== 'running') return { id, done: false, was, because: `it has ended: it ${was}` }
-    while (await told(this.#store.batches.cancelOn(id)));
+    // A member that somebody is at is passed over until they have let it go.
+    while (await told(this.#store.batches.cancelOn(id))) await sleep(pauseMs)
     return { id, done: true, was }
   }
 

@@ -194,7 +194,8 @@ export class Executions {
     checkId(id)
     const actor = checkedActor(who)
     const moved = movedOf(id, await told(this.#store.executions.cancel(id, owner ?? null, actor)))
-    if (moved.done) {
+    // Also where it was cancelled before: whoever did may not have come to the end.
+    if (moved.status === 'cancelled') {
       const left = await told(this.#store.executions.jobsToCancel(id))
       await moveAll(left, (ids) => told(this.#store.move.cancelJobs(ids, actor)))
     }

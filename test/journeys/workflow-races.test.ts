@@ -109,8 +109,10 @@ test('what waits for the failure of a task does not start while a resumed execut
   await other.query('begin')
   await other.query('select from holdfast.queue where job_id = $1 for update', [await jobOf(queue, id, 'charge')])
   await queue.sql(`select * from holdfast.cancel_execution($1, null, holdfast.actor('ada', 'no'))`, [id])
-  await other.query('rollback')
   go.open()
+  // Its settle is the first in line: the ticks that would cancel it pass over a row that somebody waits for.
+  await blockedOrDone(await queue.connect(), new Promise(() => {}))
+  await other.query('rollback')
   await eventually(async () => (await statuses(queue, id)).charge === 'dead')
   expect(await statuses(queue, id)).toEqual({ charge: 'dead', beside: 'cancelled', refund: 'skipped' })
   broken = false

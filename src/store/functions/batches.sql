@@ -80,7 +80,7 @@ declare
     order by m.job_id limit 1000);
 begin
   if v_live <> '{}' then
-    perform holdfast.cancel_jobs(v_live, holdfast.actor(p_batch.cancelled_by, p_batch.cancelled_why, p_batch.cancelled_from));
+    perform holdfast.cancel_jobs(v_live, holdfast.actor(p_batch.cancelled_by, p_batch.cancelled_why, p_batch.cancelled_from), false);
   end if;
   update holdfast.batches as b
   set cancelled_to = case when cardinality(v_live) = 1000 then v_live[1000]

@@ -15,7 +15,8 @@ $$;
 
 -- Cancels jobs: the row that would have run is deleted and history says so in the same transaction. Whoever deletes the row
 -- of a running job first decides how it ended; the other one finds nothing and changes nothing.
-create or replace function holdfast.cancel_jobs(p_jobs uuid[], p_actor holdfast.actor) returns setof holdfast.moved
+-- p_wait: false where the caller holds what others need meanwhile: one job, too, is passed over then.
+create or replace function holdfast.cancel_jobs(p_jobs uuid[], p_actor holdfast.actor, p_wait boolean default true) returns setof holdfast.moved
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -23,12 +24,15 @@ declare
   v_now timestamptz := holdfast.now();
   v_error constant jsonb := jsonb_build_object('name', 'Cancelled', 'message', concat_ws(': ', 'cancelled by ' || p_actor.name, p_actor.why),
                                                'by', p_actor.name, 'why', p_actor.why);
-  v_live uuid[] := array(select l.job_id from holdfast.lock_jobs(p_jobs) as l);
+  v_live uuid[] := case when p_wait then array(select l.job_id from holdfast.lock_jobs(p_jobs) as l)
+                        else array(select l.job_id from holdfast.lock_unheld(p_jobs) as l) end;
   v_moved holdfast.moved[];
   v_lanes smallint[];
   v_workers integer[];
 begin
-  if v_live = '{}' and cardinality(p_jobs) = 1 then
+  if v_live = '{}' and not p_wait then
+    return;
+  elsif v_live = '{}' and cardinality(p_jobs) = 1 then
     return query select * from holdfast.not_live(p_jobs[1]);
     return;
   end if;

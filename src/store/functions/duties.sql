@@ -163,7 +163,8 @@ begin
   if v_of <> '{}' then
     duties := coalesce(duties, '[]') || holdfast.do_duty('orphans', v_of);
   end if;
-  if exists (select from holdfast.group_changes) or exists (select from holdfast.batches as b where b.look_again) then
+  if exists (select from holdfast.group_changes) or exists (select from holdfast.batches as b where b.look_again)
+     or exists (select from holdfast.executions as e where e.look_again) then
     v_of := holdfast.groups_to_advance()::text[];
     if v_of <> '{}' then
       duties := coalesce(duties, '[]') || holdfast.do_duty('groups', v_of);

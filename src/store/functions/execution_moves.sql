@@ -26,13 +26,12 @@ begin
 end $$;
 
 -- Cancels an execution: nothing of it starts any more, and its jobs are cancelled, running ones too, as are the executions that its tasks are. A job that
--- somebody is at in this very moment may be passed over; jobs_to_cancel names it.
+-- somebody is at in this very moment is passed over: whoever cancels waits for it (jobs_to_cancel), and where they do not live to do that, ticks come back.
 create or replace function holdfast.cancel_execution(p_execution uuid, p_owner text, p_actor holdfast.actor) returns setof holdfast.moved language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_execution holdfast.executions;
-  v_jobs uuid[];
 begin
   select * into v_execution from holdfast.lock_execution(p_execution, p_owner);
   if not found then
@@ -42,17 +41,15 @@ begin
     return;
   end if;
   perform holdfast.fold_execution(p_execution);
-  update holdfast.executions as e set status = 'cancelled', ended_at = holdfast.now() where e.id = p_execution and e.status = 'running';
+  update holdfast.executions as e
+  set status = 'cancelled', ended_at = holdfast.now(), cancelled_by = p_actor.name, cancelled_why = p_actor.why, cancelled_from = p_actor.origin
+  where e.id = p_execution and e.status = 'running';
   if not found then
     return query select p_execution, false, e.status, e.status, format('it has already ended: %s', e.status) from holdfast.executions as e where e.id = p_execution;
     return;
   end if;
   perform holdfast.stop_tasks(p_execution, 'cancelled');
-  v_jobs := array(select t.job_id from holdfast.tasks as t
-                  where t.execution_id = p_execution and t.status = 'started' and t.type is not null and t.job_id is not null order by t.job_id);
-  if v_jobs <> '{}' then
-    perform holdfast.cancel_jobs(v_jobs, p_actor);
-  end if;
+  perform holdfast.cancel_left(e) from holdfast.executions as e where e.id = p_execution;
   perform holdfast.cancel_execution(t.job_id, p_owner, p_actor) from holdfast.tasks as t
   where t.execution_id = p_execution and t.status = 'started' and t.sub_workflow is not null and t.job_id is not null;
   perform holdfast.fold_execution(p_execution);
@@ -65,13 +62,36 @@ begin
   return query select p_execution, true, 'running', 'cancelled', null::text;
 end $$;
 
+-- Cancels what is live of the jobs of a cancelled execution, whose row the caller has locked; ticks come back to it while somebody is at one of them. They
+-- are not waited for here: everybody who has news of this execution would wait, too.
+create or replace function holdfast.cancel_left(p_execution holdfast.executions) returns void language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_jobs uuid[] := '{}';
+begin
+  if p_execution.status = 'cancelled' then
+    perform holdfast.cancel_jobs(
+      array(select j from holdfast.own_jobs_to_cancel(p_execution.id) as j),
+      holdfast.actor(p_execution.cancelled_by, p_execution.cancelled_why, p_execution.cancelled_from), false);
+    v_jobs := array(select j from holdfast.own_jobs_to_cancel(p_execution.id) as j);
+  end if;
+  update holdfast.executions as e set look_again = v_jobs <> '{}' where e.id = p_execution.id and e.look_again <> (v_jobs <> '{}');
+end $$;
+
+create or replace function holdfast.own_jobs_to_cancel(p_execution uuid) returns setof uuid language sql stable
+set enable_seqscan = off set jit = off
+as $$
+  select s.job_id from holdfast.tasks as s where s.execution_id = p_execution and s.status = 'started' and s.type is not null
+    and exists (select from holdfast.whereabouts(s.job_id) as w where w.place <> 'stopping')
+$$;
+
 -- Jobs that live although their execution, or one above it, is cancelled.
 create or replace function holdfast.jobs_to_cancel(p_execution uuid) returns setof uuid language sql stable
 set enable_seqscan = off set jit = off
 as $$
-  select s.job_id from holdfast.executions_below(p_execution) as r (id) join holdfast.executions as e on e.id = r.id and e.status = 'cancelled'
-  join holdfast.tasks as s on s.execution_id = r.id and s.status = 'started' and s.type is not null
-  where exists (select from holdfast.whereabouts(s.job_id) as w where w.place <> 'stopping')
+  select j from holdfast.executions_below(p_execution) as r (id) join holdfast.executions as e on e.id = r.id and e.status = 'cancelled'
+  cross join lateral holdfast.own_jobs_to_cancel(r.id) as j
 $$;
 
 -- Whether a handler of an execution that has ended is still at work, or one of an execution that a task of it is.

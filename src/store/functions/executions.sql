@@ -124,6 +124,7 @@ begin
   if not holdfast.fold_execution(p_execution) then
     return false;
   end if;
+  perform holdfast.cancel_left(e) from holdfast.executions as e where e.id = p_execution and e.look_again;
   select e.parent_id into v_parent from holdfast.executions as e where e.id = p_execution;
   if v_parent is not null and exists (select from holdfast.group_changes as c where c.group_id = v_parent) then
     -- Where somebody else holds the parent, tick comes back to it.

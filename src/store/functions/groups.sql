@@ -63,6 +63,8 @@ begin
       (select n.id from changed as n where n.id is not null and n.id <> all (v_aside) limit 100)
       union
       (select b.id from holdfast.batches as b where b.look_again and b.id <> all (v_aside) limit 100)
+      union
+      (select e.id from holdfast.executions as e where e.look_again and e.id <> all (v_aside) limit 100)
     ) as g);
 end $$;
 

@@ -29,6 +29,11 @@ create table holdfast.executions (
   owner            text,
   created_at       timestamptz not null,
   ended_at         timestamptz,
+  cancelled_by     text,
+  cancelled_why    text,
+  cancelled_from   text,
+  -- Tick looks at it again: it is cancelled, and jobs of it live that somebody was at.
+  look_again       boolean not null default false,
   -- The task of another execution that this one is, and the execution that this one repeats from a task on.
   parent_id        uuid,
   rerun_of         uuid,
@@ -44,6 +49,8 @@ create table holdfast.executions (
 create index executions_of_workflow on holdfast.executions (workflow, id);
 
 create index executions_by_owner on holdfast.executions (owner, id) where owner is not null;
+
+create index executions_to_look_at on holdfast.executions (id) where look_again;
 
 create index executions_of_parent on holdfast.executions (parent_id) where parent_id is not null;
 
