@@ -3,8 +3,8 @@ import { percentile } from '../figures.mjs'
 import { openStage, within } from '../stage.mjs'
 
 const systems = ['holdfast', 'floor', 'graphile-worker', 'pg-boss', 'bullmq-redis']
-/** Two more of ours, with a worker that runs what comes: one that hears wake-up calls, one that does not ask for them. */
-const withWorker = { 'calls on': { listen: true }, 'calls off': { listen: false } }
+/** Two more of ours, with a worker that runs what comes: one that hears notifications, one that does not ask for them. */
+const withWorker = { notified: { listen: true }, 'not notified': { listen: false } }
 
 /** All are there throughout and take turns: a few at a time each, many rounds. */
 async function open(bench) {
@@ -35,8 +35,8 @@ async function alone(producer, count) {
   return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) }
 }
 
-/** Long enough that what is measured is the steady state: a worker that is called often asks not to be. */
-const called = (producer, count) => together(producer, count * 5)
+/** Long enough that what is measured is the steady state: a worker that is notified often asks not to be. */
+const steady = (producer, count) => together(producer, count * 5)
 
 async function together(producer, count) {
   const { times, ms } = await producer.call('singles', { count, atOnce: 32 })
@@ -66,7 +66,7 @@ export default {
   open,
   contestants: Object.fromEntries([
     ...systems.map((system) => taking(system, alone, together)),
-    ...Object.keys(withWorker).map((name) => taking(name, called)),
+    ...Object.keys(withWorker).map((name) => taking(name, steady)),
   ]),
   rows: [
     {
@@ -90,12 +90,12 @@ export default {
     },
     {
       name: 'single-notify',
-      title: () => 'single awaited enqueue, 32 at once, with a worker that is called by LISTEN/NOTIFY',
+      title: () => 'single awaited enqueue, 32 at once, with a worker that is notified by LISTEN/NOTIFY',
       unit: 'jobs/s',
       figure: 'rate32',
-      holdfast: 'calls on',
-      others: ['calls off'],
-      bars: [{ against: 'calls off', atLeast: 0.9, text: 'costs < 10 %' }],
+      holdfast: 'notified',
+      others: ['not notified'],
+      bars: [{ against: 'not notified', atLeast: 0.9, text: 'costs < 10 %' }],
     },
   ],
 }

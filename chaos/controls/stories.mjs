@@ -177,7 +177,7 @@ export async function rollback(stage) {
 }
 
 /**
- * The connection that hears calls is ended; from then on jobs come one by one to a worker at rest. One that is not called looks
+ * The connection that hears notifications is ended; from then on jobs come one by one to a worker at rest. One that is not notified looks
  * by itself, in the end every eight seconds: the second and third job come long before the look after the one that found the first.
  */
 export async function lostListener(stage) {

@@ -11,7 +11,7 @@ function subscriptionOf(answer: () => Promise<{ news: boolean; others: number }>
   return { asked, subscription: new IdleSubscription(store, 1, () => [1]) }
 }
 
-test('a worker that lost its connection and has no free slot since then is not called any more', async () => {
+test('a worker that lost its connection and has no free slot since then is not notified any more', async () => {
   const { asked, subscription } = subscriptionOf(async () => ({ news: true, others: 0 }))
   await subscription.nextPollMs(2_000)
   subscription.forget()

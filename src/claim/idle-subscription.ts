@@ -28,7 +28,7 @@ const sharedPollMs = 8_000
  * With that, a committed job of an idle fleet waits for a poll only
  * - while the listening connection is down (then polls come every 200 ms) or half-open and not yet found to be (15 s at most),
  * - where notifications are swallowed: a LISTEN through a pooler in transaction mode,
- * - where all four that were called of a large fleet have died or are frozen since their last heartbeat, or block their event loop: until the
+ * - where all four that were notified of a large fleet have died or are frozen since their last heartbeat, or block their event loop: until the
  *   next poll of any of the fleet.
  * It waits less than that, but longer than for a notification,
  * - when it was committed out of order while reading from the head is expensive (LaneReader): 20 × that cost,
@@ -41,8 +41,8 @@ export class IdleSubscription {
   readonly #worker: number
   readonly #lanes: () => readonly number[]
   #active = false
-  /** The database may call this worker, also where that is not sure. */
-  #mayBeCalled = false
+  /** The database may notify this worker, also where that is not sure. */
+  #mayBeNotified = false
   #subscribedAt = 0
   #confirmedAt = 0
   #notifications: number[] = []
@@ -91,7 +91,7 @@ export class IdleSubscription {
     const asLongAgainMs = Math.min(longestMs, Math.max(busyPollMs, now - this.#subscribedAt))
     if (this.#active && now - this.#confirmedAt < subscribeAgainMs) return asLongAgainMs
     if (!this.#active && (this.#notifiedOften() || this.#workedLately())) return Math.min(busyPollMs, pollMs)
-    this.#mayBeCalled = true
+    this.#mayBeNotified = true
     const { news, others } = await this.#store.subscribeIdle(this.#worker, this.#lanes())
     this.#confirmedAt = now
     this.#others = others
@@ -106,12 +106,12 @@ export class IdleSubscription {
     return this.#workedLately() ? Math.min(busyPollMs, pollMs) : pollMs
   }
 
-  /** Called when no notification can be acted on, because every slot is taken. Others are called instead. */
+  /** Called when no notification can be acted on, because every slot is taken. Others are notified instead. */
   async end(): Promise<void> {
-    if (!this.#mayBeCalled) return
+    if (!this.#mayBeNotified) return
     await this.#store.unsubscribeIdle(this.#worker)
     this.#active = false
-    this.#mayBeCalled = false
+    this.#mayBeNotified = false
   }
 
   /** The database may have lost the subscription, or never got it: subscribe again at the next idle round. */

@@ -108,23 +108,23 @@ test('a look ahead that fails is told, and the loop goes on', async () => {
   expect(failures).toEqual(['the connection is gone'])
 })
 
-test('a worker that is called alone and has no slot for some of its types says at once that others are to be called', async () => {
+test('a worker that is notified alone and has no slot for some of its types says at once that others are to be notified', async () => {
   const { asked, loop } = loopOf(
     async () => found(0),
     async () => [],
     [free, full],
   )
   while (asked.subscribed === 0) await pause(1)
-  // A call to all is not its own.
+  // A notification to all is not its own.
   const claims = asked.claims
   loop.notified()
   while (asked.claims === claims) await pause(1)
   expect(asked.unsubscribed).toBe(0)
-  loop.called()
+  loop.notifiedAlone()
   while (asked.unsubscribed === 0) await pause(1)
 })
 
-test('a worker that is called alone and has slots for all of its types does not', async () => {
+test('a worker that is notified alone and has slots for all of its types does not', async () => {
   const { asked, loop } = loopOf(
     async () => found(0),
     async () => [],
@@ -132,7 +132,7 @@ test('a worker that is called alone and has slots for all of its types does not'
   while (asked.subscribed === 0) await pause(1)
   for (let n = 0; n < 3; n++) {
     const { claims } = asked
-    loop.called()
+    loop.notifiedAlone()
     while (asked.claims === claims) await pause(1)
   }
   expect(asked.unsubscribed).toBe(0)

@@ -85,8 +85,8 @@ export class ClaimLoop implements Background {
   /** How many times in a row jobs were claimed and the answer did not arrive. */
   #lostInARow = 0
   #notified = false
-  /** A producer has called this worker and few others. */
-  #called = false
+  /** A producer has notified this worker and few others. */
+  #notifiedAlone = false
   #fullSince: number | undefined
 
   constructor(store: Store, lanes: Lanes, settings: ClaimLoopSettings, monitor: Monitor, events: ClaimLoopEvents) {
@@ -117,9 +117,9 @@ export class ClaimLoop implements Background {
     this.wake.signal()
   }
 
-  /** A producer called this worker and few others: if it has no slot for the job, it has to pass the call on. */
-  called(): void {
-    this.#called = true
+  /** A producer notified this worker and few others: if it has no slot for the job, others have to be notified. */
+  notifiedAlone(): void {
+    this.#notifiedAlone = true
     this.notified()
   }
 
@@ -175,14 +175,14 @@ export class ClaimLoop implements Background {
     if (claimFirst || found || monotonicMs() >= this.#lookAt) {
       // A lane whose claim the database refused is claimed from although no job is free: only an answer shows that it works again.
       const skip = noneFree && !this.#claims.refused
-      const wasCalled = this.#called && !skip
-      this.#called = false
+      const wasNotifiedAlone = this.#notifiedAlone && !skip
+      this.#notifiedAlone = false
       const { claimed, more } = skip ? nothingClaimed : await this.#claims.round(lookForDueMs.busy, this.#stop.signal)
       if (claimed > 0) {
         this.#subscription.worked()
         this.#lostInARow = 0
       }
-      if (wasCalled && this.#claims.wantsSlots) await this.#subscription.end()
+      if (wasNotifiedAlone && this.#claims.wantsSlots) await this.#subscription.end()
       else await this.#subscription.review()
       const lookAgainInMs = skip ? Number.POSITIVE_INFINITY : Math.min(this.#claims.lookAgainInMs, this.#claims.askAgainInMs)
       // A busy worker polls again at once after it got jobs; an idle one is notified of new ones.

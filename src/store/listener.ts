@@ -34,14 +34,14 @@ export function deafWorker(why: string): string {
   return `${why}, so this worker polls five times a second: ${waysToHear}`
 }
 
-/** What call_idle says to a worker of a large fleet: there is a job for one of those it called. */
-export const personalCall = 'jobs'
+/** What notify_idle says to a worker of a large fleet: there is a job for one of the few that it notified. */
+export const personalNotification = 'jobs'
 
 export interface ListenerEvents {
   /** A producer sent a notification, or may have sent one while the connection was down. */
   notified(): void
   /**
-   * The own channel was notified, or may have been: a job of this worker was cancelled, a producer calls it and few others (`personalCall`),
+   * The own channel was notified, or may have been: a job of this worker was cancelled, a producer notified it and few others (`personalNotification`),
    * or these jobs, with commas between them, have ended.
    */
   ordered(ids: string): void

@@ -41,7 +41,7 @@ export function inSchema(sql: string, name: string): string {
     .replaceAll("'holdfast'::regnamespace", `'${quoted}'::regnamespace`)
 }
 
-/** The channel on which producers call the workers of a lane, or operators one worker. The SQL side writes the same. */
+/** The channel on which producers notify the workers of a lane, or operators one worker. The SQL side writes the same. */
 export function channelName(schema: string, kind: 'lane' | 'worker', id: number | string): string {
   return inSchema(`holdfast.${kind}_${id}`, schema)
 }

@@ -14,7 +14,7 @@ import { SlotPools } from '../run/slot-pools.js'
 import { Scheduler } from '../schedule/scheduler.js'
 import { LogWriter } from '../settle/log-writer.js'
 import { Settler } from '../settle/settler.js'
-import { deafWorker, Listener, type ListenerEvents, personalCall } from '../store/listener.js'
+import { deafWorker, Listener, type ListenerEvents, personalNotification } from '../store/listener.js'
 import type { TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { FleetTurn } from '../upkeep/fleet-turn.js'
@@ -100,7 +100,7 @@ export class Worker {
     const { leaseMs, heartbeatMs, pollMs } = settings
     const heard = {
       notified: () => loop.notified(),
-      ordered: (what: string) => (what === personalCall ? loop.called() : leases.beatNow()),
+      ordered: (what: string) => (what === personalNotification ? loop.notifiedAlone() : leases.beatNow()),
       disconnected: () => loop.wake.signal(),
       deaf: (why: string | undefined) => {
         if (why) log.warn({ worker: id }, deafWorker(why))

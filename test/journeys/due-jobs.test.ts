@@ -16,7 +16,7 @@ async function idleWorker(queue: Queue): Promise<Set<number>> {
   return ran
 }
 
-/** It has asked producers to call, which it does only where it would hear them. */
+/** It has asked producers to notify it, which it does only where it would hear them. */
 async function becomesIdle(queue: Queue): Promise<void> {
   await eventually(async () => (await queue.sql('select from holdfast.idle_workers')).length === 1)
   // And has come to rest: it has looked for nothing for a while.
@@ -71,7 +71,7 @@ describe('a worker that sleeps is in time for', () => {
     expect(lateMs).toBeLessThan(200 + 5_000)
   })
 
-  test('a job that was scheduled while it had no room and nobody was to call it', async () => {
+  test('a job that was scheduled while it had no room and nobody was to notify it', async () => {
     const queue = await makeQueue()
     let release = () => {}
     const ran = new Set<number>()
@@ -89,11 +89,11 @@ describe('a worker that sleeps is in time for', () => {
   })
 })
 
-test('a retry that is due within moments calls those who sleep, one that is due later does not', async () => {
+test('a retry that is due within moments notifies those who sleep, one that is due later does not', async () => {
   const queue = await makeQueue()
   const listener = await queue.connect()
-  const calls: string[] = []
-  listener.on('notification', ({ channel }) => calls.push(channel))
+  const notified: string[] = []
+  listener.on('notification', ({ channel }) => notified.push(channel))
   await listener.query('listen "holdfast.lane_1"')
   await queue.holdfast.enqueueMany([work.job({}), work.job({})])
   await queue.sql('insert into holdfast.idle_workers values (1, 1)')
@@ -106,7 +106,7 @@ test('a retry that is due within moments calls those who sleep, one that is due 
       [claimed[at]?.job_id, claimed[at]?.lease_id, delay],
     )
     await listener.query('select 1')
-    expect(calls).toHaveLength(at)
+    expect(notified).toHaveLength(at)
   }
 })
 

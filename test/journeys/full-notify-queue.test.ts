@@ -27,13 +27,13 @@ async function setUp() {
   onTestFinished(() => holdfast.close())
   await holdfast.registerTypes([work])
   const sql = await connect(scratch.connectionString)
-  // Somebody is idle, so that every enqueue would call.
+  // Somebody is idle, so that every enqueue would notify.
   await sql.query('insert into holdfast.idle_workers select l.id, 1 from holdfast.lanes as l')
   return { scratch, holdfast, sql }
 }
 
 test.skipIf(isLarge)(
-  'a full queue of notifications costs no enqueue, no due job and no operator anything, and calls come again after it',
+  'a full queue of notifications costs no enqueue, no due job and no operator anything, and notifications come again after it',
   async () => {
     const { scratch, holdfast, sql } = await setUp()
     const forgetful = await connect(scratch.connectionString)
@@ -64,19 +64,19 @@ test.skipIf(isLarge)(
 
     await forgetful.query('rollback')
     const idle = await connect(scratch.connectionString)
-    let calls = 0
-    idle.on('notification', () => calls++)
+    let notifications = 0
+    idle.on('notification', () => notifications++)
     const { rows } = await sql.query(`select lane_id from holdfast.types where name = 'work'`)
     await idle.query(`listen "holdfast.lane_${rows[0].lane_id}"`)
     await eventually(async () => {
       await holdfast.enqueue(work, {})
-      return calls > 0
+      return notifications > 0
     })
     expect(readMeasured(await scrape(holdfast)).get('holdfast_notify_queue_usage_ratio')).toBeLessThan(0.5)
   },
 )
 
-test('a transaction that turns calls off can enqueue and be prepared', async () => {
+test('a transaction that turns notifications off can enqueue and be prepared', async () => {
   const { holdfast, sql } = await setUp()
   await sql.query('begin')
   await sql.query(`set local holdfast.notify = 'off'`)

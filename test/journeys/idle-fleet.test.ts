@@ -48,20 +48,20 @@ test.each([
   expect(restMs).toBeLessThanOrEqual(polls * pollMs)
 })
 
-test('idle workers are called for a job that is due before the next look of any of them, and not for a later one', async () => {
+test('idle workers are notified of a job that is due before the next look of any of them, and not for a later one', async () => {
   const { database, holdfast } = await lieDown()
   await holdfast.registerTypes([work()])
   const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
   await database.sql('insert into holdfast.idle_workers values ($1, $2)', [lane.id, me])
   const hears = await database.connect()
-  let calls = 0
-  hears.on('notification', () => calls++)
+  let notifications = 0
+  hears.on('notification', () => notifications++)
   await hears.query(`listen "holdfast.lane_${lane.id}"`)
   await holdfast.enqueue('work', {}, { delay: '1h' })
   await holdfast.enqueue('work', {}, { delay: '9s' })
-  // Calls come in the order of commits.
-  await eventually(async () => calls > 0)
-  expect(calls).toBe(1)
+  // Notifications come in the order of commits.
+  await eventually(async () => notifications > 0)
+  expect(notifications).toBe(1)
 })
 
 test('one worker of a fleet runs the shared chores; the others ask rarely and write nothing, and one takes over when it is gone or the clock was set back', async () => {
@@ -129,45 +129,47 @@ describe('of a large idle fleet', () => {
       await database.sql('insert into holdfast.idle_workers select $1, unnest($2::integer[])', [lane.id, workers[runs]])
     }
     const hears = await database.connect()
-    const calls: string[] = []
-    hears.on('notification', ({ channel, payload }) => calls.push(`${channel.replace(/^holdfast\./, '')} ${payload}`.trim()))
+    const notifications: string[] = []
+    hears.on('notification', ({ channel, payload }) =>
+      notifications.push(`${channel.replace(/^holdfast\./, '')} ${payload}`.trim()),
+    )
     await hears.query(`listen "holdfast.lane_${lane.id}"`)
     for (const id of Object.values(workers).flat()) await hears.query(`listen "holdfast.worker_${id}"`)
     /** What was said until now: the answer to a statement comes after it. */
     const said = async () => {
       await hears.query('select 1')
-      return calls.splice(0)
+      return notifications.splice(0)
     }
     return { database, holdfast, workers, lane: `lane_${lane.id}`, said }
   }
 
-  test('four are called for one job, each by itself, others for the next, and only such as run its type', async () => {
+  test('four are notified of one job, each by itself, others for the next, and only such as run its type', async () => {
     const { holdfast, workers, said } = await large([
       { runs: 'work', count: 12 },
       { runs: 'other', count: 12 },
     ])
-    const called = new Set<string>()
+    const notified = new Set<string>()
     for (let n = 0; n < 20; n++) {
       await holdfast.enqueue('work', {})
-      const calls = await said()
-      expect(calls).toHaveLength(4)
-      for (const call of calls) called.add(call)
+      const heard = await said()
+      expect(heard).toHaveLength(4)
+      for (const channel of heard) notified.add(channel)
     }
-    for (const call of called) expect(workers.work?.map((id) => `worker_${id} jobs`)).toContain(call)
-    expect(called.size).toBeGreaterThan(4)
+    for (const channel of notified) expect(workers.work?.map((id) => `worker_${id} jobs`)).toContain(channel)
+    expect(notified.size).toBeGreaterThan(4)
   })
 
   test('the four are far from one another, so that a host that has just died does not have all of them', async () => {
     const { holdfast, said } = await large([{ runs: 'work', count: 40 }])
     for (let n = 0; n < 20; n++) {
       await holdfast.enqueue('work', {})
-      const ids = (await said()).map((call) => Number(/^worker_(\d+) jobs$/.exec(call)?.[1])).sort((a, b) => a - b)
+      const ids = (await said()).map((channel) => Number(/^worker_(\d+) jobs$/.exec(channel)?.[1])).sort((a, b) => a - b)
       const apart = ids.slice(1).map((id, index) => id - (ids[index] as number))
       expect(Math.min(...apart)).toBe(10)
     }
   })
 
-  test('all are called for many jobs, by a transaction that commits later, and where none is known to run the type', async () => {
+  test('all are notified of many jobs, by a transaction that commits later, and where none is known to run the type', async () => {
     const { database, holdfast, lane, said } = await large([{ runs: 'other', count: 12 }])
     await holdfast.enqueueMany(Array.from({ length: 20 }, () => ({ type: 'other', payload: {} })))
     expect(await said()).toEqual([lane])
@@ -180,7 +182,7 @@ describe('of a large idle fleet', () => {
     expect(await said()).toEqual([lane])
   })
 
-  test('those are not called that do not hear it, are gone, or have stopped; and a small fleet is called as a whole', async () => {
+  test('those are not notified that do not hear it, are gone, or have stopped; and a small fleet is notified as a whole', async () => {
     const { database, holdfast, workers, lane, said } = await large([{ runs: 'work', count: 14 }])
     const [behindHttp, deaf, gone, stopped, ...rest] = workers.work as [number, number, number, number, ...number[]]
     await database.sql('update holdfast.workers set own_channel = false where id = $1', [behindHttp])
@@ -189,14 +191,14 @@ describe('of a large idle fleet', () => {
     await database.sql('update holdfast.workers set stopped_at = holdfast.now() where id = $1', [stopped])
     for (let n = 0; n < 20; n++) {
       await holdfast.enqueue('work', {})
-      for (const call of await said()) expect(rest.map((id) => `worker_${id} jobs`)).toContain(call)
+      for (const channel of await said()) expect(rest.map((id) => `worker_${id} jobs`)).toContain(channel)
     }
     await database.sql('delete from holdfast.idle_workers where worker_id = any ($1)', [rest.slice(0, 4)])
     await holdfast.enqueue('work', {})
     expect(await said()).toEqual([lane])
   })
 
-  test('a worker that is called by itself starts the job, without a poll', async () => {
+  test('a worker that is notified by itself starts the job, without a poll', async () => {
     const { database, holdfast, said } = await large([{ runs: 'work', count: 12 }])
     await database.sql('update holdfast.workers set own_channel = false')
     const own = new Holdfast({ connectionString: database.url })
@@ -205,7 +207,7 @@ describe('of a large idle fleet', () => {
       await worker.stop()
       await own.close()
     })
-    // It looks again after it has lain down, each time after twice as long: what starts later than that was called for.
+    // It looks again after it has lain down, each time after twice as long: what starts later than that was notified.
     const often = 12
     for (let n = 1; n <= often; n++) {
       await eventually(
@@ -217,33 +219,33 @@ describe('of a large idle fleet', () => {
     expect(await said()).toEqual([])
   })
 
-  test('whoever need not be called any more passes on what it may have been called for, to others', async () => {
+  test('where a worker need not be notified any more, others are of what it may have been notified of', async () => {
     const { holdfast, workers, said } = await large([{ runs: 'work', count: 14 }])
     const [leaving, ...others] = workers.work as [number, ...number[]]
     await insideOf(holdfast).store.unsubscribeIdle(leaving)
-    const calls = await said()
-    expect(calls).toHaveLength(4)
-    for (const call of calls) expect(others.map((id) => `worker_${id} jobs`)).toContain(call)
-    // It was not subscribed any more, so it had not been called.
+    const heard = await said()
+    expect(heard).toHaveLength(4)
+    for (const channel of heard) expect(others.map((id) => `worker_${id} jobs`)).toContain(channel)
+    // It was not subscribed any more, so it had not been notified.
     await insideOf(holdfast).store.unsubscribeIdle(leaving)
     expect(await said()).toEqual([])
   })
 
-  test('it passes the call on to such as run all of its types, because it does not know which of them it was called for', async () => {
+  test('those others run all of its types, because it does not know for which of them it was notified', async () => {
     const { database, holdfast, workers, lane, said } = await large([
       { runs: 'work and other', count: 5 },
       { runs: 'other', count: 30 },
     ])
     const [first, second, ...others] = workers['work and other'] as [number, number, ...number[]]
     await insideOf(holdfast).store.unsubscribeIdle(first)
-    const calls = await said()
-    expect(calls.sort()).toEqual([second, ...others].map((id) => `worker_${id} jobs`).sort())
+    const heard = await said()
+    expect(heard.sort()).toEqual([second, ...others].map((id) => `worker_${id} jobs`).sort())
     await database.sql('delete from holdfast.idle_workers where worker_id = any ($1)', [others])
     await insideOf(holdfast).store.unsubscribeIdle(second)
     expect(await said()).toEqual([lane])
   })
 
-  test('a worker that nobody calls alone, as behind HTTP or over a Redis, has nothing to pass on', async () => {
+  test('a worker that nobody notifies alone, as behind HTTP or over a Redis, has no others notified', async () => {
     const { database, holdfast, workers, said } = await large([{ runs: 'work', count: 14 }])
     const [leaving] = workers.work as [number]
     await database.sql('update holdfast.workers set own_channel = false where id = $1', [leaving])

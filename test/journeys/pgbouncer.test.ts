@@ -56,7 +56,7 @@ whenInstalled(
 
 whenInstalled(
   'pgbouncer',
-  'a worker that listens through a pooler, where no call can arrive, finds every job, says so, and leaves no LISTEN behind',
+  'a worker that listens through a pooler, where no notification can arrive, finds every job, says so, and leaves no LISTEN behind',
   async (program) => {
     const database = await makeObservedDatabase()
     const url = await startPgBouncer(program, database.url, 4)
@@ -81,7 +81,7 @@ whenInstalled(
       await producer.enqueue('work', {})
       await eventually(async () => (await database.counts()).completed === n)
     }
-    // Whoever borrows one of the pooler's backends hears no calls of ours in it.
+    // Whoever borrows one of the pooler's backends hears no notifications of ours in it.
     const borrowers = await Promise.all(Array.from({ length: 4 }, () => connectTo(url)))
     for (const borrower of borrowers) await borrower.query('begin')
     const left = await Promise.all(borrowers.map((borrower) => borrower.query('select pg_listening_channels()')))

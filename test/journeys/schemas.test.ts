@@ -110,8 +110,8 @@ describe.each(names)('an installation in schema %s beside another one', (name) =
         await client.query(`listen ${pg.escapeIdentifier(`${channel}.lane_1`)}`)
         await client.query(`select from ${schema}.queue`)
       }
-      await holdfast.enqueue('mark', `called ${name}`)
-      await done(name, `called ${name}`)
+      await holdfast.enqueue('mark', `notified ${name}`)
+      await done(name, `notified ${name}`)
       await client.query('select 1')
       return [...new Set(heard)]
     })

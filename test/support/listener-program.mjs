@@ -1,4 +1,4 @@
-/** The connection of a worker that hears calls, alone in a process that can be frozen. Its one argument is JSON: { url, unreadForMs }. */
+/** The connection of a worker that hears notifications, alone in a process that can be frozen. Its one argument is JSON: { url, unreadForMs }. */
 import { Listener } from '../../dist/store/listener.js'
 
 const { url, unreadForMs } = JSON.parse(process.argv[2])

@@ -60,7 +60,7 @@ describe('the clock of a scratch queue', () => {
 
   test('wakes a worker that sleeps until tomorrow', async () => {
     const { id } = await queue.holdfast.enqueue(note, 'tomorrow', { delay: '1d' })
-    // A poll of a minute: only the call can have woken it within this test.
+    // A poll of a minute: only the notification can have woken it within this test.
     const worker = await startWorker(queue.holdfast, [note], { logger: quiet, poll: '60s' })
     await vi.waitFor(async () => expect(await idleWorkers()).toBe(1), patiently)
     await queue.clock.advance('1d')

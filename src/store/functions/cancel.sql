@@ -55,7 +55,7 @@ begin
   perform holdfast.take_out(v_live);
   perform holdfast.record_events(v_live, 'cancelled');
   perform holdfast.after_end(v_live);
-  -- The worker would hear of it with its next heartbeat; the call only makes that come at once.
+  -- The worker would hear of it with its next heartbeat; the notification only makes that come at once.
   perform pg_notify('holdfast.worker_' || w.id, '') from unnest(v_workers) as w (id) where holdfast.may_notify();
   perform holdfast.wake_lanes(v_lanes, false);
   perform holdfast.audit_moves('cancel', v_moved, null, p_actor);

@@ -58,7 +58,7 @@ begin
   if p_wake_always then
     perform holdfast.wake_lanes(array[v_type.lane_id], true);
   elsif exists (select from holdfast.idle_workers as s where s.lane_id = v_type.lane_id) then
-    perform holdfast.call_idle(array[v_type.lane_id], array[v_type.id], null);
+    perform holdfast.notify_idle(array[v_type.lane_id], array[v_type.id], null);
   end if;
   return null;
 end $$;

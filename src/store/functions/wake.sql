@@ -3,7 +3,7 @@
 -- Whether a NOTIFY may be sent. It is a hint to those who would look by themselves a little later, and must never cost a commit; but
 -- where the server's queue of them is full, because a session that listens sits in a transaction, every commit that sends one fails, and
 -- that cannot be caught. So from half of it on none is sent. Asking also lets go of what everybody has heard, which nobody else
--- does once the queue is full. A transaction that is to be prepared, in which NOTIFY is refused, turns calls off by itself: with a setting
+-- does once the queue is full. A transaction that is to be prepared, in which NOTIFY is refused, turns notifications off by itself: with a setting
 -- and not an argument on purpose, because whoever prepares it is often not whoever enqueues in it.
 create or replace function holdfast.may_notify() returns boolean language sql volatile as $$
   select current_setting('holdfast.notify', true) is distinct from 'off' and pg_notification_queue_usage() < 0.5
@@ -20,13 +20,14 @@ begin
   where case when p_always or exists (select from holdfast.idle_workers as s where s.lane_id = lane.id) then holdfast.may_notify() end;
 end $$;
 
--- Calls idle workers for what has become free in these lanes: in a large fleet four of them, each on its own channel, because a call to
--- all has a hundred workers claim one job; in a small one all. p_types: they run these; null: all of those of the worker p_but, which is not
--- called itself and does not say which of them it was called for. Whoever is called and has no slot left passes the call on (unsubscribeIdle).
--- Where none of a large fleet can be called alone, all are. Ids lie close together on one host, so the four are far from one another, and begin
--- anywhere: a host that has just died does not have all four. A call that nobody follows all the same costs the time until the next poll of any
--- of the fleet.
-create or replace function holdfast.call_idle(p_lanes smallint[], p_types integer[], p_but integer) returns void language plpgsql
+-- Notifies idle workers of these lanes that a job has become free. Up to ten idle workers of a lane are all notified, on the channel of the
+-- lane. Of more, four are, each on its own channel, because a hundred workers that claim one job cost more than the job.
+-- p_types: the four run all of these types. Null: all types of the worker p_but, which had been notified, has no free slot, and is not
+-- notified again (unsubscribeIdle); it does not know for which of its types it was notified.
+-- Where no worker of a large fleet can be notified on its own channel, all are on the channel of the lane.
+-- The workers of one host have ids close to each other. So the four are taken a quarter of the ids apart, from a random one on: a host that
+-- has just died does not have all four. If all four are dead, the job waits until any other worker of the fleet polls.
+create or replace function holdfast.notify_idle(p_lanes smallint[], p_types integer[], p_but integer) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -37,10 +38,10 @@ declare
   v_at integer;
   v_from integer;
   v_next integer;
-  v_called integer[];
+  v_notified integer[];
 begin
   foreach v_lane in array coalesce(p_lanes, '{}') loop
-    v_called := '{}';
+    v_notified := '{}';
     if exists (select from holdfast.idle_workers as s where s.lane_id = v_lane order by s.worker_id offset 10) then
       select min(s.worker_id), max(s.worker_id) - min(s.worker_id) + 1 into v_first, v_span from holdfast.idle_workers as s where s.lane_id = v_lane;
       v_at := floor(random() * v_span);
@@ -52,17 +53,17 @@ begin
           (select s.worker_id, 2 from holdfast.idle_workers as s where s.lane_id = v_lane and s.worker_id < v_from order by s.worker_id)
         ) as s join holdfast.workers as w on w.id = s.worker_id
         -- One that was not seen lately may be gone.
-        where w.types @> v_types and w.id is distinct from p_but and w.id <> all (v_called) and w.own_channel and w.swallowed_at is null
+        where w.types @> v_types and w.id is distinct from p_but and w.id <> all (v_notified) and w.own_channel and w.swallowed_at is null
           and w.stopped_at is null and w.seen_at > holdfast.now() - interval '40 seconds'
         limit 1;
         exit when v_next is null;
-        v_called := v_called || v_next;
+        v_notified := v_notified || v_next;
       end loop;
     end if;
-    if v_called = '{}' then
+    if v_notified = '{}' then
       perform holdfast.wake_lanes(array[v_lane], false);
     elsif holdfast.may_notify() then
-      perform pg_notify('holdfast.worker_' || c.id, 'jobs') from unnest(v_called) as c (id);
+      perform pg_notify('holdfast.worker_' || c.id, 'jobs') from unnest(v_notified) as c (id);
     end if;
   end loop;
 end $$;

@@ -41,11 +41,11 @@ from unnest($1::smallint[]) as l (lane_id), lateral (
 ) as beside
 
 -- name: unsubscribeIdle
--- Unsubscribes a worker: producers need not notify it. It may have been called alone for a job that it cannot take any more, so others are called.
+-- Unsubscribes a worker: producers need not notify it. It may have been notified alone of a job that it cannot take any more, so others are.
 with gone as (
   delete from holdfast.idle_workers where worker_id = $1::text::integer returning lane_id
 )
-select holdfast.call_idle(array_agg(g.lane_id), null, $1::text::integer) from gone as g
+select holdfast.notify_idle(array_agg(g.lane_id), null, $1::text::integer) from gone as g
 where exists (select from holdfast.workers as w where w.id = $1::text::integer and w.own_channel)
 
 -- name: forgetIdleWorkers

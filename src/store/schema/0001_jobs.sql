@@ -99,7 +99,7 @@ create table holdfast.workers (
   -- When it was found that it had gone without stopping, and that another one had started on its host since.
   replaced_at  timestamptz,
   -- Most connections of the pool of its process; null for a remote worker. Since when a pooler swallows its notifications; null: it does not.
-  -- Whether it listens to a channel of its own, so that it can be called alone: not behind HTTP, nor where a Redis wakes it.
+  -- Whether it listens to a channel of its own, so that it can be notified alone: not behind HTTP, nor where a Redis wakes it.
   connections   integer,
   swallowed_at  timestamptz,
   own_channel   boolean not null default false,
