@@ -56,7 +56,7 @@ create index executions_of_parent on holdfast.executions (parent_id) where paren
 
 create index executions_ended on holdfast.executions (ended_at) where ended_at is not null;
 
--- A task is found by its execution, name and item, and by the id of its job through members. No status stands in an index, so that a change of it
+-- A task is found by its execution, name and item, and by the id of its job through members; what an execution took over of an earlier one, by tasks_reused. No status stands in an index, so that a change of it
 -- stays on its page.
 create table holdfast.tasks (
   execution_id  uuid not null,
@@ -91,3 +91,6 @@ create table holdfast.tasks (
   result        json,
   primary key (execution_id, name, item)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- Only forget_job looks for these.
+create index tasks_reused on holdfast.tasks (job_id) where reused;
