@@ -1,6 +1,15 @@
 // What `npm run chaos` can be told.
 export function readOptions(words) {
-  const options = { long: false, list: false, seed: undefined, only: '', minutes: undefined, path: undefined }
+  const options = {
+    long: false,
+    list: false,
+    seed: undefined,
+    only: '',
+    minutes: undefined,
+    path: undefined,
+    part: undefined,
+    resume: false,
+  }
   const rest = words.flatMap((word) => (word.startsWith('--') ? word.split('=') : [word]))
   while (rest.length > 0) {
     const word = rest.shift()
@@ -10,15 +19,25 @@ export function readOptions(words) {
     else if (word === '--minutes') options.minutes = Number(rest.shift())
     else if (word === '--only') options.only = rest.shift() ?? ''
     else if (word === '--path') options.path = rest.shift()
+    else if (word === '--part') options.part = rest.shift() ?? 'all'
+    else if (word === '--resume') options.resume = true
     // A bare word is a part.
     else if (!word.startsWith('-')) options.only ||= `${word}/`
-    else throw new Error(`unknown option ${word}; there are --long, --list, --seed N, --minutes N, --only NAME and --path PATH`)
+    else
+      throw new Error(
+        `unknown option ${word}; there are --long, --list, --seed N, --minutes N, --only NAME, --path PATH, --part NAME and --resume`,
+      )
   }
   if (options.seed !== undefined && !Number.isInteger(options.seed)) throw new Error('--seed needs a whole number')
   const alone = options.only.startsWith('fuzz')
   if (options.minutes !== undefined && !(options.minutes >= (alone ? 1 : 10) && (alone || options.long)))
     throw new Error('--minutes needs a number of at least 10, and --long; the fuzz alone needs neither')
   if (options.path !== undefined && !alone) throw new Error('--path is for a sequence of the fuzz')
+  if (options.resume && options.part === undefined) throw new Error('--resume goes with --part')
+  if (options.part !== undefined && (options.only || options.long || options.minutes !== undefined))
+    throw new Error('--part says which part of the long run; it goes with --seed and --resume alone')
+  // What is resumed has to be the same run.
+  if (options.part !== undefined) options.seed ??= 1
   // A run that was given no seed says which one it took, so that it can be repeated.
   options.seed ??= Date.now() % 1_000_000
   return options

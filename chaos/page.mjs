@@ -15,7 +15,10 @@ const today = sourceTree(fileURLToPath(new URL('..', import.meta.url)))
 const long = read('long')
 /** The longer one first: it says more. */
 const runs = [long, read('short')].filter(Boolean)
-const soaks = [long?.soak, read('soak')?.soak].filter(Boolean).sort((a, b) => b.minutes - a.minutes)
+/** One of today's sources before a longer one of others. */
+const soaks = [long, read('soak')]
+  .filter((report) => report?.soak)
+  .sort((a, b) => (b.source === today) - (a.source === today) || b.soak.minutes - a.soak.minutes)
 const sections = [...runs.map(describeRun), describeSoak(soaks[0])].filter(Boolean)
 
 const [before, rest] = readFileSync(page, 'utf8').split(/(?<=<!-- report: made by node chaos\/page\.mjs -->\n)/)
@@ -103,8 +106,9 @@ function describeControls(controls) {
     : `Of ${all} deliberate defects ${caught} were caught by the invariant they name.`
 }
 
-function describeSoak(soak) {
-  if (!soak) return undefined
+function describeSoak(report) {
+  if (!report) return undefined
+  const { soak } = report
   const rows = Object.entries(soak.series).map(([name, { first, last, growth, flat }]) => [
     name,
     number(Math.round(first * 100) / 100),
@@ -115,7 +119,8 @@ function describeSoak(soak) {
   return [
     '### The soak',
     `${number(soak.minutes)} minutes at ${number(soak.perSecond)} jobs a second, ${number(soak.jobs)} jobs. Growth is that of the median from the second quarter
-of the time to the last one; what is too small to matter counts as none.`,
+of the time to the last one; what is too small to matter counts as none.
+${sources(report)}`,
     table(['what', 'at first', 'at last', 'growth', 'flat'], rows),
   ].join('\n\n')
 }

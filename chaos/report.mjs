@@ -1,15 +1,18 @@
 // What a run found, gathered while it goes and written at its end.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { sourceTree } from '../tools/source-tree.mjs'
+import { builtTree, sourceTree } from '../tools/source-tree.mjs'
 import { invariants } from './check/checker.mjs'
 
 /** What was tested, and on what; the load before is whatever else the machine was doing. */
 export function describeVersions() {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   const loadBefore = Math.round(loadavg()[0] * 100) / 100
-  const source = sourceTree(fileURLToPath(new URL('..', import.meta.url)))
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const source = sourceTree(root)
+  const built = builtTree(root)
+  if (built !== source) throw new Error(`dist was built from ${built ?? 'other sources'}, and src is ${source}: npm run build`)
   return { holdfast: version, source, node: process.version, cores: cpus().length, loadBefore }
 }
 
@@ -19,6 +22,14 @@ function keep(name, history) {
   mkdirSync(new URL('.', file), { recursive: true })
   writeFileSync(file, `${JSON.stringify(history, null, 1)}\n`)
   console.log(`  its ledger and the state of its database are in chaos/results/failed/${name.replaceAll('/', '.')}.json`)
+}
+
+/** Whole or not at all: a part that is interrupted must not leave half a report. */
+export function writeReport(file, result) {
+  mkdirSync(new URL('.', file), { recursive: true })
+  const beside = new URL(`${file.href}.tmp`)
+  writeFileSync(beside, `${JSON.stringify(result, null, 2)}\n`)
+  renameSync(beside, file)
 }
 
 export class Report {
@@ -34,6 +45,8 @@ export class Report {
   soak = undefined
   /** How many sequences of the fuzz were run, and for how long. */
   fuzz = {}
+  /** The campaigns, by name, and how many faults each struck: the whole long run promises a number. */
+  campaigns = {}
   /** What the asynchronous standby lost, as it must. */
   asynchronousLoss = undefined
   notRun = []
@@ -49,6 +62,10 @@ export class Report {
 
   fault(kind, times = 1) {
     this.faults[kind] = (this.faults[kind] ?? 0) + times
+  }
+
+  get struck() {
+    return Object.values(this.faults).reduce((sum, times) => sum + times, 0)
   }
 
   /** One case or campaign with what its checker said. `facts` are violations beyond the invariants; `history` is the evidence. */
@@ -94,6 +111,7 @@ export class Report {
       controls,
       soak,
       fuzz,
+      campaigns,
       asynchronousLoss,
       notRun,
       failures,
@@ -101,18 +119,16 @@ export class Report {
     const { seed, long, only, minutes } = options
     const result = {
       seed, length: long ? 'long' : 'short', ...(minutes ? { minutes } : {}), ...(only ? { only } : {}), finished: new Date().toISOString(), ...versions, seconds, cases, faults, jobsAcknowledged: this.acknowledged,
-      executions: this.executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, scenarios, controls, fuzz, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
+      executions: this.executions, ...(sweep ? { sweep } : {}), invariants: this.invariants, campaigns, scenarios, controls, fuzz, ...(soak ? { soak } : {}), asynchronousLoss, notRun, failures,
     } // biome-ignore format: the order of the report
-    mkdirSync(new URL('.', file), { recursive: true })
-    writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+    writeReport(file, result)
   }
 
   print() {
-    const total = Object.values(this.faults).reduce((sum, times) => sum + times, 0)
     const violated = Object.values(this.invariants).reduce((sum, { violations }) => sum + violations, 0)
     const untested = Object.entries(this.invariants).filter(([, { checked }]) => checked === 0)
     console.log(
-      `\nseed ${this.options.seed}, ${this.seconds} s: ${total} faults, ${this.acknowledged} jobs acknowledged, ${this.executions} executions`,
+      `\nseed ${this.options.seed}, ${this.seconds} s: ${this.struck} faults, ${this.acknowledged} jobs acknowledged, ${this.executions} executions`,
     )
     console.log(`violations of invariants: ${violated}; failed: ${this.failures.length}`)
     if (untested.length > 0) console.log(`not put to the test: ${untested.map(([name]) => name).join(', ')}`)

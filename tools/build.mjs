@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { sourceTree } from './source-tree.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
@@ -16,6 +17,7 @@ if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 await inlineSql()
 inlineVersion()
 if (release) await (await import('./bundle.mjs')).bundle(`${root}dist`)
+else noteSources()
 await buildDashboard()
 // npm does this when it installs a package; in the repository itself `npx holdfast` needs it too.
 chmodSync(`${root}dist/cli/main.js`, 0o755)
@@ -53,6 +55,11 @@ async function buildDashboard() {
   }
   const { build } = await import(pathToFileURL(dashboard.resolve('vite')).href)
   await build({ root: `${root}dashboard`, logLevel: 'warn' })
+}
+
+/** So that a report cannot name sources that were changed after the build it ran on. */
+function noteSources() {
+  writeFileSync(`${root}dist/.sources`, `${sourceTree(root) ?? ''}\n`)
 }
 
 function inlineVersion() {

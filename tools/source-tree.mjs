@@ -1,6 +1,6 @@
 // Which sources a report was made on: the hash that git has, or would have, for the folder src as it stands in the work tree.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,4 +16,10 @@ export function sourceTree(root) {
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
+}
+
+/** The sources that dist was built from, as tools/build.mjs noted them; undefined where it noted none. */
+export function builtTree(root) {
+  const file = join(root, 'dist/.sources')
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
 }

@@ -52,10 +52,10 @@ const special = [composed, operators, pgbouncer, promotion, promotionAsynchronou
 
 export const campaigns = {
   name: 'campaigns',
-  list: async ({ only, long }) => chosen(only, long).map(({ name }) => name),
+  list: async (options) => chosen(options).map(({ name }) => name),
   async run(options, report) {
     const deadline = performance.now() + timeFor('campaigns', options)
-    for (const campaign of chosen(options.only, options.long)) {
+    for (const campaign of chosen(options)) {
       if (campaign.again && performance.now() > deadline) {
         report.skip(`${campaign.name} and those after it`, 'the time of the campaigns was over')
         return
@@ -66,7 +66,12 @@ export const campaigns = {
         continue
       }
       const begun = performance.now()
-      const result = await within(longestMs, campaign.name, campaign.run(options.seed, report, options)).catch((error) => ({
+      const struck = report.struck
+      const result = await within(
+        longestMs,
+        campaign.name,
+        campaign.run(options.seed + (campaign.round ?? 0), report, options),
+      ).catch((error) => ({
         verdicts: {},
         facts: [`it broke: ${error.stack}`],
       }))
@@ -74,13 +79,19 @@ export const campaigns = {
       console.log(
         `${campaign.name}: ${acknowledged} acknowledged, ${executions} executions, ${Math.round((performance.now() - begun) / 1000)} s`,
       )
+      report.campaigns[campaign.name] = report.struck - struck
       report.add(campaign.name, result)
     }
   },
 }
 
-function chosen(only, long) {
-  const [first, ...more] = Array.from({ length: long ? 12 : 1 }, (_, n) => mixed(n + 1))
-  const all = [first, ...special, ...more]
-  return all.filter(({ name }) => name.startsWith(only))
+/** `mixed`: from which to which of the mixed ones. `rounds`: from which to which of the special ones, each with a seed of its own. */
+function chosen({ only, long, mixed: [from, to] = [1, long ? 12 : 1], rounds: [first, last] = [1, 1] }) {
+  const inOrder = numbers(from, to).map(mixed)
+  const rounds = numbers(first, last).flatMap((round) =>
+    special.map((campaign) => (round === 1 ? campaign : { ...campaign, round, name: `${campaign.name}/${round}` })),
+  )
+  return [...inOrder.slice(0, 1), ...rounds, ...inOrder.slice(1)].filter(({ name }) => name.startsWith(only))
 }
+
+const numbers = (from, to) => Array.from({ length: to - from + 1 }, (_, n) => from + n)

@@ -29,11 +29,14 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }))
 
-/** Makes the reports of the fault bench say which sources they ran on. */
+/** Makes the reports of the fault bench say that they ran on these sources, whole and without a failure. */
 async function stampReports(source: string): Promise<void> {
-  for (const name of ['short', 'long', 'soak']) {
+  const whole = { sweep: { cases: 1, of: 1, operations: 1 }, campaigns: { 'campaigns/mixed/1': 5_000 } }
+  for (const name of ['short', 'long']) {
     const file = join(directory, `chaos/results/${name}.json`)
-    await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), source }))
+    const report = JSON.parse(await readFile(file, 'utf8'))
+    const soak = { ...report.soak, minutes: 60 }
+    await writeFile(file, JSON.stringify({ ...report, source, failures: [], ...(name === 'long' && { ...whole, soak }) }))
   }
 }
 
@@ -53,6 +56,14 @@ async function release(...args: string[]): Promise<{ code: number; output: strin
 const state = async () => [await git('status', '--porcelain'), await git('tag'), await git('rev-parse', 'HEAD')]
 
 describe('npm run release', { timeout: 600_000 }, () => {
+  it('is refused in a dry run too where a report is of other sources', async () => {
+    await stampReports('0123456789')
+    await git('commit', '--quiet', '--all', '--message', 'Reports of other sources')
+    const { code, output } = await release('--dry-run')
+    expect(code).toBe(1)
+    expect(output).toMatch(/In the way: chaos\/results\/short\.json was made on 0123456789/)
+  })
+
   it('makes, in a dry run, everything that it would release, and changes nothing', async () => {
     const before = await state()
     const { code, output } = await release('--dry-run')
