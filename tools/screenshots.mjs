@@ -66,6 +66,7 @@ async function photograph(address, key) {
     overview: '/',
     lanes: '/lanes',
     types: '/types',
+    dependencies: '/dependencies',
     jobs: '/jobs',
     'job-waiting': `/jobs/${waiting.id}`,
     'job-dead': `/jobs/${dead.id}`,

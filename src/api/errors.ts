@@ -1,10 +1,11 @@
-import { fingerprint, jobType, number, text, textOrNull, time } from './common.js'
+import { fingerprint, jobType, number, text, textOrNull, time, yesOrNo } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 export const errorsQuery = object({
   type: jobType,
   since: { ...time, description: 'a time: only groups with a failure since then, counted from the beginning of its day of UTC' },
   sort: { enum: ['count', 'last'] },
+  dead: { type: 'boolean', description: 'true for groups that have dead letters, of the first thousand' },
   limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
 })
 /** Which error groups `GET /errors` lists. */
@@ -20,6 +21,7 @@ const group = answer({
   last_at: time,
   count: number,
   days: list(answer({ day: { type: 'string', description: 'a day of UTC, such as 2026-11-18' }, count: number })),
+  dead: answer({ count: number, more: yesOrNo }),
 })
 /** Failures of one type that are the same but for what differs from job to job. */
 export type ErrorGroupAnswer = Of<typeof group>

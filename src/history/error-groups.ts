@@ -24,6 +24,8 @@ export interface ErrorGroup {
   count: number
   /** The days of UTC on which any did, first to last. */
   days: { day: string; count: number }[]
+  /** How many dead letters are in it; `more`: counting stopped there. */
+  dead: { count: number; more: boolean }
 }
 
 /** Which error groups. */
@@ -43,6 +45,11 @@ export interface ErrorGroupQuestion {
    * @default last
    */
   sort?: 'count' | 'last'
+  /**
+   * Only those that have dead letters, of the first thousand groups.
+   * @default false
+   */
+  dead?: boolean
   /**
    * How many at most.
    * @range 1 to 1,000
@@ -80,10 +87,12 @@ export async function listErrorGroups(
   question: ErrorGroupQuestion,
   allowed?: ReadonlySet<string>,
 ): Promise<ErrorGroup[]> {
-  refuseUnknown(question, ['type', 'since', 'sort', 'limit'])
-  const { type, sort = 'last', limit = 100 } = question
+  refuseUnknown(question, ['type', 'since', 'sort', 'dead', 'limit'])
+  const { type, sort = 'last', dead = false, limit = 100 } = question
+  if (typeof dead !== 'boolean') throw refused('dead', `is ${String(dead)}; it is true or false`)
   if (!sorts.includes(sort)) throw refused('sort', `is ${String(sort)}${didYouMean(String(sort), sorts)}; it is count or last`)
-  const asked = { byCount: sort === 'count', limit: wholeNumber(limit, 'limit', 1, 1_000), fingerprint: null }
+  const most = wholeNumber(limit, 'limit', 1, 1_000)
+  const asked = { byCount: sort === 'count', limit: most, withDead: dead, fingerprint: null }
   const since = await sinceOf(store, question.since)
   const types = type === undefined ? (allowed ? [...allowed] : null) : [await knownType(store, type)]
   if (type !== undefined && allowed && !allowed.has(type)) return []
@@ -97,7 +106,7 @@ export async function readErrorGroup(
   allowed?: ReadonlySet<string>,
 ): Promise<ErrorGroup[]> {
   refuseUnknown(question, ['since'])
-  const asked = { fingerprint: checkedFingerprint(fingerprint, 'fingerprint'), byCount: true, limit: 1_000 }
+  const asked = { fingerprint: checkedFingerprint(fingerprint, 'fingerprint'), byCount: true, limit: 1_000, withDead: false }
   const since = question.since === undefined ? new Date(0) : await sinceOf(store, question.since)
   return (await store.errors.groups({ ...asked, types: allowed ? [...allowed] : null, since })).map(errorGroup)
 }
@@ -114,7 +123,11 @@ async function knownType(store: Store, type: string): Promise<string> {
   throw new HoldfastError('unknown_type', `there is no type "${type}"${didYouMean(type, names)}`, { field: 'type' })
 }
 
-function errorGroup({ first_at, last_at, days, ...row }: ErrorGroupRow): ErrorGroup {
+/** So many dead letters of a group are counted. */
+const countedDead = 1_000
+
+function errorGroup({ first_at, last_at, days, dead, ...row }: ErrorGroupRow): ErrorGroup {
+  const capped = { count: Math.min(dead, countedDead), more: dead > countedDead }
   const counted = days.map(([day, count]) => ({ day, count }))
-  return { ...row, firstAt: new Date(first_at), lastAt: new Date(last_at), days: counted }
+  return { ...row, firstAt: new Date(first_at), lastAt: new Date(last_at), days: counted, dead: capped }
 }

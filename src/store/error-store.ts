@@ -13,6 +13,8 @@ export interface ErrorGroupRow {
   count: number
   /** Days of UTC, and how many failures each had. */
   days: [string, number][]
+  /** How many dead letters, counted up to 1001. */
+  dead: number
 }
 
 /** Which error groups are asked for; null: of all types, of any fingerprint. */
@@ -21,6 +23,8 @@ export interface ErrorQuestion {
   fingerprint: string | null
   since: Date
   byCount: boolean
+  /** Only groups with dead letters. */
+  withDead: boolean
   limit: number
 }
 
@@ -32,7 +36,7 @@ export class ErrorStore {
     this.#database = database
   }
 
-  async groups({ types, fingerprint, since, byCount, limit }: ErrorQuestion): Promise<ErrorGroupRow[]> {
-    return this.#database.query(statement('errorGroups'), [types, fingerprint, since.toISOString(), byCount, limit])
+  async groups({ types, fingerprint, since, byCount, limit, withDead }: ErrorQuestion): Promise<ErrorGroupRow[]> {
+    return this.#database.query(statement('errorGroups'), [types, fingerprint, since.toISOString(), byCount, limit, withDead])
   }
 }

@@ -32,6 +32,7 @@ const menu = [
     '/',
     '/lanes',
     '/types',
+    '/dependencies',
     '/jobs',
     '/new',
     '/dead',

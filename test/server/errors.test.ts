@@ -1,4 +1,5 @@
 import { defineType } from 'holdfast'
+import type { ErrorGroupAnswer } from 'holdfast/client'
 import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import pg from 'pg'
@@ -104,6 +105,14 @@ test('the jobs whose last failure is in a group are listed by index, and a bulk 
   expect(await listed({ status: 'completed' })).toEqual([])
   expect((await call('GET', `/jobs?error_group=${errorGroup}&type=print`)).body.jobs).toMatchObject([{ id: other }])
 
+  const withDead = async () => {
+    const { groups } = (await call('GET', '/errors?dead=true')).body as { groups: ErrorGroupAnswer[] }
+    return Object.fromEntries(
+      groups.filter(({ fingerprint }) => fingerprint === errorGroup).map(({ type, dead }) => [type, dead]),
+    )
+  }
+  expect(await withDead()).toEqual({ mail: { count: 3, more: false }, print: { count: 1, more: false } })
+
   const request = { filter: { errorGroup, type: 'mail' } }
   expect(await holdfast.bulkActions.estimate({ action: 'retry', ...request })).toEqual({ estimate: 4, more: false })
   const body = { action: 'discard', filter: { error_group: errorGroup, type: 'print' }, why: 'printed by hand' }
@@ -117,6 +126,8 @@ test('the jobs whose last failure is in a group are listed by index, and a bulk 
   expect(await listed({ status: 'discarded' })).toEqual([other])
   expect(await listed({ status: 'pending' })).toEqual(newest(...dead, retried, buried))
   expect(await listed({ status: 'dead' })).toEqual([])
+  expect(await withDead()).toEqual({})
+  expect((await holdfast.errorGroups.get(errorGroup)).map(({ dead }) => dead.count)).toEqual([0, 0])
   // Whoever comes next finds nothing of it.
   const ids = [...dead, retried, buried]
   expect(await holdfast.bulkActions.estimate({ action: 'cancel', ids })).toMatchObject({ estimate: 4 })
@@ -173,6 +184,7 @@ test('GET /errors answers to keys that may see workers, with the types a key is 
   expect(all).toContainEqual({
     ...{ fingerprint, type: 'print', name: 'Error', message: 'paper jam in tray 2', job: id, count: 1 },
     ...{ first_at: expect.any(String), last_at: expect.any(String), days: [{ day: expect.any(String), count: 1 }] },
+    dead: { count: 1, more: false },
   })
   expect((await call('GET', `/errors/${fingerprint}`)).body).toMatchObject({ fingerprint, count: 1, groups: [{ type: 'print' }] })
   const later = new Date(Date.now() + 86_400_000).toISOString()

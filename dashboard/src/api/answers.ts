@@ -1,10 +1,11 @@
-import type { gatesAnswer, lanesAnswer, workersAnswer } from '../../../src/api/admin.js'
+import type { dependenciesAnswer, gatesAnswer, lanesAnswer, workersAnswer } from '../../../src/api/admin.js'
 import type { alertsAnswer } from '../../../src/api/alerts.js'
 import type { StatusAnswer } from '../../../src/api/status.js'
 import { type Answered, useAnswer } from './use.js'
 
 export type Fleet = Answered<typeof workersAnswer>
 export type Gates = Answered<typeof gatesAnswer>
+export type Dependency = Answered<typeof dependenciesAnswer>['dependencies'][number]
 export type Lane = Answered<typeof lanesAnswer>['lanes'][number]
 export type Firing = Answered<typeof alertsAnswer>
 
@@ -26,5 +27,6 @@ interface Asking {
 export const useStatus = (asking?: Asking) => useAnswer<StatusAnswer>('status', {}, asking)
 export const useFleet = (asking?: Asking) => useAnswer<Fleet>('admin/workers/status', {}, asking)
 export const useGates = (asking?: Asking) => useAnswer<Gates>('admin/job-types', {}, asking)
+export const useDependencies = () => useAnswer<Answered<typeof dependenciesAnswer>>('admin/dependencies', {}, { everyMs: 5_000 })
 export const useLoads = () => useAnswer<{ workers: number; lanes: Record<string, Load> }>('autoscale', {}, { everyMs: 5_000 })
 export const useAlerts = () => useAnswer<Firing>('admin/alerts', {}, { everyMs: 5_000 })

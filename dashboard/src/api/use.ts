@@ -2,22 +2,24 @@ import { type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react
 import { useEffect } from 'react'
 import type { Of } from '../../../src/api/schema.js'
 import { ask, type Question } from './ask.js'
+import { useHeld } from './live.js'
 
 /** What is asked for less often does not say whether the server answers now. */
 const slowFromMs = 5_000
 
 type Asked = NonNullable<Question['query']>
 
-/** What the server answers to a GET, asked again every two seconds while somebody looks. */
+/** What the server answers to a GET, asked again every two seconds while somebody looks and does not hold the page still. */
 export function useAnswer<Answer>(
   path: string,
   query: Asked = {},
   { enabled = true, everyMs = 2_000 } = {},
 ): UseQueryResult<Answer> {
+  const held = useHeld()
   return useQuery({
     queryKey: [path, query],
     queryFn: ({ signal }) => ask<Answer>(path, { query, signal }),
-    refetchInterval: everyMs,
+    refetchInterval: held ? false : everyMs,
     meta: { slow: everyMs > slowFromMs },
     enabled,
   }) as UseQueryResult<Answer>
@@ -41,12 +43,13 @@ export function usePages<Row, Name extends string>(
   { cursor = 'cursor', looks = looksByThemselves } = {},
 ) {
   type Page = Readonly<Record<Name, readonly Row[]>> & { readonly next: string | null; readonly looked_back_to?: string | null }
+  const held = useHeld()
   const list = useInfiniteQuery({
     queryKey: [path, 'pages', query],
     queryFn: ({ pageParam, signal }) => ask<Page>(path, { query: { ...query, [cursor]: pageParam }, signal }),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next ?? undefined,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? 30_000 : 2_000),
+    refetchInterval: ({ state }) => (held ? false : (state.data?.pages.length ?? 0) > 1 ? 30_000 : 2_000),
   })
   const { data, hasNextPage, isFetching, isError, fetchNextPage } = list
   const rows = data?.pages.flatMap((page) => page[rowsUnder]) ?? []

@@ -1,17 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import type { auditAnswer } from '../../../src/api/admin.js'
 import type { SeriesAnswer } from '../../../src/api/series.js'
 import { useAlerts, useFleet } from '../api/answers.js'
-import { ask } from '../api/ask.js'
 import { type Answered, useAnswer } from '../api/use.js'
 import { Select } from '../parts/filter.js'
 import { Card, Loaded } from '../parts/page.js'
+import { Skeleton } from '../parts/skeleton.js'
 import { inWords } from '../parts/time.js'
 import { go, usePlace } from '../routing.js'
 import { useMay } from '../session/session.js'
 import { type Forecast, forecast } from './forecast.js'
 import type { ChartProps, Line, Mark } from './line.js'
+import { type Range, ranges, rangeWords, useSeries } from './series.js'
 import { startsOf } from './starts.js'
 
 const tryAgainMs = 2_000
@@ -25,35 +25,24 @@ const Chart = lazy(async () => {
   }
 })
 
-const ranges = {
-  '15m': { words: 'last 15 minutes', ms: 900_000, everyMs: 5_000 },
-  '1h': { words: 'last hour', ms: 3_600_000, everyMs: 10_000 },
-  '6h': { words: 'last 6 hours', ms: 21_600_000, everyMs: 30_000 },
-  '1d': { words: 'last day', ms: 86_400_000, everyMs: 60_000 },
-  '7d': { words: 'last 7 days', ms: 604_800_000, everyMs: 60_000 },
-  '35d': { words: 'last 35 days', ms: 3_024_000_000, everyMs: 60_000 },
-} as const
-type Range = keyof typeof ranges
-
 /** The past of all types, or of one, in charts. The range stands in the address, so a link keeps it. */
 export function Charts({ type }: { type?: string }) {
   const { path, query } = usePlace()
   const asked = query.get('range')
   const range: Range = asked !== null && asked in ranges ? (asked as Range) : '15m'
-  const series = useSeries(range, type)
-  const now = useSeries('15m', type)
+  const series = useSeries(range, { type })
+  const now = useSeries('15m', { type })
   const marks = [...useMarks(type, range), ...useStarts(type, range)]
   const limits = useLimits(type)
   const choose = (next: string) =>
     go(path, { ...Object.fromEntries(query), range: next === '15m' ? '' : next }, { replace: true })
-  const words = Object.fromEntries(Object.entries(ranges).map(([name, one]) => [name, one.words]))
   return (
     <Card
       title="Over time"
       aside={
         <>
           {now.data && <Drain of={forecast(now.data)} />}
-          <Select label="Time range" value={range} onValue={choose} options={words} />
+          <Select label="Time range" value={range} onValue={choose} options={rangeWords} />
         </>
       }
     >
@@ -62,17 +51,6 @@ export function Charts({ type }: { type?: string }) {
       </Loaded>
     </Card>
   )
-}
-
-function useSeries(range: Range, type: string | undefined) {
-  const { ms, everyMs } = ranges[range]
-  return useQuery({
-    queryKey: ['series', range, type],
-    queryFn: ({ signal }) =>
-      ask<SeriesAnswer>('series', { query: { from: new Date(Date.now() - ms).toISOString(), type }, signal }),
-    refetchInterval: everyMs,
-    meta: { slow: true },
-  })
 }
 
 /** What people changed, for those who may know. */
@@ -155,7 +133,7 @@ function AllCharts({ answer, marks, ofFleet, limits }: AllChartsProps) {
     return <p className="empty">Nothing is sampled yet. A worker or a server looks every ten seconds, and stores what changed.</p>
   }
   return (
-    <Suspense fallback={<p className="empty">Loading …</p>}>
+    <Suspense fallback={<Skeleton rows={8} />}>
       <div className="charts">
         {charts.map((chart) => (
           <Chart key={chart.title} {...chart} marks={marks} />

@@ -24,6 +24,7 @@ const Audit = later('Audit')
 const Batches = later('Batches')
 const BulkActions = later('BulkActions')
 const DeadLetters = later('DeadLetters')
+const Dependencies = later('Dependencies')
 const Errors = later('Errors')
 const Execution = later('Execution')
 const Executions = later('Executions')
@@ -33,6 +34,7 @@ const Keys = later('Keys')
 const Lanes = later('Lanes')
 const NewJob = later('NewJob')
 const OneBatch = later('OneBatch')
+const OneDependency = later('OneDependency')
 const OneError = later('OneError')
 const OneSchedule = later('OneSchedule')
 const OneType = later('OneType')
@@ -47,6 +49,8 @@ export const pages: readonly PageEntry[] = [
   { path: '/lanes', menu: menu('Now', 'Lanes and workers', 'l'), needs: 'workers:view', show: () => <Lanes /> },
   { path: '/types', menu: menu('Now', 'Job types', 't'), needs: 'workers:view', show: () => <Types /> },
   { path: '/types/:type', needs: 'workers:view', show: ({ type = '' }) => <OneType type={type} key={type} /> },
+  { path: '/dependencies', menu: menu('Now', 'Dependencies', 'y'), needs: 'workers:view', show: () => <Dependencies /> },
+  { path: '/dependencies/:name', needs: 'workers:view', show: ({ name = '' }) => <OneDependency name={name} key={name} /> },
   { path: '/jobs', menu: menu('Work', 'Jobs', 'j'), needs: 'jobs:read', show: () => <Jobs /> },
   { path: '/jobs/:id', needs: 'jobs:read', show: ({ id = '' }) => <Job id={id} key={id} /> },
   { path: '/new', menu: menu('Work', 'New job', 'n'), needs: 'jobs:enqueue', show: () => <NewJob /> },

@@ -51,6 +51,15 @@ export const offers: readonly Offer[] = [
   { action: 'discard', name: 'Discard', says: 'Dead jobs end for good.', needs: 'dlq:manage', of: ['dead'], grave: true },
 ]
 
+/** Of jobs that are all dead: the word that the page of dead letters has for it. */
+export const replayOffer: Offer = {
+  action: 'replay',
+  name: 'Replay',
+  says: 'Each gets all its attempts again, and runs with the payload it has.',
+  needs: 'dlq:manage',
+  of: ['dead'],
+}
+
 export const offerOf = (action: Action) => offers.find((offer) => offer.action === action) as Offer
 
 interface BulkActProps {

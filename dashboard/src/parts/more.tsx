@@ -1,5 +1,6 @@
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import { Problem } from './page.js'
+import { Skeleton } from './skeleton.js'
 
 /** The end of a list that comes in pages: why it could not be read, and the way on. */
 export function More({ list, settled = true }: { list: UseInfiniteQueryResult; settled?: boolean }) {
@@ -7,7 +8,7 @@ export function More({ list, settled = true }: { list: UseInfiniteQueryResult; s
   return (
     <>
       {list.error && <Problem error={list.error} />}
-      {list.isPending && !list.error && <p className="empty">Loading …</p>}
+      {list.isPending && !list.error && <Skeleton />}
       {!settled && list.data !== undefined && !list.error && <p className="empty">Looking further back …</p>}
       {settled && list.hasNextPage && (
         <p className="more">

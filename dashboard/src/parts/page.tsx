@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { Refused, Unreachable } from '../api/ask.js'
+import { Skeleton } from './skeleton.js'
 
 /** A page: its title, what stands beside it, and its content. */
 export function Page({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
@@ -35,7 +36,7 @@ export function Card({ title, aside, children }: { title?: ReactNode; aside?: Re
 /** What a query came to: its data; before there is any, a word; and where it failed, why, and what to do. */
 export function Loaded<Data>({ query, children }: { query: UseQueryResult<Data>; children: (data: Data) => ReactNode }) {
   if (query.data !== undefined) return <>{children(query.data)}</>
-  if (query.isPending && query.fetchStatus !== 'paused') return <p className="empty">Loading …</p>
+  if (query.isPending && query.fetchStatus !== 'paused') return <Skeleton />
   return <Problem error={query.error} />
 }
 

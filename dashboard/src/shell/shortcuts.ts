@@ -18,6 +18,7 @@ export const keysOfPage: Readonly<Record<string, string>> = {
   x: 'select the row; with Shift, all rows up to it',
   c: 'cancel the job that is shown',
   r: 'replay or resume the job that is shown',
+  h: 'hold the page still, or let it go on',
   '?': 'this list',
   'Ctrl K': 'go to any page, job, type or lane',
 }
@@ -54,6 +55,7 @@ function press(key: string, open: (what: 'palette' | 'help') => void): boolean {
   if (key === '?') open('help')
   else if (key === '/') document.querySelector<HTMLElement>('.filters input, .filters select')?.focus()
   else if (key === 'j' || key === 'k') stepRow(key === 'j' ? 1 : -1)
+  else if (key === 'h') document.querySelector<HTMLElement>('.connection button')?.click()
   else if (key === 'r' || key === 'c') document.querySelector<HTMLElement>(`.page [aria-keyshortcuts="${key}"]`)?.click()
   else if (key === 'x' || key === 'X') pickRow(key === 'X')
   else return false

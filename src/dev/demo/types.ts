@@ -1,4 +1,5 @@
 import { sleep } from '../../clock.js'
+import { defineDependency } from '../../job/dependency.js'
 import { type AnyJobType, defineType } from '../../job/type.js'
 
 /** Whether the payment provider of the demo answers. The demo switches it off for a while, so that the breaker has something to do. */
@@ -22,10 +23,14 @@ export const flaky = defineType({
   },
 })
 
+/** What reports, exports and thumbnails are read from and written to: they share what it bears. */
+export const storage = defineDependency({ name: 'demo_storage', limits: { maxRunning: 10 } })
+
 const pages = 15
 
 export const report = defineType({
   type: 'demo_report',
+  uses: [storage],
   timeout: '2m',
   async run(_payload, { log, progress, signal }) {
     for (let page = 1; page <= pages; page++) {
@@ -40,6 +45,7 @@ export const report = defineType({
 /** One at a time, and four come at once: most of the time some of them wait at the limit. */
 export const bulkExport = defineType({
   type: 'demo_export',
+  uses: [storage],
   timeout: '1m',
   limits: { maxRunning: 1 },
   async run(_payload, { progress, signal }) {
@@ -98,6 +104,7 @@ export const refund = defineType({
 
 export const thumbnail = defineType({
   type: 'demo_thumbnail',
+  uses: [storage],
   timeout: '10s',
   run: (_payload, { signal }) => work(900, signal),
 })

@@ -105,6 +105,16 @@ as $$
   order by case when p_by_count then p.count end desc, p.last_at desc, p.fingerprint
 $$;
 
+-- How many dead letters of a type are in a group, counted up to p_most of them.
+create or replace function holdfast.dead_in_group(p_type integer, p_fingerprint text, p_most integer) returns integer
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+  return (select count(*) from (
+    select from holdfast.dead_letters as d where d.error ->> 'fingerprint' = p_fingerprint and d.type_id = p_type limit p_most) as l);
+end $$;
+
 -- Deletes groups that had no failure for as long as dead letters are kept, and days before that; and of more groups than p_most those that had
 -- none for longest: a program whose messages are all different must not fill the table.
 create or replace function holdfast.sweep_error_groups(p_dead interval, p_most integer default 10000) returns integer

@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import type { LetterAnswer, ManyBody } from '../../../../src/api/dlq.js'
 import { useGates } from '../../api/answers.js'
 import { usePages } from '../../api/use.js'
+import { BulkAct, type Offer, offerOf, replayOffer } from '../../parts/bulk-act.js'
 import { Filter, filterIn, Select } from '../../parts/filter.js'
 import { Link } from '../../parts/link.js'
 import { More } from '../../parts/more.js'
@@ -9,8 +10,8 @@ import { Card, Page } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { Moment } from '../../parts/time.js'
 import { go, usePlace } from '../../routing.js'
-import { ErrorGroups } from './error-groups.js'
-import { errorText } from './groups.js'
+import { errorText } from './error-text.js'
+import { LetterGroups } from './letter-groups.js'
 import { MoveMany } from './move-many.js'
 
 const fields = ['type', 'reason', 'since', 'error', 'tags'] as const
@@ -45,7 +46,7 @@ export function DeadLetters() {
       aside={
         <>
           {filtered && <Link to="/dead">clear the filter</Link>}
-          {rows.length > 0 && <MoveMany filter={asked} sensitive={sensitive} everyone={!filtered} />}
+          {rows.length > 0 && <MoveFitting filter={asked} sensitive={sensitive} everyone={!filtered} />}
         </>
       }
     >
@@ -62,7 +63,7 @@ export function DeadLetters() {
         <Filter label="Error holds" value={filter.error} onValue={change('error')} placeholder="error holds" wide />
       </search>
       <div className="stack">
-        {rows.length > 0 && <ErrorGroups letters={rows} complete={!list.hasNextPage} asked={asked} sensitive={sensitive} />}
+        {rows.length > 0 && onlyType(filter) && <LetterGroups type={filter.type} sensitive={sensitive} />}
         <Card title={rows.length > 0 ? 'One by one' : undefined}>
           {list.data && <Letters letters={rows} filtered={filtered} />}
           <More list={list} />
@@ -71,6 +72,33 @@ export function DeadLetters() {
     </Page>
   )
 }
+
+/** The groups are counted by type and nothing else. */
+const onlyType = (filter: Readonly<Record<Field, string>>) => fields.every((name) => name === 'type' || filter[name] === '')
+
+interface MoveFittingProps {
+  readonly filter: ManyBody['filter']
+  readonly sensitive: readonly string[]
+  readonly everyone: boolean
+}
+
+/** All that fit the filter: by a bulk action, but for a reason or a text of an error, by which only dead letters are searched. */
+function MoveFitting({ filter, sensitive, everyone }: MoveFittingProps) {
+  const { type, tags, reason, error, died_from } = filter
+  if (reason !== undefined || error !== undefined) return <MoveMany filter={filter} sensitive={sensitive} />
+  const which = { filter: { status: 'dead' as const, ...defined({ type, tags, ended_after: died_from }) } }
+  const confirm = sensitive.find((name) => name === type)
+  const of = everyone ? 'all dead letters' : 'the dead letters that fit the filter'
+  const named = (offer: Offer): Offer => ({ ...offer, name: everyone ? `${offer.name} all` : offer.name })
+  return (
+    <>
+      <BulkAct offer={named(replayOffer)} which={which} of={of} {...(confirm !== undefined && { confirm })} />
+      <BulkAct offer={named(offerOf('discard'))} which={which} of={of} />
+    </>
+  )
+}
+
+const defined = (values: object) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 function askedBy(
   { type, reason, error, tags }: Readonly<Record<Field, string>>,

@@ -13,19 +13,16 @@ interface MoveManyProps {
   readonly filter: ManyBody['filter']
   /** Types whose replay has to be confirmed. */
   readonly sensitive: readonly string[]
-  /** No filter is set: it is about all dead letters there are. */
-  readonly everyone?: boolean
 }
 
 /** Replays or discards what fits a filter. The server counts first, and moves only what it counted. */
-export function MoveMany({ filter, sensitive, everyone = false }: MoveManyProps) {
-  const asked = everyone ? { all: true as const } : filter
+export function MoveMany({ filter, sensitive }: MoveManyProps) {
   const confirm = sensitive.find((type) => type === filter.type)
   const send = (verb: 'replay' | 'discard') => (values: Values) =>
     ask<Moved>(`admin/dlq/${verb}`, {
       method: 'POST',
       body: {
-        filter: { ...asked, ...(values.died_before && !filter.died_before ? { died_before: values.died_before } : {}) },
+        filter: { ...filter, ...(values.died_before && !filter.died_before ? { died_before: values.died_before } : {}) },
         dry_run: false,
         at_most: givenNumber(values.at_most),
         why: given(values.why),
@@ -35,18 +32,18 @@ export function MoveMany({ filter, sensitive, everyone = false }: MoveManyProps)
   return (
     <>
       <Act
-        name={everyone ? 'Replay all' : 'Replay'}
+        name="Replay"
         title="Replay dead letters"
         needs="dlq:manage"
         {...(confirm === undefined ? {} : { typed: confirm })}
         send={send('replay')}
         done={(answer) => movedWords('replayed', answer as Moved)}
       >
-        <Preview verb="replay" filter={asked} />
+        <Preview verb="replay" filter={filter} />
         <Field name="at_most" label="At most" hint="so many, the newest first; empty: all of them" type="number" min={1} />
       </Act>
       <Act
-        name={everyone ? 'Discard all' : 'Discard'}
+        name="Discard"
         title="Discard dead letters"
         needs="dlq:manage"
         look="grave"
@@ -55,7 +52,7 @@ export function MoveMany({ filter, sensitive, everyone = false }: MoveManyProps)
         send={send('discard')}
         done={(answer) => movedWords('discarded', answer as Moved)}
       >
-        <Preview verb="discard" filter={asked} />
+        <Preview verb="discard" filter={filter} />
       </Act>
     </>
   )
@@ -70,9 +67,7 @@ function Preview({ verb, filter }: { verb: 'replay' | 'discard'; filter: ManyBod
     staleTime: 0,
     gcTime: 0,
   })
-  const words = Object.entries(filter).map(([name, value]) =>
-    name === 'all' ? 'all of them' : `${name.replaceAll('_', ' ')} ${value}`,
-  )
+  const words = Object.entries(filter).map(([name, value]) => `${name.replaceAll('_', ' ')} ${value}`)
   return (
     <div className="says">
       <Loaded query={counted}>

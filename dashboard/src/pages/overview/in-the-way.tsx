@@ -1,7 +1,7 @@
-import type { Firing, Fleet, Gates } from '../../api/answers.js'
+import type { Dependency, Firing, Fleet, Gates } from '../../api/answers.js'
 import { Link } from '../../parts/link.js'
 import { Card } from '../../parts/page.js'
-import { inWords } from '../../parts/time.js'
+import { exactTime, inWords } from '../../parts/time.js'
 import { valueInWords } from '../alerts/kinds.js'
 
 interface Finding {
@@ -14,6 +14,7 @@ interface Finding {
 interface InTheWayProps {
   readonly fleet: Fleet
   readonly gates: Gates
+  readonly dependencies: readonly Dependency[]
   readonly firing: Firing['firing']
 }
 
@@ -37,7 +38,7 @@ export function InTheWay(props: InTheWayProps) {
   )
 }
 
-function findingsOf({ fleet, gates, firing }: InTheWayProps): Finding[] {
+function findingsOf({ fleet, gates, dependencies, firing }: InTheWayProps): Finding[] {
   const served = new Set(fleet.workers.filter(({ stalled }) => !stalled).flatMap(({ types }) => types))
   const ofType = (type: string) => `/types/${encodeURIComponent(type)}`
   const found: Finding[] = [
@@ -47,20 +48,11 @@ function findingsOf({ fleet, gates, firing }: InTheWayProps): Finding[] {
         const say = `no worker runs it, and ${waiting} wait, the oldest for ${inWords(oldest_ms ?? 0)}`
         return { about: type, to: ofType(type), status: 'dead', say }
       }),
-    ...gates.types.flatMap(({ type, gate }): Finding[] => {
-      const { breaker, paused } = gate ?? {}
-      return [
-        ...(breaker?.open ? [finding(type, 'dead', `its breaker is open: ${breaker.reason ?? 'an operator holds it'}`)] : []),
-        ...(paused
-          ? [
-              finding(
-                type,
-                'failed',
-                `paused by ${paused.by}${paused.until ? ` until ${paused.until}` : ''}${paused.why ? `: ${paused.why}` : ''}`,
-              ),
-            ]
-          : []),
-      ]
+    ...gates.types.flatMap(({ type, gate }) => (gate ? gateFindings(type, ofType(type), gate) : [])),
+    ...dependencies.flatMap((dependency) => {
+      const { name, types } = dependency
+      const found = gateFindings(name, `/dependencies/${encodeURIComponent(name)}`, dependency)
+      return found.map((one): Finding => ({ ...one, say: `${one.say}; ${types.length} types use it` }))
     }),
     ...fleet.lanes.flatMap(({ name, enabled, changed }): Finding[] =>
       enabled
@@ -79,8 +71,17 @@ function findingsOf({ fleet, gates, firing }: InTheWayProps): Finding[] {
       }),
   ]
   return found.sort((one, other) => Number(other.status === 'dead') - Number(one.status === 'dead'))
+}
 
-  function finding(type: string, status: Finding['status'], say: string): Finding {
-    return { about: type, to: ofType(type), status, say }
+/** A breaker that is open, and a pause, of a type or dependency. */
+function gateFindings(about: string, to: string, { breaker, paused }: Pick<Dependency, 'breaker' | 'paused'>): Finding[] {
+  const found: Finding[] = []
+  if (breaker.open) {
+    found.push({ about, to, status: 'dead', say: `its breaker is open: ${breaker.reason ?? 'an operator holds it'}` })
   }
+  if (paused) {
+    const until = paused.until ? ` until ${exactTime(paused.until)}` : ''
+    found.push({ about, to, status: 'failed', say: `paused by ${paused.by}${until}${paused.why ? `: ${paused.why}` : ''}` })
+  }
+  return found
 }

@@ -3,9 +3,10 @@ import type { Gates } from '../../api/answers.js'
 import { ask } from '../../api/ask.js'
 import { pathOf } from '../../api/use.js'
 import { Act, type Values } from '../../parts/act.js'
-import { Check, Field, given, numberOrNull } from '../../parts/fields.js'
+import { changedFields } from '../../parts/changed.js'
+import { Check, Field, numberOrNull } from '../../parts/fields.js'
 import { ForField } from '../../parts/overrides.js'
-import { asDuration } from '../../parts/time.js'
+import { RateFields, rateAsTaken, rateOf } from '../../parts/rate-fields.js'
 
 type Gate = Gates['types'][number]['gate']
 
@@ -43,33 +44,13 @@ export function ChangeLimits({ type, gate }: { type: string; gate: Gate }) {
   )
 }
 
-function RateFields({ name, label, rate }: { name: string; label: string; rate: NonNullable<Gate>['rate'] }) {
-  return (
-    <fieldset>
-      <legend>{label}</legend>
-      <input name={`${name}_count`} aria-label={`${label}: how many`} type="number" min={1} defaultValue={rate?.count ?? ''} />
-      <span>in</span>
-      <input
-        name={`${name}_per`}
-        aria-label={`${label}: in what time`}
-        placeholder="1m"
-        defaultValue={rate ? asDuration(rate.per_ms) : ''}
-      />
-    </fieldset>
-  )
-}
-
 /** What was changed and nothing else: the rest stays with whoever said it. */
 function bodyOf(values: Values, gate: Gate): LimitsBody {
-  const rate = (name: string) => {
-    const count = numberOrNull(values[`${name}_count`])
-    return count === null ? null : { count, per: given(values[`${name}_per`]) ?? '1m' }
-  }
   const before = {
     max_running: gate?.max_running ?? null,
     max_running_per_key: gate?.max_running_per_key ?? null,
-    rate: shown(gate?.rate ?? null),
-    rate_per_key: shown(gate?.rate_per_key ?? null),
+    rate: rateAsTaken(gate?.rate ?? null),
+    rate_per_key: rateAsTaken(gate?.rate_per_key ?? null),
     fair: gate?.fair ?? false,
     ordered: gate?.ordered ?? false,
     halt_on_dead: gate?.halt_on_dead ?? false,
@@ -77,18 +58,11 @@ function bodyOf(values: Values, gate: Gate): LimitsBody {
   const after = {
     max_running: numberOrNull(values.max_running),
     max_running_per_key: numberOrNull(values.max_running_per_key),
-    rate: rate('rate'),
-    rate_per_key: rate('rate_per_key'),
+    rate: rateOf(values, 'rate'),
+    rate_per_key: rateOf(values, 'rate_per_key'),
     fair: values.fair === 'yes',
     ordered: values.ordered === 'yes',
     halt_on_dead: values.halt_on_dead === 'yes',
   }
-  const changed = Object.entries(after).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
-  )
-  return { ...Object.fromEntries(changed), ...defined({ why: given(values.why), for: given(values.for) }) }
+  return changedFields(before, after, values)
 }
-
-const shown = (rate: NonNullable<Gate>['rate']) => rate && { count: rate.count, per: asDuration(rate.per_ms) }
-
-const defined = (fields: object) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

@@ -1,13 +1,13 @@
 import { useGates } from '../../api/answers.js'
 import { pathOf } from '../../api/use.js'
 import { Charts } from '../../charts/charts.js'
+import { BreakerActs } from '../../parts/breaker-acts.js'
+import { BreakerFacts } from '../../parts/breaker-facts.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Until, WhatOperatorsSaid } from '../../parts/overrides.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
-import { inWords, Moment } from '../../parts/time.js'
 import { ErrorsOfType } from '../errors/errors-of-type.js'
-import { BreakerActs } from './breaker-acts.js'
 import { ChangeLimits } from './change-limits.js'
 import { KeysOfType } from './keys-of-type.js'
 import { rateInWords } from './limits-in-words.js'
@@ -31,7 +31,7 @@ export function OneType({ type }: { type: string }) {
                 <PauseOrResume type={type} paused={gate?.paused != null} />
                 <ChangeLimits type={type} gate={gate} />
                 <MoveType type={type} lane={lane} />
-                <BreakerActs type={type} gate={gate} />
+                <BreakerActs of={type} breaker={gate?.breaker} path={`admin/job-types/${pathOf(type)}/breaker`} />
               </div>
               <Card>
                 <Facts>
@@ -49,35 +49,21 @@ export function OneType({ type }: { type: string }) {
                   <Fact name="Order">
                     {gate?.ordered ? `in order per key${gate.halt_on_dead ? ', halts on a dead job' : ''}` : 'none'}
                   </Fact>
+                  {gate && gate.uses.length > 0 && (
+                    <Fact name="Uses">
+                      {gate.uses.map((name) => (
+                        <Link key={name} to={`/dependencies/${encodeURIComponent(name)}`} className="badge">
+                          {name}
+                        </Link>
+                      ))}
+                    </Fact>
+                  )}
                   <Fact name="Sensitive">{sensitive ? 'yes: a replay has to be confirmed' : 'no'}</Fact>
                 </Facts>
               </Card>
               {gate && (
                 <Card title="Breaker">
-                  <Facts>
-                    <Fact name="Now">
-                      <span className="status" data-status={gate.breaker.open ? 'dead' : 'completed'}>
-                        {gate.breaker.open ? 'open: nothing runs' : 'closed'}
-                        {gate.breaker.held_by === 'operator' && ', held by an operator'}
-                      </span>
-                    </Fact>
-                    {gate.breaker.reason && <Fact name="Because">{gate.breaker.reason}</Fact>}
-                    {gate.breaker.opened_at && (
-                      <Fact name="Opened">
-                        <Moment at={gate.breaker.opened_at} />
-                      </Fact>
-                    )}
-                    {gate.breaker.next_probe_at && (
-                      <Fact name="Next probe">
-                        <Moment at={gate.breaker.next_probe_at} />
-                      </Fact>
-                    )}
-                    <Fact name="Opens when">
-                      {Math.round(gate.breaker.share * 100)} % of at least {gate.breaker.minimum} fail within{' '}
-                      {inWords(gate.breaker.window_ms)}
-                    </Fact>
-                    <Fact name="Probes every">{inWords(gate.breaker.probe_ms)}</Fact>
-                  </Facts>
+                  <BreakerFacts breaker={gate.breaker} />
                 </Card>
               )}
               <WhatOperatorsSaid overrides={gate?.overrides ?? []} releases={`admin/job-types/${pathOf(type)}/limits/release`} />

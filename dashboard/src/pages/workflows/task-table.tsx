@@ -2,7 +2,7 @@ import type { TaskAnswer } from '../../../../src/api/executions.js'
 import { Link } from '../../parts/link.js'
 import { Table } from '../../parts/table.js'
 import { inWords, Moment } from '../../parts/time.js'
-import { errorText } from '../dead/groups.js'
+import { errorText } from '../dead/error-text.js'
 import { ExecutionStatus } from './execution-status.js'
 
 export function TaskTable({ tasks }: { tasks: readonly TaskAnswer[] }) {

@@ -1,24 +1,29 @@
 import { useState } from 'react'
-import { permissions } from '../../../src/api/permissions.js'
-import { useStatus } from '../api/answers.js'
-import { Fact, Facts } from '../parts/facts.js'
-import { Select } from '../parts/filter.js'
-import { Card, Page } from '../parts/page.js'
-import { type Theme, useTheme } from '../parts/theme.js'
-import { Moment } from '../parts/time.js'
-import { useMay, useSession } from '../session/session.js'
-import { shortcutsAreOn, switchShortcuts } from '../shell/shortcuts.js'
+import { permissions } from '../../../../src/api/permissions.js'
+import { useStatus } from '../../api/answers.js'
+import { Fact, Facts } from '../../parts/facts.js'
+import { Select } from '../../parts/filter.js'
+import { Card, Page } from '../../parts/page.js'
+import { type Theme, useTheme } from '../../parts/theme.js'
+import { Moment } from '../../parts/time.js'
+import { useMay, useSession } from '../../session/session.js'
+import { shortcutsAreOn, switchShortcuts } from '../../shell/shortcuts.js'
+import { Installation } from './installation.js'
 
 const themeWords = { system: 'as the system', light: 'light', dark: 'dark' }
 
-/** How this browser shows things, who you are here, and what this server is. */
+/** What holds for the whole installation, how this browser shows things, who you are here, and what this server is. */
 export function Settings() {
+  const sees = useMay('workers:view')
   return (
     <Page title="Settings">
-      <div className="grid">
-        <ThisBrowser />
-        <You />
-        <ThisServer />
+      <div className="stack">
+        {sees && <Installation />}
+        <div className="grid">
+          <ThisBrowser />
+          <You />
+          <ThisServer />
+        </div>
       </div>
     </Page>
   )
