@@ -113,12 +113,12 @@ export type {
   ExecutionPage,
   Executions,
   ExecutionWaitOptions,
-  MovedExecution,
   RegisteredWorkflow,
   WorkflowSummary,
 } from './workflow/executions.js'
 export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
 export type { ExecutionOwner, TaskPage, TaskPageOptions } from './workflow/look.js'
+export type { MovedExecution } from './workflow/moved.js'
 export type { Started, StartOptions } from './workflow/start.js'
 export type {
   Execution,

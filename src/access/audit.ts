@@ -1,4 +1,4 @@
-import { refused, wholeNumber } from '../job/refused.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
 import { timeAsked } from '../job/time-asked.js'
 import type { AccessStore } from '../store/access-store.js'
@@ -40,6 +40,7 @@ export interface AuditQuestion {
 
 /** What operators did, the latest first. */
 export async function readAudit(store: AccessStore, question: AuditQuestion = {}): Promise<AuditLine[]> {
+  refuseUnknown(question, ['actor', 'action', 'target', 'from', 'to', 'before', 'limit'])
   const { actor = null, action = null, target = null, before = null, limit = 100 } = question
   if (before !== null && !/^\d{1,18}$/.test(before)) {
     throw refused('before', 'must be the id of a line of the audit log')

@@ -244,6 +244,7 @@ export class Alerts {
     options: { grace?: Duration } = {},
   ): Promise<{ id: number; url: string; secret: string }> {
     refuseUnknown(options, ['grace'])
+    const actor = checkedActor(who)
     const graceMs = toMilliseconds(options.grace ?? '1d', 'grace')
     if (graceMs > longestGraceMs) throw refused('grace', 'must be at most 30 days')
     const target = await told(this.#store.target(targetId(id)))
@@ -253,7 +254,7 @@ export class Alerts {
       throw refused('id', `is that of a PagerDuty target, which signs nothing; remove it and add it with another key`)
     const secret = freshSecret()
     // The address of a target never changes, so a secret encrypted for it is valid whenever it is written.
-    const known = await told(this.#store.rotateSecret(id, this.#privacy.encryptSecret(url, secret), graceMs, checkedActor(who)))
+    const known = await told(this.#store.rotateSecret(id, this.#privacy.encryptSecret(url, secret), graceMs, actor))
     if (!known) throw unknownTarget(id)
     return { id, url, secret }
   }

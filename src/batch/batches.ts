@@ -92,6 +92,8 @@ interface StoreOptions {
   owner?: string
 }
 
+const stored = ['tx', 'retryFor', 'owner']
+
 /**
  * Any number of jobs that are watched as one. Reading its progress reads no member, and members that end never wait for each other.
  * A batch ends when its last member has; then it enqueues the callbacks that are due, exactly one job for each kind. When a dead
@@ -109,6 +111,7 @@ export class Batches {
 
   /** Makes a batch and stores its members, all or none; with `tx`, as part of the caller's transaction. */
   async create(request: BatchRequest, options: StoreOptions = {}): Promise<BatchCreated> {
+    refuseUnknown(options, stored)
     refuseUnknown(request, ['jobs', 'name', 'id', 'open', ...callbackNames])
     const { jobs = [] } = request
     const id = request.id === undefined ? newJobId() : checkedId(request.id).toLowerCase()
@@ -141,6 +144,7 @@ export class Batches {
    * belong to the service whose batch it is.
    */
   async add(id: string, jobs: readonly JobRequest[], options: StoreOptions = {}): Promise<Enqueued[]> {
+    refuseUnknown(options, stored)
     const { tx, retryFor, owner = null } = options
     const batch = await this.#kept(id, owner, tx)
     return enqueue(this.#counter, jobs, {
@@ -156,13 +160,16 @@ export class Batches {
   }
 
   /** One batch with its counts by status; undefined where no such batch is kept. */
-  async get(id: string, { owner }: Options = {}): Promise<Batch | undefined> {
+  async get(id: string, options: Options = {}): Promise<Batch | undefined> {
+    refuseUnknown(options, ['owner'])
+    const { owner } = options
     const row = await told(this.#store.batches.progress(checkedId(id), owner ?? null))
     return row && batchOf(row)
   }
 
   /** The batch that a job is a member or a callback of; undefined where there is none. */
   async of(job: string, options: Options = {}): Promise<Batch | undefined> {
+    refuseUnknown(options, ['owner'])
     const id = await told(this.#store.batches.ofJob(checkedId(job)))
     return id === undefined ? undefined : this.get(id, options)
   }
@@ -185,17 +192,19 @@ export class Batches {
   }
 
   /** Lets a batch that is open end with its last member. False: it was not open. */
-  async close(id: string, { owner }: Options = {}): Promise<boolean> {
-    return told(this.#store.batches.close(checkedId(id), owner ?? null))
+  async close(id: string, options: Options = {}): Promise<boolean> {
+    refuseUnknown(options, ['owner'])
+    return told(this.#store.batches.close(checkedId(id), options.owner ?? null))
   }
 
   /**
    * Cancels whatever is live of a batch. When the handlers that were running have stopped, the batch ends as cancelled. Workers go on with it
    * where this process does not live to see the end.
    */
-  async cancel(id: string, who: Actor, { owner }: Options = {}): Promise<BatchCancelled> {
+  async cancel(id: string, who: Actor, options: Options = {}): Promise<BatchCancelled> {
+    refuseUnknown(options, ['owner'])
     const by = checkedActor(who)
-    const was = await told(this.#store.batches.cancel(checkedId(id), owner ?? null, by))
+    const was = await told(this.#store.batches.cancel(checkedId(id), options.owner ?? null, by))
     if (was !== 'running') return { id, done: false, was, because: `it has ended: it ${was}` }
     // A member that somebody is at is passed over until they have let it go.
     while (await told(this.#store.batches.cancelOn(id))) await sleep(pauseMs)
@@ -206,7 +215,9 @@ export class Batches {
    * Replays the dead members of a batch, all in one transaction: of a batch that has ended they are one new round. Those of sensitive types only
    * with `confirm`, as in `deadLetters.replay`.
    */
-  async retry(id: string, who: Actor, { owner, confirm }: Options & { confirm?: Confirm } = {}): Promise<MovedMany> {
+  async retry(id: string, who: Actor, options: Options & { confirm?: Confirm } = {}): Promise<MovedMany> {
+    refuseUnknown(options, ['owner', 'confirm'])
+    const { owner, confirm } = options
     const by = checkedActor(who)
     const confirmed = readConfirm(confirm)
     await this.#kept(id, owner ?? null)

@@ -1,5 +1,6 @@
 import type { BatchBody, CallbackBody } from '../api/batches.js'
 import type { JobBody } from '../api/jobs.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { JobRequest } from '../job/type.js'
 import { jobBody } from './job-body.js'
 
@@ -24,7 +25,10 @@ export interface ClientBatch {
   onComplete?: JobRequest
 }
 
+const known = ['jobs', 'name', 'id', 'open', 'onSuccess', 'onFailure', 'onComplete']
+
 export async function batchBody(request: ClientBatch, id: string, jobs: JobBody[], open: boolean): Promise<BatchBody> {
+  refuseUnknown(request, known)
   const callback = async (given: JobRequest | undefined) => given && ((await jobBody(given)) as CallbackBody)
   const [success, failure, complete] = await Promise.all([request.onSuccess, request.onFailure, request.onComplete].map(callback))
   return {

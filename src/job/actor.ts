@@ -1,4 +1,4 @@
-import { refused } from './refused.js'
+import { refused, refuseUnknown } from './refused.js'
 import { unstorable } from './text.js'
 
 /** Who does it and why; kept where people see it. */
@@ -19,6 +19,7 @@ export interface RecordedActor {
 const longest = 500
 
 export function checkedActor(who: Actor): RecordedActor & { by: string } {
+  refuseUnknown(who ?? {}, ['by', 'why', 'from'])
   const { by, why, from } = who ?? {}
   if (typeof by !== 'string' || by.trim() === '') {
     throw refused('by', 'is missing: say who does this, for the audit log')

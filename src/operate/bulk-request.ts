@@ -51,6 +51,11 @@ export interface BulkRequest {
 const known = ['action', 'filter', 'ids', 'priority', 'runAt', 'delay', 'pace', 'confirm']
 const mostIds = 10_000
 
+/** Refuses what is misspelt, before anything is asked of the database. */
+export function checkFields(request: BulkRequest): void {
+  refuseUnknown(request, known)
+}
+
 /** Checks a request whole, and brings it into the form the database takes. `owner`: the service whose jobs alone are touched. */
 export function encodeBulk(
   request: BulkRequest,
@@ -58,7 +63,6 @@ export function encodeBulk(
   privacy: Privacy,
   types: readonly TypeRow[],
 ): Omit<NewBulk, 'estimate' | 'atLeast'> {
-  refuseUnknown(request, known)
   const { action, filter, ids, pace } = request
   if (!Object.hasOwn(bulkActions, action)) {
     const names = Object.keys(bulkActions)

@@ -7,7 +7,7 @@ import type { BulkRow, NewBulk } from '../store/bulk-store.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { bulkType } from './bulk-job.js'
-import { type BulkActionName, type BulkRequest, encodeBulk } from './bulk-request.js'
+import { type BulkActionName, type BulkRequest, checkFields, encodeBulk } from './bulk-request.js'
 import { checkJobId } from './moves.js'
 
 /** How many jobs a bulk action would mean. `more`: at least so many, because not all were looked at. */
@@ -117,6 +117,7 @@ export class BulkActions {
   }
 
   async #encoded(request: BulkRequest, owner: string | undefined): Promise<Omit<NewBulk, 'estimate' | 'atLeast'>> {
+    checkFields(request)
     return encodeBulk(request, owner, this.#privacy, await this.#store.types(null))
   }
 

@@ -191,7 +191,9 @@ export function count(answer: MovedMany, row: MovedRow): void {
   }
 }
 
-export function readTime({ runAt, delay }: NewTime): { runAt: string | null; delayMs: number | null } {
+export function readTime(time: NewTime): { runAt: string | null; delayMs: number | null } {
+  refuseUnknown(time, ['runAt', 'delay'])
+  const { runAt, delay } = time
   if ((runAt === undefined) === (delay === undefined)) {
     throw new HoldfastError('invalid_option', 'give either runAt or delay', { field: 'runAt' })
   }

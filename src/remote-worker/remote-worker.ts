@@ -5,6 +5,7 @@ import { monotonicMs } from '../clock.js'
 import type { WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import type { Outcome } from '../job/outcome.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
 import { hasOwnSlots, SlotPools } from '../run/slot-pools.js'
@@ -189,8 +190,9 @@ export class RemoteWorker {
    * Stops in good order: no new claims; what ends within the drain time is completed, heartbeats going on; the rest is handed back without
    * spending an attempt. With `now`, also while a stop is under way, the drain time is over.
    */
-  stop({ now = false }: { now?: boolean } = {}): Promise<void> {
-    if (now) this.#drain.hurry()
+  async stop(options: { now?: boolean } = {}): Promise<void> {
+    refuseUnknown(options, ['now'])
+    if (options.now) this.#drain.hurry()
     this.#stop?.()
     return this.#stopping
   }

@@ -3,6 +3,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { decodePayload } from '../job/payload.js'
+import { refuseUnknown } from '../job/refused.js'
 import {
   type StepInHand,
   type StepKind,
@@ -70,7 +71,9 @@ export class Steps {
     await this.#wait('sleep', name, toMilliseconds(duration, 'the duration given to sleep'))
   }
 
-  async waitFor(name: string, { timeout }: { timeout?: Duration }): Promise<unknown> {
+  async waitFor(name: string, options: { timeout?: Duration }): Promise<unknown> {
+    refuseUnknown(options, ['timeout'])
+    const { timeout } = options
     const result = await this.#wait('signal', name, timeout === undefined ? null : toMilliseconds(timeout, 'timeout'))
     return result === null ? undefined : decodePayload(result)
   }

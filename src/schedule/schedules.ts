@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type ForATime, readFor } from '../job/for-a-time.js'
 import { newJobId } from '../job/id.js'
-import { notA, wholeNumber } from '../job/refused.js'
+import { notA, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { NewTick, ScheduleRow } from '../store/schedule-store.js'
 import { told } from '../store/sqlstate.js'
@@ -11,7 +11,7 @@ import type { Store } from '../store/store.js'
 import { changedSpec } from './change.js'
 import { explainSchedule, type ScheduleExplanation } from './explain.js'
 import { payloadFor } from './scheduler.js'
-import { defineSchedule, readName, type Schedule, type ScheduleDefinition, type ScheduleSpec } from './spec.js'
+import { defineSchedule, readName, type Schedule, type ScheduleDefinition, type ScheduleSpec, specFields } from './spec.js'
 import { type ScheduleState, type ScheduleTick, scheduleState, scheduleTick, specOf } from './states.js'
 import { readyToStore } from './storable.js'
 import { jitterOf, ticksBetween } from './ticks.js'
@@ -69,6 +69,7 @@ export class Schedules {
    * @param options.set what the code is called beside that of other programs with schedules in the same database ('default')
    */
   async define(schedules: readonly Schedule[], options: { set?: string } = {}): Promise<DefinedSchedules> {
+    refuseUnknown(options, ['set'])
     const set = readName(options.set ?? 'default', 'set')
     const names = schedules.map(({ name }) => name)
     const twice = names.find((name, at) => names.indexOf(name) < at)
@@ -107,6 +108,7 @@ export class Schedules {
     fields: { [Field in keyof ScheduleDefinition]?: ScheduleDefinition[Field] | null },
     who: Actor,
   ): Promise<void> {
+    refuseUnknown(fields, ['name', ...specFields])
     const actor = checkedActor(who)
     const row = await this.#read(name)
     const schedule = changedSpec(name, specOf(row), fields)
@@ -152,6 +154,7 @@ export class Schedules {
     schedule: string | Schedule,
     options: { count?: number; from?: Date } = {},
   ): Promise<{ tick: Date; due: Date }[]> {
+    refuseUnknown(options, ['count', 'from'])
     const count = wholeNumber(options.count ?? 10, 'count', 1, mostPreviewed)
     const row = typeof schedule === 'string' ? await this.#read(schedule) : undefined
     const now = row?.now ?? (await told(this.#store.inspect.now())).getTime()
@@ -172,6 +175,9 @@ export class Schedules {
     options: { dryRun?: boolean } = {},
   ): Promise<Backfilled> {
     const actor = checkedActor(who)
+    refuseUnknown(range, ['from', 'to'], ['range'])
+    refuseUnknown(options, ['dryRun'])
+    const dryRun = trueOrFalse(options.dryRun ?? false, 'dryRun')
     const [from, to] = [readMoment(range.from, 'from'), readMoment(range.to, 'to')]
     if (to < from) throw notA('to', range.to, 'later than from')
     const row = await this.#read(name)
@@ -181,7 +187,7 @@ export class Schedules {
       const problem = `has more than ${mostBackfilled} ticks from ${range.from.toISOString()}; backfill it in parts`
       throw new HoldfastError('invalid_option', `to ${problem}`, { issues: [{ path: ['to'], problem }] })
     }
-    if (options.dryRun) return { ticks: ticks.length, made: [] }
+    if (dryRun) return { ticks: ticks.length, made: [] }
     const made: Backfilled['made'] = []
     for (let at = 0; at < ticks.length; at += backfilledAtOnce) {
       const part = ticks.slice(at, at + backfilledAtOnce).map((tick) => this.#newTick(row, tick))
@@ -193,6 +199,7 @@ export class Schedules {
 
   /** One page of schedules by name: `limit` of them (100) after the name `after`. */
   async list(options: { after?: string; limit?: number } = {}): Promise<ScheduleState[]> {
+    refuseUnknown(options, ['after', 'limit'])
     const limit = wholeNumber(options.limit ?? 100, 'limit', 1, 1_000)
     const after = options.after === undefined ? '' : readName(options.after, 'after')
     return (await told(this.#store.schedules.list(after, limit))).map((row) => scheduleState(row, this.#privacy))
@@ -200,6 +207,7 @@ export class Schedules {
 
   /** One schedule with its latest ticks, newest first: at most `ticks` of them (20). Undefined: there is none of that name. */
   async get(name: string, options: { ticks?: number } = {}): Promise<(ScheduleState & { ticks: ScheduleTick[] }) | undefined> {
+    refuseUnknown(options, ['ticks'])
     const most = wholeNumber(options.ticks ?? 20, 'ticks', 0, 1_000)
     const row = await told(this.#store.schedules.read(readName(name)))
     if (!row) return undefined
@@ -220,7 +228,9 @@ export class Schedules {
 
   /** Removes the schedules that are gone from code, and answers with their names. `dryRun` (false) only names them. */
   async prune(who: Actor, options: { dryRun?: boolean } = {}): Promise<string[]> {
-    return told(this.#store.schedules.prune(options.dryRun ?? false, checkedActor(who)))
+    refuseUnknown(options, ['dryRun'])
+    const dryRun = trueOrFalse(options.dryRun ?? false, 'dryRun')
+    return told(this.#store.schedules.prune(dryRun, checkedActor(who)))
   }
 
   async #check(schedule: Schedule): Promise<void> {

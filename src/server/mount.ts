@@ -59,6 +59,7 @@ export function createHandler(holdfast: Holdfast, options: MountOptions = {}): H
  * await app.register(createPlugin(holdfast, {}), { prefix: '/holdfast' })
  */
 export function createPlugin(holdfast: Holdfast, options: MountOptions = {}): (app: FastifyInstance) => Promise<void> {
+  checkMountOptions(options)
   return async (app) => {
     const handler = createHandler(holdfast, { ...options, prefix: app.prefix })
     app.removeAllContentTypeParsers()

@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert'
 import { inspect } from 'node:util'
 import type { CallerTransaction } from '../job/caller-transaction.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { EnqueuedJob } from './enqueued.js'
 import { isPartOf } from './is-part-of.js'
 
@@ -33,6 +34,13 @@ export type PartOf<Payload> = Payload extends readonly unknown[]
   : Payload extends object
     ? { [Key in keyof Payload]?: PartOf<Payload[Key]> }
     : Payload
+
+const described = ['delay', 'runAt', 'priority', 'idempotencyKey', 'tx']
+
+/** Refuses what is misspelt: an expectation that nobody reads would be met by every job. `count`: whether it may be said how many. */
+export function checkExpectation(expectation: Expectation, { count }: { count: boolean }): void {
+  refuseUnknown(expectation, count ? ['count', ...described] : described)
+}
 
 const toleranceMs = 1_000
 const mostShown = 20

@@ -4,6 +4,7 @@ import { type JobAttempt, type JobSummary, readStories } from '../history/story.
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { isWorkflow } from '../job/workflow-mark.js'
 import { startWorker } from '../worker/start.js'
@@ -86,6 +87,7 @@ export async function drain(
   types: readonly (AnyJobType | AnyWorkflow)[],
   options: DrainOptions,
 ): Promise<DrainReport> {
+  refuseUnknown(options, ['throughTime', 'allMustEnd', 'moves', 'timeout', 'concurrency'])
   const { throughTime = false, allMustEnd = false, moves = 500, timeout = '1m', concurrency = 10 } = options
   const timeoutMs = toMilliseconds(timeout, 'timeout')
   const names = types.flatMap(namesOf)

@@ -6,6 +6,7 @@ import { newJobId } from '../job/id.js'
 import type { LogLevel } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { JobType } from '../job/type.js'
 import { Attempt } from '../run/attempt.js'
 import { decide } from '../settle/decide.js'
@@ -48,6 +49,11 @@ export interface RunJobOptions {
   /** Cancels the job when it fires: `ctx.signal` fires with a JobCancelledError. */
   signal?: AbortSignal
 }
+
+const known = [
+  ...['attempt', 'maxAttempts', 'priority', 'id', 'scheduledFor', 'lastCheckpoint', 'signals', 'after', 'parents', 'input'],
+  'signal',
+]
 
 /** One step of a run. */
 export interface RunStep {
@@ -121,6 +127,7 @@ export async function runJobWith<Input, Output, Result>(
   options: RunJobOptions,
   transact: Transact,
 ): Promise<JobRun<Result>> {
+  refuseUnknown(options, known)
   if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function, so it cannot be run`)
   const { after, signal } = options
   const spent = after?.status === 'failed' ? 1 : 0

@@ -1,9 +1,10 @@
 import { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType, JobType } from '../job/type.js'
 import { defaultSchema } from '../store/schema-name.js'
 import type { AnyWorkflow } from '../workflow/typed.js'
-import { type Expectation, expectEnqueued, expectNotEnqueued, type PartOf } from './assert-enqueued.js'
+import { checkExpectation, type Expectation, expectEnqueued, expectNotEnqueued, type PartOf } from './assert-enqueued.js'
 import { type DrainOptions, type DrainReport, drain } from './drain.js'
 import { type EnqueuedJob, nameOf, type PayloadOf, readEnqueued } from './enqueued.js'
 import { type JobRun, type RunJobOptions, runJobWith } from './run-job.js'
@@ -76,6 +77,7 @@ export interface ScratchQueue extends AsyncDisposable {
  * await queue.close()
  */
 export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<ScratchQueue> {
+  refuseUnknown(options, ['connectionString', 'schema'])
   const server = await findTestServer(options.connectionString)
   const scratch = await (options.schema ? inASchema(server.url) : inADatabase(server.url)).catch((error) => {
     server.release()
@@ -113,10 +115,12 @@ export async function scratchQueue(options: ScratchQueueOptions = {}): Promise<S
     },
     enqueued: (type?: AnyJobType | string) => readEnqueued(holdfast, type),
     async assertEnqueued(type, payload, expectation = {}) {
+      checkExpectation(expectation, { count: true })
       const all = await readEnqueued(holdfast, undefined, expectation.tx)
       return expectEnqueued(all, nameOf(type), payload, expectation) as EnqueuedJob<PayloadOf<typeof type>>[]
     },
     async assertNotEnqueued(type, payload, expectation = {}) {
+      checkExpectation(expectation, { count: false })
       expectNotEnqueued(await readEnqueued(holdfast, undefined, expectation.tx), nameOf(type), payload, expectation)
     },
     close,

@@ -37,12 +37,12 @@ const tries = 5
 
 /** Each batch is one short statement that replaces the payloads that have not changed since they were read, so no job waits for it for long. */
 export async function reencrypt(store: Store, privacy: Privacy, options: ReencryptOptions): Promise<Reencrypted> {
+  refuseUnknown(options, ['batch', 'onBatch'])
   const { keyring } = privacy
   if (!keyring) {
     const problem = 'there are no encryption keys: give the option encryption, or set HOLDFAST_ENCRYPTION_KEYS'
     throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
   }
-  refuseUnknown(options, ['batch', 'onBatch'])
   const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {

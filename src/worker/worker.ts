@@ -7,6 +7,7 @@ import { LeaseKeeper } from '../claim/lease-keeper.js'
 import { ClaimLoop } from '../claim/loop.js'
 import type { WorkerEvents } from '../events.js'
 import { isOwnType } from '../job/own-types.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { Meter } from '../metrics/meter.js'
 import type { Privacy } from '../privacy/privacy.js'
@@ -224,8 +225,9 @@ export class Worker {
    * handed back without spending an attempt. Resolves when nothing of this worker runs any more.
    * With `now`, also while a stop is under way, the drain time is over.
    */
-  stop({ now = false }: { now?: boolean } = {}): Promise<void> {
-    if (now) this.#drain.hurry()
+  async stop(options: { now?: boolean } = {}): Promise<void> {
+    refuseUnknown(options, ['now'])
+    if (options.now) this.#drain.hurry()
     this.#stopped ??= this.#stop()
     return this.#stopped
   }

@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { monotonicMs, sleep } from '../clock.js'
 import type { WorkerEvents } from '../events.js'
+import { refuseUnknown } from '../job/refused.js'
 import type { Holdfasts } from '../members/holdfasts.js'
 import { SlotShares } from '../run/shared-slots.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Health } from './health.js'
 import { defaultLogger, type Logger } from './logger.js'
-import type { WorkerOptions } from './options.js'
+import { readWorkerOptions, type WorkerOptions } from './options.js'
 import { beginWorker, type HandlerSource } from './start.js'
 import type { Worker } from './worker.js'
 
@@ -32,6 +33,7 @@ const startWithinMs = 10_000
  * workers.events.on('job.dead', ({ member, job, error }) => console.error(member, job, error))
  */
 export async function startWorkers(holdfasts: Holdfasts, source: HandlerSource, options: WorkerOptions = {}): Promise<Workers> {
+  readWorkerOptions(options)
   const workers = new Workers(holdfasts, source, options)
   await workers.begin()
   return workers
@@ -100,7 +102,8 @@ export class Workers {
   }
 
   /** Stops all of them in good order, as `stop` of a worker does. */
-  stop(options: { now?: boolean } = {}): Promise<void> {
+  async stop(options: { now?: boolean } = {}): Promise<void> {
+    refuseUnknown(options, ['now'])
     this.#stop.abort()
     if (options.now) for (const worker of this.#workers.values()) void worker.stop(options)
     this.#stopped ??= this.#end(options)

@@ -3,7 +3,6 @@ import { HoldfastError } from '../errors.js'
 import type { Waiters } from '../history/waiters.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { isJobId } from '../job/id.js'
 import { didYouMean } from '../job/nearest.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { storableText } from '../job/text.js'
@@ -11,11 +10,12 @@ import { timeAsked } from '../job/time-asked.js'
 import { type Confirm, readConfirm } from '../operate/confirm.js'
 import { moveAll } from '../operate/moves.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
-import type { ExecutionRow, MovedExecutionRow } from '../store/execution-store.js'
+import type { ExecutionRow } from '../store/execution-store.js'
 import { told } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import type { Graph } from './graph.js'
 import { type ExecutionOwner, readOverview, readTasks, type TaskPage, type TaskPageOptions } from './look.js'
+import { checkId, type MovedExecution, movedOf, noExecution, ownerIn } from './moved.js'
 import { resultOf, resultsByTask } from './read.js'
 import { WorkflowRegistry } from './register.js'
 import { type Started, type Starter, type StartOptions, start, startGraph } from './start.js'
@@ -127,14 +127,16 @@ export class Executions {
   }
 
   /** One execution with its tasks, their times and results; undefined where none of that id is kept. */
-  async get(id: string, { owner }: ExecutionOwner = {}): Promise<Execution | undefined> {
+  async get(id: string, options: ExecutionOwner = {}): Promise<Execution | undefined> {
+    const { owner } = ownerIn(options)
     checkId(id)
     const row = await told(this.#store.executions.execution(id, owner ?? null))
     return row && storyOf(row, await told(this.#store.executions.tasks(id)), this.#privacy)
   }
 
   /** One execution with its tasks counted by status, however many there are; undefined where none of that id is kept. */
-  async overview(id: string, { owner }: ExecutionOwner = {}): Promise<ExecutionOverview | undefined> {
+  async overview(id: string, options: ExecutionOwner = {}): Promise<ExecutionOverview | undefined> {
+    const { owner } = ownerIn(options)
     checkId(id)
     return told(readOverview(this.#store.executions, this.#privacy, id, owner ?? null))
   }
@@ -149,6 +151,7 @@ export class Executions {
 
   /** One page of executions, newest first: `limit` of them (20), after `cursor`. */
   async list(filter: ExecutionFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<ExecutionPage> {
+    refuseUnknown(options, ['cursor', 'limit'])
     refuseUnknown(filter, ['workflow', 'status', 'owner', 'createdAfter', 'createdBefore'])
     const { workflow, status, owner } = filter
     if (status !== undefined && !statuses.includes(status)) {
@@ -177,6 +180,7 @@ export class Executions {
   async wait<Output = unknown>(execution: Started<Output> | string, options: ExecutionWaitOptions = {}): Promise<Output> {
     const id = typeof execution === 'string' ? execution : execution?.id
     checkId(id)
+    refuseUnknown(options, ['timeout', 'signal'])
     const ms = toMilliseconds(options.timeout ?? '1m', 'timeout')
     if (ms > longestMs) throw refused('timeout', 'is too long; at most 24 days')
     const { status } = await this.#waiters.ended(id.toLowerCase(), ms, options.signal)
@@ -190,7 +194,8 @@ export class Executions {
    * Ends an execution: nothing of it starts any more, and its jobs are cancelled, running ones too. What it did stays. An execution that has
    * ended is not changed.
    */
-  async cancel(id: string, who: Actor, { owner }: ExecutionOwner = {}): Promise<MovedExecution> {
+  async cancel(id: string, who: Actor, options: ExecutionOwner = {}): Promise<MovedExecution> {
+    const { owner } = ownerIn(options)
     checkId(id)
     const actor = checkedActor(who)
     const moved = movedOf(id, await told(this.#store.executions.cancel(id, owner ?? null, actor)))
@@ -208,6 +213,7 @@ export class Executions {
    */
   async resume(id: string, who: Actor, options: ExecutionOwner & { confirm?: Confirm } = {}): Promise<MovedExecution> {
     checkId(id)
+    refuseUnknown(options, ['owner', 'confirm'])
     const { owner = null, confirm } = options
     return movedOf(id, await told(this.#store.executions.resume(id, owner, checkedActor(who), readConfirm(confirm))))
   }
@@ -218,6 +224,8 @@ export class Executions {
    */
   async rerun(id: string, from: string, who: Actor, options: ExecutionOwner & { id?: string } = {}): Promise<Started> {
     checkId(id)
+    refuseUnknown(options, ['owner', 'id'])
+    const by = checkedActor(who)
     const row = await told(this.#store.executions.execution(id, options.owner ?? null))
     if (!row) throw noExecution(id)
     if (row.status === 'running') throw new HoldfastError('conflict', `execution ${id} is running; cancel it first`)
@@ -233,7 +241,7 @@ export class Executions {
       ...(tags === null ? {} : { tags }),
       ...(owner === null ? {} : { owner }),
     }
-    const startable = { name: row.workflow, hash: row.hash, graph, rerunOf: id, from, by: checkedActor(who) }
+    const startable = { name: row.workflow, hash: row.hash, graph, rerunOf: id, from, by }
     return startGraph(
       this.#starter,
       startable,
@@ -273,27 +281,4 @@ export class Executions {
     const more = failed.length > 5 ? `, and ${failed.length - 5} more` : ''
     return new HoldfastError('execution_failed', `${name} failed: ${said.join('; ')}${more}`)
   }
-}
-
-/** What became of an execution. `done` is false where nothing was changed; `because` says why. */
-export interface MovedExecution {
-  id: string
-  done: boolean
-  was: ExecutionStatus
-  status: ExecutionStatus
-  because?: string
-}
-
-function movedOf(id: string, row: MovedExecutionRow | undefined): MovedExecution {
-  if (!row) throw noExecution(id)
-  const { because, ...moved } = row
-  return { ...moved, ...(because === null ? {} : { because }) }
-}
-
-function noExecution(id: string): HoldfastError {
-  return new HoldfastError('not_found', `no execution ${id} is kept`, { field: 'id' })
-}
-
-export function checkId(id: unknown): void {
-  if (!isJobId(id as string)) throw refused('id', `is ${JSON.stringify(id)}; the id of an execution is a UUIDv7`)
 }

@@ -1,6 +1,8 @@
 import { defineType, Holdfast, HoldfastError } from 'holdfast'
 import { HoldfastClient } from 'holdfast/client'
+import { startPostgres } from 'holdfast/dev'
 import { createServer } from 'holdfast/server'
+import { runJob, scratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
 import { describe, expect, test } from 'vitest'
 
@@ -100,6 +102,7 @@ describe('all that is wrong is told at once', () => {
 const id = '01890a5d-ac96-774b-bcce-b302099a8057'
 const who = { by: 'ada' }
 const all = { all: true } as const
+const range = { from: new Date(0), to: new Date(1) }
 const calls: Record<string, (options: never, holdfast: Holdfast) => unknown> = {
   'cancelMany dryrun': (options, holdfast) => holdfast.cancelMany(all, who, options),
   'runNowMany dryrun': (options, holdfast) => holdfast.runNowMany(all, who, options),
@@ -112,6 +115,15 @@ const calls: Record<string, (options: never, holdfast: Holdfast) => unknown> = {
   'jobs curser': (options, holdfast) => holdfast.jobs({}, options),
   'log limits': (options, holdfast) => holdfast.log(id, options),
   'registerTypes updat': (options, holdfast) => holdfast.registerTypes([mail], options),
+  'schedules.prune dryrun': (options, { schedules }) => schedules.prune(who, options),
+  'schedules.backfill dryrun': (options, { schedules }) => schedules.backfill('nightly', range, who, options),
+  'schedules.list limits': (options, { schedules }) => schedules.list(options),
+  'batches.create TX': (options, { batches }) => batches.create({ jobs: [mail.job({})] }, options),
+  'executions.wait timeOut': (options, { executions }) => executions.wait(id, options),
+  'executions.list limits': (options, { executions }) => executions.list({}, options),
+  'scratchQueue shema': (options) => scratchQueue(options),
+  'runJob attempts': (options) => runJob(mail, {}, options),
+  'startPostgres datadir': (options) => startPostgres(options),
   'access.rotateKey grase': (options, { access }) => access.rotateKey(1, who, options),
 }
 

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import pg from 'pg'
 import { HoldfastError } from '../../errors.js'
+import { refuseUnknown } from '../../job/refused.js'
 import { findBinaries, program, runnableBy } from './binaries.js'
 import { initialise, isInitialised, placeData, readPassword, superuser } from './data-directory.js'
 import { adoptOrLaunch, type Server } from './launch.js'
@@ -44,6 +45,7 @@ export interface RunningPostgres {
 
 /** Resolves when a Postgres on `dataDir` answers: one left running there, or one made and started now. It outlives this process. */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  refuseUnknown(options, ['dataDir', 'binDir', 'settings', 'onNotice'])
   const notice = options.onNotice ?? (() => {})
   const found = await findBinaries(options.binDir)
   const name = `pg${found.major}`
