@@ -1,5 +1,5 @@
 import { defineWorkflow, FatalError, HoldfastError } from 'holdfast'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { blockedOrDone } from '../support/blocked.js'
 import { eventually } from '../support/facts.js'
@@ -145,6 +145,60 @@ test('an execution that somebody is just resuming is not repeated beside it', as
   await other.query('commit')
   expect(await again).toMatchObject({ code: 'conflict', message: `execution ${id} is running; cancel it first` })
   expect((await executions.list({ workflow: 'one' })).executions).toHaveLength(1)
+})
+
+describe('an execution whose handler is still stopping', () => {
+  const slow = () => {
+    const [begun, stopped] = [gate(), gate()]
+    const running = { now: 0, most: 0 }
+    const one = defineWorkflow({
+      name: 'one',
+      tasks: (task) =>
+        task('only', {
+          run: async () => {
+            running.most = Math.max(running.most, ++running.now)
+            begun.open()
+            await stopped.opened
+            running.now--
+          },
+        }),
+    })
+    return { begun, stopped, running, one }
+  }
+
+  test('is not repeated beside it, and the answer says so; once it has stopped, it is', async () => {
+    const { begun, stopped, running, one } = slow()
+    const queue = await freshQueue(one.types)
+    const { executions } = queue.holdfast
+    const { id } = await queue.holdfast.start(one, null)
+    await begun.opened
+    await executions.cancel(id, who)
+    const refused = await executions.rerun(id, 'only', who).catch((error) => error)
+    stopped.open()
+    expect(refused).toMatchObject({
+      code: 'conflict',
+      message: `handlers of execution ${id} are still stopping; try again in a moment`,
+    })
+    const again = await eventually(() => executions.rerun(id, 'only', who))
+    await executions.wait(again)
+    expect(running).toEqual({ now: 0, most: 1 })
+  })
+
+  test('is repeated as soon as it has stopped, whoever else has heard of that', async () => {
+    const { begun, stopped, one } = slow()
+    const queue = await freshQueue(one.types)
+    const { executions } = queue.holdfast
+    const { id } = await queue.holdfast.start(one, null)
+    await begun.opened
+    await executions.cancel(id, who)
+    await queue.sql(
+      `create or replace function holdfast.advance_groups(p_groups uuid[]) returns integer language sql as 'select 0'`,
+    )
+    stopped.open()
+    await eventually(async () => (await queue.sql('select from holdfast.group_changes')).length === 1)
+    expect((await executions.rerun(id, 'only', who)).status).toBe('created')
+    expect(await statuses(queue, id)).toEqual({ only: 'cancelled' })
+  })
 })
 
 test('whatever is done to executions and their jobs at once, each can be brought to its end, and no job of them completed twice', async () => {

@@ -83,7 +83,7 @@ begin
 end $$;
 
 -- Takes over what an earlier execution of the same graph did: tasks that completed or were skipped by a condition, and do not depend on p_from. Under its
--- lock, so that nobody resumes it meanwhile: what it does itself is not repeated beside it.
+-- lock, so that nobody resumes it meanwhile: what it does itself is not repeated beside it, nor beside a handler of it that is still stopping.
 create or replace function holdfast.reuse_tasks(p_execution uuid, p_earlier uuid, p_from text) returns void language plpgsql
 set enable_seqscan = off set jit = off
 as $$
@@ -92,11 +92,15 @@ declare
   v_open text[];
   v_earlier text;
 begin
-  select e.status into v_earlier from holdfast.executions as e where e.id = p_earlier for share;
+  perform from holdfast.lock_execution(p_earlier, null);
+  perform holdfast.fold_execution(p_earlier);
+  select e.status into v_earlier from holdfast.executions as e where e.id = p_earlier;
   if v_earlier is null then
     raise exception 'no execution % is kept', p_earlier using errcode = 'HF404', detail = 'id';
   elsif v_earlier = 'running' then
     raise exception 'execution % is running; cancel it first', p_earlier using errcode = 'HF006';
+  elsif holdfast.is_stopping(p_earlier) then
+    raise exception 'handlers of execution % are still stopping; try again in a moment', p_earlier using errcode = 'HF006';
   end if;
   with recursive again (name) as (
     select p_from
