@@ -142,6 +142,25 @@ describe('a group', () => {
   })
 })
 
+test('a batch that is swept while somebody revives a member of it does not stay open, which every settle would pay for', async () => {
+  const queue = await makeQueue()
+  const id = await makeBatch(queue, [1])
+  const [{ job_id: job }] = (await queue.sql('select job_id from holdfast.members')) as [{ job_id: string }]
+  await queue.holdfast.cancel(job, { by: 'ada' })
+  await queue.sql("select * from holdfast.tick(100, '-infinity')")
+  await queue.sql("update holdfast.batches set finished_at = finished_at - interval '90 days' where id = $1", [id])
+  const reviving = await queue.connect()
+  await reviving.query('begin')
+  await reviving.query("select holdfast.resume_job($1, holdfast.actor('ada'))", [job])
+  const sweep = () => insideOf(queue.holdfast).store.partitions.sweep({ completedMs: 86_400_000, deadMs: 86_400_000 }, 1_000)
+  await sweep()
+  expect(await queue.sql('select from holdfast.batches')).toEqual([])
+  await reviving.query('commit')
+  await queue.sql("select * from holdfast.tick(100, '-infinity')")
+  await sweep()
+  expect(await queue.sql('select from holdfast.open_groups union all select from holdfast.group_changes')).toEqual([])
+})
+
 test('nobody who ends a member waits for somebody who has the row of its group', async () => {
   const queue = await makeQueue()
   const id = await makeBatch(queue, [1, 2, 3])

@@ -23,7 +23,7 @@ begin
 end $$;
 
 -- An execution that has ended costs no settle a look any more. Where somebody is just reviving a job of it, it stays open: their change comes, and where
--- it does not, sweep_executions closes it.
+-- it does not, close_orphans does that.
 create or replace function holdfast.close_group(p_execution uuid) returns void language sql volatile as $$
   delete from holdfast.open_groups as g where g.group_id in (
     select o.group_id from holdfast.open_groups as o where o.group_id = p_execution for update skip locked)
@@ -130,7 +130,7 @@ create or replace view holdfast.execution_tasks as
          t.reused, t.started_at, t.ended_at, t.error, t.result
   from holdfast.tasks as t join holdfast.executions as e on e.id = t.execution_id;
 
--- Removes executions whose time of keeping is over, with their tasks, and closes what a revival that was undone has left open. Returns how many went.
+-- Removes executions whose time of keeping is over, with their tasks. Returns how many went.
 create or replace function holdfast.sweep_executions(p_completed interval, p_dead interval, p_limit integer) returns integer language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -146,9 +146,5 @@ begin
   delete from holdfast.tasks as t where t.execution_id = any (v_gone);
   delete from holdfast.members as m where m.group_id = any (v_gone);
   delete from holdfast.executions as e where e.id = any (v_gone);
-  delete from holdfast.open_groups as g where g.group_id in (
-    select o.group_id from holdfast.open_groups as o
-    where o.kind = 'execution' and not exists (select from holdfast.executions as e where e.id = o.group_id and (e.status = 'running' or e.started > 0))
-    limit p_limit for update skip locked);
   return cardinality(v_gone);
 end $$;

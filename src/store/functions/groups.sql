@@ -44,6 +44,18 @@ begin
   end loop;
 end $$;
 
+-- Closes groups that somebody left open who revived a member after the end: the revival was undone, or its group was swept before it committed. While one
+-- group is open, every settle pays for it.
+create or replace function holdfast.close_orphans(p_limit integer) returns void language sql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+  delete from holdfast.open_groups as g where g.group_id in (
+    select o.group_id from holdfast.open_groups as o
+    where case o.kind when 'batch' then not exists (select from holdfast.batches as b where b.id = o.group_id)
+                      else not exists (select from holdfast.executions as e where e.id = o.group_id and (e.status = 'running' or e.started > 0)) end
+    limit p_limit for update skip locked)
+$$;
+
 -- The groups that have something to add up or to look at again; a hundred at a time. Those that a tick has set aside are none of the hundred: else a hundred
 -- batches whose callbacks are refused would keep every other group from going on.
 create or replace function holdfast.groups_to_advance() returns uuid[] language plpgsql volatile

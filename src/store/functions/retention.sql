@@ -152,8 +152,11 @@ begin
   end if;
   -- A worker may not read the log, so it cannot look first whether there is a line.
   v_total := v_total + holdfast.sweep_audit(p_limit);
-  if exists (select from holdfast.executions) or exists (select from holdfast.open_groups) then
+  if exists (select from holdfast.executions) then
     v_total := v_total + holdfast.sweep_executions(p_completed, p_dead, p_limit);
+  end if;
+  if exists (select from holdfast.open_groups) then
+    perform holdfast.close_orphans(p_limit);
   end if;
   if exists (select from holdfast.events_rest) or exists (select from holdfast.feeds) then
     v_total := v_total + holdfast.sweep_events(p_completed, p_limit);
