@@ -17,6 +17,22 @@ const parts = defineWorkflow({
     return task('last', { after: [each], run: async (_, { parents }) => (await parents()).each.join('') })
   },
 })
+const broken = { now: true }
+const inner = defineWorkflow({
+  name: 'inner',
+  tasks: (task) =>
+    task('x', {
+      run: () => {
+        if (broken.now) throw new FatalError('broken')
+        return 'x'
+      },
+    }),
+})
+const outer = defineWorkflow({
+  name: 'outer',
+  onFailure: 'continue',
+  tasks: (task) => ({ sub: task('sub', { workflow: inner }), much: task('much', { delay: '30d', run: () => 1 }) }),
+})
 const later = defineWorkflow({ name: 'later', tasks: (task) => task('much', { delay: '30d', run: () => 1 }) })
 
 test('an execution goes after its time with every task and item of it; failed ones stay as long as dead letters, running ones always', async () => {
@@ -58,4 +74,26 @@ test('an execution goes after its time with every task and item of it; failed on
   expect(await kept('tasks', 'execution_id')).toEqual({ [running.id]: 1 })
   expect(await kept('open_groups', 'group_id')).toEqual({ [running.id]: 1 })
   expect(await executions.get(running.id)).toMatchObject({ status: 'running' })
+})
+
+test('the execution that a task is stays as long as the one whose task it is, so that this one can be resumed', async () => {
+  const queue = await freshQueue(outer.types)
+  const { executions } = queue.holdfast
+  const { id } = await executions.start(outer, null)
+  await eventually(
+    async () => (await queue.sql(`select from holdfast.executions where workflow = 'inner' and status = 'failed'`)).length === 1,
+  )
+  await queue.sql(`update holdfast.executions set ended_at = ended_at - interval '90 days' where workflow = 'inner'`)
+  const sweep = () => insideOf(queue.holdfast).store.partitions.sweep({ completedMs: 86_400_000, deadMs: 86_400_000 }, 1_000)
+  await sweep()
+  const [much] = await queue.sql(`select job_id from holdfast.tasks where name = 'much'`)
+  await queue.holdfast.runNow(much?.job_id, { by: 'ada' })
+  await expect(executions.wait(id)).rejects.toMatchObject({ code: 'execution_failed' })
+  broken.now = false
+  await executions.resume(id, { by: 'ada' })
+  expect(await executions.wait(id)).toEqual({ sub: 'x', much: 1 })
+  await queue.sql(`update holdfast.executions set ended_at = ended_at - interval '90 days'`)
+  await sweep()
+  await sweep()
+  expect(await queue.sql('select from holdfast.executions')).toEqual([])
 })

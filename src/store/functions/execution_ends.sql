@@ -130,7 +130,8 @@ create or replace view holdfast.execution_tasks as
          t.reused, t.started_at, t.ended_at, t.error, t.result
   from holdfast.tasks as t join holdfast.executions as e on e.id = t.execution_id;
 
--- Removes executions whose time of keeping is over, with their tasks. Returns how many went.
+-- Removes executions whose time of keeping is over, with their tasks. One that is a task of another stays as long as that one:
+-- to resume it means to resume both. Returns how many went.
 create or replace function holdfast.sweep_executions(p_completed interval, p_dead interval, p_limit integer) returns integer language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -142,6 +143,7 @@ begin
     select e.id from holdfast.executions as e
     where e.ended_at < v_now - least(p_completed, p_dead) and e.started = 0
       and e.ended_at < v_now - case e.status when 'failed' then greatest(p_completed, p_dead) else p_completed end
+      and (e.parent_id is null or not exists (select from holdfast.executions as p where p.id = e.parent_id))
     order by e.ended_at limit p_limit for update skip locked);
   delete from holdfast.tasks as t where t.execution_id = any (v_gone);
   delete from holdfast.members as m where m.group_id = any (v_gone);
