@@ -99,3 +99,11 @@ test('keys of which nothing is said any more are forgotten in small pieces, and 
   const again = await enqueue('was paused 1')
   expect(await claimed()).toContain(again)
 })
+
+test('a key that has many turns takes a slot of its type for each job, and no job of it starts without one', async () => {
+  await holdfast.flow.limit('keyed', { fair: true, maxRunning: 30 }, by)
+  await holdfast.flow.setWeight('keyed', 'heavy', 100, by)
+  const keys = [...Array(100).fill('heavy'), ...Array.from({ length: 99 }, (_, n) => `light ${n}`)]
+  await holdfast.enqueueMany(keys.map((concurrencyKey) => ({ type: 'keyed', payload: {}, concurrencyKey })))
+  expect(await claimed(500)).toHaveLength(30)
+})
