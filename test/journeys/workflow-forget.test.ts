@@ -1,4 +1,4 @@
-import { defineWorkflow } from 'holdfast'
+import { defineWorkflow, FatalError } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
 import { expect, test } from 'vitest'
 import { blockedOrDone } from '../support/blocked.js'
@@ -99,4 +99,33 @@ test('a job whose result an execution is just taking over is forgotten in that o
   await other.query('commit')
   await forgotten
   expect(await kept(queue)).not.toContain(secret)
+})
+
+test('a task whose dead job was replayed, completed and forgotten before its execution heard of any of it has completed', async () => {
+  let broken = true
+  const one = defineWorkflow({
+    name: 'one',
+    tasks: (task) =>
+      task('only', {
+        run: () => {
+          if (broken) throw new FatalError('broken')
+        },
+      }),
+  })
+  const queue = await freshQueue(one.types)
+  const { executions } = queue.holdfast
+  const { id } = await queue.holdfast.start(one, null)
+  await expect(executions.wait(id)).rejects.toMatchObject({ code: 'execution_failed' })
+  const [advance] = await queue.sql("select pg_get_functiondef('holdfast.advance_groups'::regproc) as of")
+  await queue.sql(
+    `create or replace function holdfast.advance_groups(p_groups uuid[]) returns integer language sql as 'select 0'`,
+  )
+  broken = false
+  const job = await jobOf(queue, id, 'only')
+  await queue.holdfast.deadLetters.replay(job, who)
+  await queue.holdfast.wait(job)
+  await queue.holdfast.forget(job, who)
+  await queue.sql(advance?.of)
+  await eventually(async () => (await queue.sql('select from holdfast.group_changes')).length === 0)
+  expect(await executions.get(id)).toMatchObject({ status: 'completed', tasks: [{ name: 'only', status: 'completed' }] })
 })

@@ -158,13 +158,17 @@ begin
     return false;
   end if;
   loop
-    -- A job that changed more than once since the last look is asked what it is now; the order of the rows says nothing.
+    -- A job that changed more than once since the last look is asked what it is now; the order of the rows says nothing. Of one of which nothing is kept by
+    -- then, they say it all the same: what has completed or was discarded was never live again, and a dead one is kept.
     with gone as (
       delete from holdfast.group_changes as c where c.group_id = p_execution returning c.job_id, c.became
     ), once as (
-      select g.job_id, count(*) as times, min(g.became) as became, bool_or(g.became = 'live') as revived from gone as g group by g.job_id
+      select g.job_id, count(*) as times, min(g.became) as became, bool_or(g.became = 'live') as revived,
+             coalesce(max(g.became) filter (where g.became = 'completed'), max(g.became) filter (where g.became = 'discarded'),
+                      min(g.became) filter (where g.became <> 'live')) as ended
+      from gone as g group by g.job_id
     )
-    select array_agg(o.job_id), array_agg(case when o.times = 1 then o.became else holdfast.member_status(o.job_id) end),
+    select array_agg(o.job_id), array_agg(case when o.times = 1 then o.became else coalesce(holdfast.member_status(o.job_id), o.ended) end),
            array_agg(o.job_id) filter (where o.revived)
     into v_jobs, v_became, v_revived from once as o;
     exit when v_jobs is null;
@@ -208,12 +212,12 @@ begin
   return true;
 end $$;
 
--- What a member of an execution is now: live, or how it ended.
+-- What a member of an execution is now: live, or how it ended. Null: nothing of it is kept.
 create or replace function holdfast.member_status(p_job uuid) returns text language sql stable
 set enable_seqscan = off set jit = off
 as $$
   select case s.status when 'completed' then 'completed' when 'dead' then 'dead' when 'failed' then s.failed when 'cancelled' then 'cancelled'
-                       when 'discarded' then 'discarded' else 'live' end
+                       when 'discarded' then 'discarded' else case when s.status is not null then 'live' end end
   from (
     select e.status, 'dead' as failed from holdfast.executions as e where e.id = p_job
     union all
