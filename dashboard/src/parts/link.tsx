@@ -8,6 +8,7 @@ interface LinkProps {
   readonly className?: string
   readonly title?: string
   readonly 'data-status'?: string
+  readonly 'aria-current'?: 'page'
 }
 
 export function Link({ to, query, children, ...rest }: LinkProps) {

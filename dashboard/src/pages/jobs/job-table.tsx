@@ -1,9 +1,11 @@
 import type { ReactNode } from 'react'
 import type { JobSummaryAnswer } from '../../../../src/api/jobs.js'
+import { writeExactly } from '../../api/json.js'
 import { Link } from '../../parts/link.js'
 import { Status } from '../../parts/status.js'
 import { type Column, Table } from '../../parts/table.js'
-import { Moment } from '../../parts/time.js'
+import { inWords, Moment } from '../../parts/time.js'
+import { standardColumns } from './columns.js'
 import type { Selection } from './selection.js'
 
 interface JobTableProps {
@@ -11,6 +13,8 @@ interface JobTableProps {
   readonly jobs: readonly JobSummaryAnswer[]
   readonly empty: ReactNode
   readonly selection?: Selection
+  /** The columns beside the job itself. */
+  readonly shown?: readonly string[]
 }
 
 const columns: readonly Column<JobSummaryAnswer>[] = [
@@ -19,22 +23,38 @@ const columns: readonly Column<JobSummaryAnswer>[] = [
     cell: (job) => (
       <>
         <Link to={`/jobs/${job.id}`}>{job.type}</Link> <span className="mono soft">…{job.id.slice(-8)}</span>
-        {job.concurrency_key && <span className="second">key {job.concurrency_key}</span>}
       </>
     ),
   },
   { name: 'Status', cell: ({ status }) => <Status status={status} /> },
   { name: 'Lane', cell: ({ lane }) => lane },
   { name: 'Service', cell: ({ owner }) => owner ?? '–' },
+  { name: 'Key', cell: ({ concurrency_key }) => concurrency_key ?? '–' },
+  { name: 'Tags', cell: ({ tags }) => (tags.length === 0 ? '–' : tags.join(', ')) },
+  { name: 'Payload', cell: ({ payload }) => <code className="breakable">{beginning(payload)}</code> },
   { name: 'Priority', number: true, cell: ({ priority }) => priority },
   { name: 'Attempt', number: true, cell: ({ attempt, max_attempts }) => `${attempt}/${max_attempts}` },
   { name: 'Enqueued', number: true, cell: ({ created_at }) => <Moment at={created_at} /> },
   { name: 'Due or ended', number: true, cell: ({ finished_at, due_at }) => <Moment at={finished_at ?? due_at} /> },
+  { name: 'Took', number: true, cell: (job) => tookOf(job) },
 ]
 
-export function JobTable({ label, jobs, empty, selection }: JobTableProps) {
-  const shown = selection ? [picking(selection, jobs.length), ...columns] : columns
-  return <Table label={label} rows={jobs} keyOf={({ id }) => id} columns={shown} empty={empty} />
+/** From its enqueue to its end, with all its waiting. */
+function tookOf({ created_at, finished_at }: JobSummaryAnswer): string {
+  return finished_at === null ? '–' : inWords(Date.parse(finished_at) - Date.parse(created_at))
+}
+
+const shownOfPayload = 80
+
+function beginning(payload: unknown): string {
+  const text = writeExactly(payload)
+  return text.length > shownOfPayload ? `${text.slice(0, shownOfPayload)}…` : text
+}
+
+export function JobTable({ label, jobs, empty, selection, shown = standardColumns }: JobTableProps) {
+  const chosen = columns.filter(({ name }) => name === 'Job' || shown.includes(name))
+  const all = selection ? [picking(selection, jobs.length), ...chosen] : chosen
+  return <Table label={label} rows={jobs} keyOf={({ id }) => id} columns={all} empty={empty} />
 }
 
 function picking({ ids, toggle, toggleShown }: Selection, shown: number): Column<JobSummaryAnswer> {

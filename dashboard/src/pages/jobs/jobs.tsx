@@ -2,101 +2,58 @@ import { useMemo } from 'react'
 import type { BulkBody } from '../../../../src/api/bulk.js'
 import type { JobSummaryAnswer } from '../../../../src/api/jobs.js'
 import { statuses } from '../../../../src/job/state.js'
-import { useGates } from '../../api/answers.js'
+import { useFleet, useGates } from '../../api/answers.js'
 import { parseExactly } from '../../api/json.js'
 import { usePages } from '../../api/use.js'
-import { Filter, filterIn, Select } from '../../parts/filter.js'
+import { filterIn } from '../../parts/filter.js'
 import { Link } from '../../parts/link.js'
 import { More } from '../../parts/more.js'
 import { Card, Page } from '../../parts/page.js'
-import { statusWords } from '../../parts/status.js'
 import { exactTime } from '../../parts/time.js'
 import { go, usePlace } from '../../routing.js'
 import { useMay } from '../../session/session.js'
 import { BulkBar } from './bulk-bar.js'
+import { ColumnPicker, useColumns } from './columns.js'
 import { HowToEnqueue } from './how-to-enqueue.js'
 import { JobTable } from './job-table.js'
+import { QueryBar } from './query-bar.js'
+import { filterFields, type JobFilter, timesOf } from './query-text.js'
 import { useSelection } from './selection.js'
-
-const fields = [
-  'status',
-  'type',
-  'since',
-  'lane',
-  'concurrency_key',
-  'tags',
-  'owner',
-  'payload',
-  'text',
-  'error_group',
-  'batch',
-] as const
-type Field = (typeof fields)[number]
-
-const ages: Readonly<Record<string, number>> = { '15m': 900_000, '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
-const ageWords = {
-  '': 'of any time',
-  '15m': 'of the last 15 minutes',
-  '1h': 'of the last hour',
-  '24h': 'of the last day',
-  '7d': 'of the last 7 days',
-}
-const statusOptions = {
-  '': 'any status',
-  ...Object.fromEntries(Object.keys(statuses).map((name) => [name, statusWords[name as keyof typeof statuses]])),
-}
+import { StatusTabs } from './status-tabs.js'
+import { TimeRange } from './time-range.js'
 
 /** The jobs that a filter names, newest first. The filter is the address, so that a link shows the next reader the same. */
 export function Jobs() {
   const { query } = usePlace()
-  const filter = filterIn(query, fields)
-  const { since, tags, ...asked } = filter
-  const age = ages[since]
-  const createdAfter = useMemo(() => (age === undefined ? undefined : new Date(Date.now() - age).toISOString()), [age])
-  const given = { ...asked, tags: tags.split(/[\s,]+/).filter(Boolean), created_after: createdAfter, limit: 50 }
-  const { list, rows, settled } = usePages<JobSummaryAnswer, 'jobs'>('jobs', 'jobs', given)
+  const filter = filterIn(query, filterFields)
+  const { status, ...rest } = useAsked(filter)
+  const { list, rows, settled } = usePages<JobSummaryAnswer, 'jobs'>('jobs', 'jobs', { ...rest, status, limit: 50 })
   const selection = useSelection(
     rows.map(({ id }) => id),
     JSON.stringify(filter),
   )
   const chosen = rows.filter(({ id }) => selection.ids.has(id))
   // Of one that the list does not show any more nobody here knows the status.
-  const statuses = chosen.length === selection.ids.size ? chosen.map(({ status }) => status) : undefined
-  const types = useGates({ enabled: useMay('workers:view') })
-  const change = (name: Field) => (value: string) => go('/jobs', { ...filter, [name]: value }, { replace: true })
-  const filtered = fields.some((name) => filter[name] !== '')
+  const statuses = chosen.length === selection.ids.size ? chosen.map(({ status: its }) => its) : undefined
+  const [columns, toggleColumn] = useColumns()
+  const known = useKnown()
+  const change = (values: Partial<JobFilter>) => go('/jobs', { ...filter, ...values }, { replace: true })
+  const filtered = filterFields.some((name) => filter[name] !== '')
   return (
     <Page title="Jobs" aside={filtered && <Link to="/jobs">clear the filter</Link>}>
+      <StatusTabs filter={filter} asked={rest} />
       <search className="filters">
-        <Select label="Status" value={filter.status} onValue={change('status')} options={statusOptions} />
-        <Filter
-          label="Type"
-          value={filter.type}
-          onValue={change('type')}
-          known={types.data?.types.map(({ type }) => type) ?? []}
-        />
-        <Select label="Enqueued" value={since} onValue={change('since')} options={ageWords} />
-        <Filter label="Lane" value={filter.lane} onValue={change('lane')} />
-        <Filter label="Key" value={filter.concurrency_key} onValue={change('concurrency_key')} />
-        <Filter label="Tags" value={tags} onValue={change('tags')} />
-        <Filter label="Service" value={filter.owner} onValue={change('owner')} />
-        <Filter
-          label="Payload holds"
-          value={filter.payload}
-          onValue={change('payload')}
-          placeholder='payload holds {"tenant":7}'
-          wide
-        />
-        <Filter label="Text" value={filter.text} onValue={change('text')} placeholder="text in keys, errors or payload" wide />
-        <Filter label="Error group" value={filter.error_group} onValue={change('error_group')} />
-        <Filter label="Batch" value={filter.batch} onValue={change('batch')} />
+        <QueryBar filter={filter} onFilter={change} known={known} />
+        <TimeRange filter={filter} change={change} />
+        <ColumnPicker shown={columns} toggle={toggleColumn} />
       </search>
-      <BulkBar selection={selection} filter={bulkFilter(given)} statuses={statuses} />
+      <BulkBar selection={selection} filter={bulkFilter({ ...rest, status })} statuses={statuses} />
       <Card>
         {(rows.length > 0 || settled) && (
           <JobTable
             label="Jobs"
             jobs={rows}
+            shown={columns}
             selection={selection}
             empty={filtered ? <NoneLikeThat back={list.data?.pages.at(-1)?.looked_back_to ?? null} /> : <HowToEnqueue />}
           />
@@ -105,6 +62,20 @@ export function Jobs() {
       </Card>
     </Page>
   )
+}
+
+/** What the filter asks of the server. Ages are reckoned from when they were asked for, so that the list keeps its beginning. */
+function useAsked({ age, ended, from, to, tags, ...same }: JobFilter) {
+  const times = useMemo(() => timesOf({ age, ended, from, to }, Date.now()), [age, ended, from, to])
+  return { ...same, tags: tags.split(/\s+/).filter(Boolean), ...times }
+}
+
+/** The values that the filter suggests. */
+function useKnown() {
+  const enabled = useMay('workers:view')
+  const types = useGates({ enabled }).data?.types.map(({ type }) => type) ?? []
+  const lanes = useFleet({ enabled }).data?.lanes.map(({ name }) => name) ?? []
+  return { status: Object.keys(statuses), type: types, lane: lanes }
 }
 
 /** One request looks at so many jobs only: a page without a row need not be the end. */
@@ -118,10 +89,8 @@ function NoneLikeThat({ back }: { back: string | null }) {
 }
 
 /** The filter of the page as bulk actions take it. What is no JSON is refused there as here. */
-function bulkFilter(
-  asked: Readonly<Record<string, string | number | readonly string[] | undefined>>,
-): NonNullable<BulkBody['filter']> {
-  const { limit: _, payload, ...rest } = asked
+function bulkFilter(asked: Readonly<Record<string, string | readonly string[] | undefined>>): NonNullable<BulkBody['filter']> {
+  const { payload, ...rest } = asked
   const given = Object.entries(rest).filter(
     ([, value]) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
   )
