@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { say } from './said.js'
 
 /** Copies a text. Over plain http a browser has no clipboard for pages, so there it selects a field and copies that. */
-export function Copy({ text, label }: { text: string; label: string }) {
+export function Copy({ text, label, words = 'copy' }: { text: string; label: string; words?: string }) {
   const [done, setDone] = useState(false)
   const copy = async () => {
     if (navigator.clipboard) await navigator.clipboard.writeText(text)
@@ -13,7 +13,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   }
   return (
     <button type="button" className="plain copy" aria-label={label} onClick={copy}>
-      {done ? 'copied' : 'copy'}
+      {done ? 'copied' : words}
     </button>
   )
 }

@@ -10,6 +10,7 @@ import { Moment } from '../../parts/time.js'
 import { usePlace } from '../../routing.js'
 import { JobTable } from '../jobs/job-table.js'
 import { GroupActs } from './group-table.js'
+import { SampleStack } from './sample-stack.js'
 import { Spark } from './spark.js'
 
 /** One error group: an example, how often it happened in which types, and its jobs. */
@@ -57,6 +58,7 @@ function OneGroup({ group }: { group: ErrorGroupAnswer }) {
   return (
     <Card title={`${group.name ?? 'An error'} in ${group.type}`} aside={<GroupActs group={group} />}>
       <pre className="example">{group.message ?? 'No example is kept: its job was forgotten.'}</pre>
+      {group.job !== null && <SampleStack job={group.job} fingerprint={group.fingerprint} />}
       <Facts>
         <Fact name="Failures">
           <Count count={group.count} />

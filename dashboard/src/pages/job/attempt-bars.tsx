@@ -1,53 +1,87 @@
 import type { JobAnswer } from '../../../../src/api/jobs.js'
+import { Card } from '../../parts/page.js'
 import { inWords, useNow } from '../../parts/time.js'
+import { type AttemptRow, type Bar, rowsOf } from './bars.js'
 
-const width = 640
-const rowHeight = 18
+const width = 1_000
+const leastWidth = 3
+const ticks = 4
 
-/** Each attempt as a bar on one time axis: what lies between two bars is how long the job waited. */
+/** Each attempt as bars on one time axis: how long it waited, how long it ran, and how long until it was tried again. */
 export function AttemptBars({ job }: { job: JobAnswer }) {
-  const now = useNow()
-  const running =
-    job.status === 'processing' && job.started_at
-      ? [{ attempt: job.attempt, from: job.started_at, to: now, outcome: 'processing' }]
-      : []
-  const bars = [
-    ...job.attempts.flatMap(({ attempt, outcome, started_at, ended_at }) =>
-      started_at ? [{ attempt, from: started_at, to: Date.parse(ended_at), outcome }] : [],
-    ),
-    ...running,
-  ]
+  const rows = rowsOf(job, useNow())
+  const bars = rows.flatMap((row) => row.bars)
   if (bars.length === 0) return null
-  const begin = Date.parse(job.created_at)
-  const end = Math.max(...bars.map(({ to }) => to), begin + 1)
-  const place = (at: number) => ((Math.max(at, begin) - begin) / (end - begin)) * width
+  const begin = Math.min(...bars.map(({ from }) => from))
+  const whole = Math.max(1, Math.max(...bars.map(({ to }) => to)) - begin)
   return (
-    <svg
-      className="gantt"
-      viewBox={`0 0 ${width} ${bars.length * rowHeight + 4}`}
-      preserveAspectRatio="none"
-      height={bars.length * rowHeight + 4}
-      role="img"
-      aria-label={`${bars.length} attempts in ${inWords(end - begin)}`}
-    >
-      {bars.map(({ attempt, from, to, outcome }, row) => {
-        const x = place(Date.parse(from))
-        return (
-          <g key={`${attempt} ${from}`} data-status={outcome === 'completed' || outcome === 'processing' ? outcome : 'failed'}>
-            <line x1="0" x2={width} y1={row * rowHeight + 10} y2={row * rowHeight + 10} stroke="var(--line)" />
-            <rect
-              x={Math.min(x, width - 3)}
-              y={row * rowHeight + 4}
-              width={Math.max(3, place(to) - x)}
-              height={rowHeight - 6}
-              rx="2"
-              fill="var(--state)"
-            >
-              <title>{`attempt ${attempt}, ${outcome}, ran ${inWords(to - Date.parse(from))}`}</title>
-            </rect>
-          </g>
-        )
-      })}
-    </svg>
+    <Card title="Attempts in time" aside={`${inWords(whole)} from its enqueue on`}>
+      <ol className="gantt">
+        <li aria-hidden="true">
+          <span className="axis soft">
+            {Array.from({ length: ticks + 1 }, (_, at) => (
+              <span key={at}>{at === 0 ? '0' : inWords((whole * at) / ticks)}</span>
+            ))}
+          </span>
+        </li>
+        {rows.map((row) => (
+          <Row key={`${row.attempt} ${row.bars[0]?.from}`} row={row} begin={begin} whole={whole} />
+        ))}
+      </ol>
+      <p className="gantt-legend">
+        <Key status="pending" opacity={0.45} words="waits for a worker" />
+        <Key status="completed" opacity={1} words="runs" />
+        <Key status="failed" opacity={0.35} words="waits to be tried again" />
+      </p>
+    </Card>
+  )
+}
+
+function Row({ row, begin, whole }: { row: AttemptRow; begin: number; whole: number }) {
+  const { attempt, bars, outcome, worker, error } = row
+  const words = [...bars.map(barInWords), outcome, worker === null ? '' : `on ${worker}`, error ?? ''].filter(Boolean).join(', ')
+  return (
+    <li>
+      <span className="soft">{attempt}</span>
+      <svg viewBox={`0 0 ${width} 14`} preserveAspectRatio="none" role="img" aria-label={`attempt ${attempt}: ${words}`}>
+        <line x1="0" x2={width} y1="7" y2="7" stroke="var(--line)" />
+        {bars.map((bar) => (
+          <Rectangle key={`${bar.kind} ${bar.from}`} bar={bar} begin={begin} whole={whole} />
+        ))}
+      </svg>
+      <span className="what">
+        <span className="soft">
+          {bars.map(barInWords).join(', ')}
+          {worker !== null && ` on ${worker}`}
+          {error !== undefined && ': '}
+        </span>
+        {error !== undefined && (
+          <span className="status" data-status="failed">
+            {error}
+          </span>
+        )}
+      </span>
+    </li>
+  )
+}
+
+function Rectangle({ bar: { kind, from, to, status }, begin, whole }: { bar: Bar; begin: number; whole: number }) {
+  const long = Math.max(leastWidth, ((to - from) / whole) * width)
+  const x = Math.min(((from - begin) / whole) * width, width - long)
+  const looks = kind === 'run' ? { y: 1, height: 12, opacity: 1 } : { y: 4, height: 6, opacity: kind === 'wait' ? 0.45 : 0.35 }
+  return <rect data-status={status} x={x} width={long} fill="var(--state)" {...looks} />
+}
+
+const verbs = { wait: 'waited', run: 'ran', backoff: 'backed off' }
+const barInWords = ({ kind, from, to }: Bar) => `${verbs[kind]} ${inWords(to - from)}`
+
+function Key({ status, opacity, words }: { status: string; opacity: number; words: string }) {
+  return (
+    <span className="status" data-status={status}>
+      <svg viewBox="0 0 12 6" aria-hidden="true">
+        <rect width="12" height="6" fill="currentColor" opacity={opacity} />
+      </svg>
+      {words}
+    </span>
   )
 }

@@ -5,10 +5,12 @@ import { Json } from '../../parts/json.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { JobActs } from './acts.js'
 import { AttemptBars } from './attempt-bars.js'
+import { CopyAs } from './copy-as.js'
 import { JobFacts } from './facts.js'
 import { JobLog } from './log.js'
 import { SimilarFailures } from './similar-failures.js'
 import { Story } from './story.js'
+import { WhereItStands } from './where-it-stands.js'
 import { WhyItWaits } from './why-it-waits.js'
 
 const waits = new Set(['pending', 'scheduled', 'blocked', 'failed', 'awaiting_approval'])
@@ -31,19 +33,20 @@ export function Job({ id }: { id: string }) {
             <JobActs job={data} />
             <Card>
               <JobFacts job={data} />
+              <WhereItStands job={data} />
             </Card>
             {waits.has(data.status) && <WhyItWaits id={id} />}
             <div className="columns">
               <div className="stack">
+                <AttemptBars job={data} />
                 <Card title="What happened">
-                  <AttemptBars job={data} />
                   <Story job={data} />
                 </Card>
                 <JobLog id={id} status={data.status} />
               </div>
               <div className="stack">
                 <SimilarFailures job={data} />
-                <Card title="Payload">
+                <Card title="Payload" aside={<CopyAs job={data} />}>
                   <Json value={data.payload} label="payload" />
                 </Card>
                 {data.result !== undefined && (
