@@ -6,19 +6,51 @@ interface Case {
   quietAt?: number
   labels: Record<string, string>
   summary: string
+  /** Another alert, which must not fire by then. */
+  silent?: string
 }
 
-const slo = (name: string, words: string, share: string, series: Record<string, string>): Case => ({
+/** A fast burn: many in an hour. A slow one: fewer, for six hours, which the fast alert does not name. */
+const fast = (name: string, words: string, share: string, series: Record<string, string>): Case => ({
   series,
   at: 65,
   quietAt: 1,
   labels: { severity: 'critical', slo: name },
   summary: `The objective that ${words} is missed: ${share} went wrong in 1h.`,
 })
+const slow = (silent: string, name: string, words: string, share: string, series: Record<string, string>): Case => ({
+  series,
+  at: 365,
+  quietAt: 1,
+  silent,
+  labels: { severity: 'warning', slo: name },
+  summary: `The objective that ${words} is missed: ${share} went wrong in 6h.`,
+})
+/** Both alerts of one objective; `series` makes the counters that grow by so many a minute, `bad` of them wrong. */
+function objective(
+  alert: string,
+  name: string,
+  words: string,
+  shares: Shares,
+  series: (bad: number, minutes: number) => Record<string, string>,
+) {
+  const [much, little] = shares
+  return {
+    [`${alert}Fast`]: fast(name, words, `${much / 10}%`, series(much, 70)),
+    [`${alert}Slow`]: slow(`${alert}Fast`, name, words, `${little / 10}%`, series(little, 370)),
+  }
+}
+/** Of a thousand, in a fast burn and in a slow one. */
+type Shares = [number, number]
+const starts = (le: number) => (bad: number, minutes: number) => ({
+  [`holdfast_wait_duration_seconds_bucket{type="a",priority="5",le="${le}"}`]: `0+${1_000 - bad}x${minutes}`,
+  'holdfast_wait_duration_seconds_count{type="a",priority="5"}': `0+1000x${minutes}`,
+})
+
 const [warning, critical] = [{ severity: 'warning' }, { severity: 'critical' }]
 const ofA = { ...warning, type: 'a' }
 
-/** What makes each alert of docs/prometheus-rules.yml fire. The slow ones of the objectives differ from the fast ones in their times alone. */
+/** What makes each alert of docs/prometheus-rules.yml fire. */
 export const cases: Record<string, Case> = {
   HoldfastDeadLetters: {
     ...{ series: { 'holdfast_jobs_dead_total{type="a"}': '0 0 3 3 3 3' }, at: 5, quietAt: 1, labels: ofA },
@@ -140,29 +172,30 @@ export const cases: Record<string, Case> = {
   HoldfastMetricsMissing: {
     ...{ series: { up: '0x5' }, at: 3, quietAt: 1, labels: critical, summary: 'No server of Holdfast answers /metrics.' },
   },
-  HoldfastSloEnqueueFast: slo('enqueue', '99.95 % of the requests to enqueue are taken', '10%', {
-    'holdfast_enqueue_errors_total{status="503"}': '0+10x70',
-    holdfast_enqueue_requests_total: '0+100x70',
-  }),
-  HoldfastSloProcessingFast: slo('processing', '99.9 % of the attempts are not lost with their worker', '10%', {
-    'holdfast_jobs_failed_total{type="a",outcome="lost"}': '0+10x70',
-    'holdfast_jobs_completed_total{type="a"}': '0+90x70',
-  }),
-  HoldfastSloStatusFast: slo('status', '99.9 % of the requests to see a job are answered', '5%', {
-    holdfast_status_errors_total: '0+5x70',
-    holdfast_status_requests_total: '0+100x70',
-  }),
-  HoldfastSloStartFast: slo('start', '99 % of the attempts begin within 30 s of being due', '50%', {
-    'holdfast_wait_duration_seconds_bucket{type="a",priority="5",le="30"}': '0+50x70',
-    'holdfast_wait_duration_seconds_count{type="a",priority="5"}': '0+100x70',
-  }),
-  HoldfastSloStartUnderBacklogFast: slo(
+  ...objective('HoldfastSloEnqueue', 'enqueue', '99.95 % of the requests to enqueue are taken', [100, 4], (bad, minutes) => ({
+    'holdfast_enqueue_errors_total{status="503"}': `0+${bad}x${minutes}`,
+    holdfast_enqueue_requests_total: `0+1000x${minutes}`,
+  })),
+  ...objective(
+    'HoldfastSloProcessing',
+    'processing',
+    '99.9 % of the attempts are not lost with their worker',
+    [100, 10],
+    (bad, minutes) => ({
+      'holdfast_jobs_failed_total{type="a",outcome="lost"}': `0+${bad}x${minutes}`,
+      'holdfast_jobs_completed_total{type="a"}': `0+${1_000 - bad}x${minutes}`,
+    }),
+  ),
+  ...objective('HoldfastSloStatus', 'status', '99.9 % of the requests to see a job are answered', [50, 10], (bad, minutes) => ({
+    holdfast_status_errors_total: `0+${bad}x${minutes}`,
+    holdfast_status_requests_total: `0+1000x${minutes}`,
+  })),
+  ...objective('HoldfastSloStart', 'start', '99 % of the attempts begin within 30 s of being due', [500, 100], starts(30)),
+  ...objective(
+    'HoldfastSloStartUnderBacklog',
     'start_under_backlog',
     '99 % of the attempts begin within 5 minutes of being due, also under a backlog',
-    '50%',
-    {
-      'holdfast_wait_duration_seconds_bucket{type="a",priority="5",le="300"}': '0+50x70',
-      'holdfast_wait_duration_seconds_count{type="a",priority="5"}': '0+100x70',
-    },
+    [500, 100],
+    starts(300),
   ),
 }
