@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** Where the reader is: everything a link has to keep stands in the part of the address after the #. */
-export interface Place {
+export interface Route {
   readonly path: string
   readonly query: URLSearchParams
 }
@@ -15,7 +15,7 @@ export function addressOf(path: string, query: Query = {}): string {
   return `#${path}${search === '' ? '' : `?${search}`}`
 }
 
-export function readPlace(hash: string): Place {
+export function readRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#/, '').split(/\?(.*)/s)
   return { path: path.startsWith('/') ? path : '/', query: new URLSearchParams(search) }
 }
@@ -25,8 +25,8 @@ const subscribe = (changed: () => void) => {
   return () => window.removeEventListener('hashchange', changed)
 }
 
-export function usePlace(): Place {
-  return readPlace(useSyncExternalStore(subscribe, () => window.location.hash))
+export function useRoute(): Route {
+  return readRoute(useSyncExternalStore(subscribe, () => window.location.hash))
 }
 
 /** Goes to a page. `replace` is for what the reader types into a filter: Back leaves the page instead of undoing each letter. */

@@ -34,7 +34,7 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
       const headers = target.form === 'pagerduty' ? {} : signed(secrets, `msg_${job.id}`, wallMs(), body)
       // Loaded for the first of them: most workers start without one to send.
       const { call } = await import('./post.js')
-      await call(placeOf(target.url, hosts), body, headers, signal)
+      await call(checkedUrl(target.url, hosts), body, headers, signal)
     },
   })
 }
@@ -61,7 +61,7 @@ function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log
 }
 
 /** An address that was allowed when the target was added may not be allowed in this worker. A retry would not change that. */
-export function placeOf(url: string, hosts: readonly string[]): TargetUrl {
+export function checkedUrl(url: string, hosts: readonly string[]): TargetUrl {
   try {
     return readTargetUrl(url, hosts)
   } catch (error) {

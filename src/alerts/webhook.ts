@@ -7,7 +7,7 @@ import { readTargetUrl } from '../job/target-url.js'
 import { type AnyJobType, defineType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { WebhookRow, WebhookStore } from '../store/webhook-store.js'
-import { placeOf } from './delivery.js'
+import { checkedUrl } from './delivery.js'
 import { signed } from './signature.js'
 
 /** What the transaction that made it happen wrote. */
@@ -36,7 +36,7 @@ export function webhookDelivery(store: WebhookStore, hosts: readonly string[], p
       const secrets = webhook.secrets.map((secret) => opened(webhook.url, secret, privacy))
       // Loaded for the first of them: most workers start without one to send.
       const { call } = await import('./post.js')
-      await call(placeOf(webhook.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
+      await call(checkedUrl(webhook.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
     },
   })
 }

@@ -145,7 +145,7 @@ const stepAnswerFields = {
   left_ms: { type: 'number', description: 'how long it still waits' },
 } as const
 const oneStep = object(stepAnswerFields, Object.keys(step) as (keyof typeof step)[])
-/** With its place among the others, for workers that check the order themselves. */
+/** With its position among the others, for workers that check the order themselves. */
 const storedStep = object({ ...stepAnswerFields, position: number, after: numberOrNull, done: numberOrNull }, [
   ...(Object.keys(step) as (keyof typeof step)[]),
   'position',

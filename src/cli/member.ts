@@ -42,10 +42,10 @@ export function isForAll(env: Io['env'], { databaseUrl, url }: Common): boolean 
 }
 
 /** Where the members are, and what their schemas are called. */
-export function placesOf(
+export function databasesOf(
   env: Io['env'],
   schema: string,
-): { places: { name: string; connectionString: string }[]; schemas: string[] } {
+): { databases: { name: string; connectionString: string }[]; schemas: string[] } {
   const members = Object.entries(membersFrom(env.HOLDFAST_DATABASES ?? ''))
   if (members.length === 0)
     throw new UsageError('HOLDFAST_DATABASES names no database', 'HOLDFAST_DATABASES', 'invalid_configuration')
@@ -55,8 +55,8 @@ export function placesOf(
     throw new UsageError(problem, 'HOLDFAST_DATABASES', 'invalid_configuration')
   }
   const all = members.map(([name, address]) => ({ name, ...optionsAt(address, ['HOLDFAST_DATABASES', name]) }))
-  const places = all.map(({ name, connectionString = '' }) => ({ name, connectionString }))
-  return { places, schemas: [...new Set(all.map((one) => one.schema ?? schema))] }
+  const databases = all.map(({ name, connectionString = '' }) => ({ name, connectionString }))
+  return { databases, schemas: [...new Set(all.map((one) => one.schema ?? schema))] }
 }
 
 /** Runs `use` with all databases of HOLDFAST_DATABASES. */

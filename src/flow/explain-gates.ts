@@ -44,7 +44,7 @@ export interface Gate {
 
 /** What the gate of its type holds a job back by. */
 export function typeGates(facts: ExplainFacts): Gate[] {
-  if (facts.place !== 'gated') return []
+  if (!facts.gated) return []
   const { type } = facts
   const gates = [
     paused(facts, 'type_paused', type, type),
@@ -59,8 +59,8 @@ export function typeGates(facts: ExplainFacts): Gate[] {
 }
 
 /** The same for each dependency that its type uses, which jobs of other types may have taken. */
-export function dependencyGates({ place, type, dependencies }: ExplainFacts): Gate[] {
-  if (place !== 'gated') return []
+export function dependencyGates({ gated, type, dependencies }: ExplainFacts): Gate[] {
+  if (!gated) return []
   const gates = (dependencies ?? []).flatMap((facts) => {
     const used = `${facts.name}, which ${type} uses,`
     return [

@@ -17,7 +17,7 @@ export function explain(facts: ExplainFacts): Explanation {
   const gates = [
     ...setAside(facts),
     ...versionGates(facts),
-    ...placeGates(facts),
+    ...ownGates(facts),
     ...typeGates(facts),
     ...dependencyGates(facts),
     ...keyGates(facts),
@@ -92,7 +92,7 @@ function versionGates({ status, place, type, version, ...facts }: ExplainFacts):
   return [{ gate: 'version', why, opens: `starting a worker whose ${type} has version ${version}` }]
 }
 
-function placeGates(facts: ExplainFacts): Gate[] {
+function ownGates(facts: ExplainFacts): Gate[] {
   const { status, due_in_ms: dueInMs } = facts
   if (status === 'processing') {
     const why = `it is running${facts.worker ? ` on ${facts.worker}` : ''} since ${facts.claimed_at ?? 'a moment ago'}`
@@ -132,7 +132,7 @@ function readableNow({ version, type }: ExplainFacts): Gate {
 }
 
 function keyGates(facts: ExplainFacts): Gate[] {
-  if (facts.place !== 'gated') return []
+  if (!facts.gated) return []
   const gates: Gate[] = []
   const key = `key ${facts.key} of ${facts.type}`
   if (facts.key_paused_by) {
@@ -176,7 +176,7 @@ function behindHolder(key: string, { job, status, due_at: dueAt }: NonNullable<E
 }
 
 function laneGates(facts: ExplainFacts): Gate[] {
-  if (facts.place !== 'queue' && facts.place !== 'gated') return []
+  if (facts.place !== 'queue') return []
   if (facts.status === 'processing') return []
   const gates: Gate[] = []
   const { lane } = facts
@@ -199,7 +199,7 @@ function laneGates(facts: ExplainFacts): Gate[] {
 function inLine(facts: ExplainFacts): Gate {
   const ahead = facts.ahead ?? 0
   const many = ahead >= 10_000 ? 'at least 10000' : String(ahead)
-  const turn = facts.place === 'gated' && facts.keyed ? ' of its key; keys take turns' : ''
+  const turn = facts.gated && facts.keyed ? ' of its key; keys take turns' : ''
   const perMinute = Number(facts.ended_last_minute ?? 0)
   const eta = perMinute > 0 ? { opensInMs: Math.round(((ahead + 1) / perMinute) * 60_000) } : {}
   const expected = eta.opensInMs === undefined ? '' : `; at the pace of the last minute in about ${formatDuration(eta.opensInMs)}`

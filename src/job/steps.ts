@@ -22,7 +22,7 @@ export interface StoredStep {
 }
 
 /** What an attempt says of a step it writes. */
-export interface StepPlace {
+export interface StepPosition {
   name: string
   kind: StepKind
   position: number
@@ -31,12 +31,12 @@ export interface StepPlace {
 }
 
 /** A step that has completed. */
-export interface FinishedStep extends StepPlace {
+export interface FinishedStep extends StepPosition {
   result: string | null
 }
 
 /** A sleep or a wait. `ms`: how long, by the database's clock; null: for ever. */
-export interface WaitingStep extends StepPlace {
+export interface WaitingStep extends StepPosition {
   ms: number | null
 }
 

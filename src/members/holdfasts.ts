@@ -17,7 +17,7 @@ import type { Migrated } from '../store/migrate.js'
 import { told } from '../store/sqlstate.js'
 import { type Asked, askAll } from './ask.js'
 import { readMemberId, withMember } from './id.js'
-import { MemberOperations, type Place } from './operations.js'
+import { type Located, MemberOperations } from './operations.js'
 import { type HoldfastsOptions, readMembers } from './options.js'
 import { type MemberJobPage, mergePages, readCursor } from './pages.js'
 import { checkName, Roster } from './roster.js'
@@ -191,12 +191,12 @@ export class Holdfasts extends MemberOperations {
   }
 
   /** @internal */
-  protected placeOf(text: string): Promise<Place> {
+  protected locate(text: string): Promise<Located> {
     const { member, id } = readMemberId(text, this.names)
     return member === undefined ? this.#find(id) : Promise.resolve({ member, holdfast: this.member(member), id })
   }
 
-  async #find(id: string): Promise<Place> {
+  async #find(id: string): Promise<Located> {
     const { answers, unavailable } = await this.#ask(this.names, (holdfast) => holdfast.job(id))
     for (const [member, story] of answers) if (story) return { member, holdfast: this.member(member), id }
     if (unavailable.length > 0) {

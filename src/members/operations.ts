@@ -9,7 +9,7 @@ import type { SignalOptions } from '../operate/signals.js'
 import { withMember } from './id.js'
 
 /** Where a job is, and what it is called there. */
-export interface Place {
+export interface Located {
   member: string
   holdfast: Holdfast
   id: string
@@ -21,30 +21,30 @@ export interface Place {
  */
 export abstract class MemberOperations {
   /** @internal */
-  protected abstract placeOf(id: string): Promise<Place>
+  protected abstract locate(id: string): Promise<Located>
 
   /** One job with its status and all its attempts; undefined where no such job is kept. */
   async job(id: string): Promise<(JobStory & { member: string }) | undefined> {
-    const { member, holdfast, id: own } = await this.placeOf(id)
+    const { member, holdfast, id: own } = await this.locate(id)
     const story = await holdfast.job(own)
     return story && { ...story, id: withMember(member, own), member }
   }
 
   /** Waits until a job has ended, as `wait` of its Holdfast does. */
   async wait<Result = unknown>(job: { id: string } | string, options: WaitOptions<Result> = {}): Promise<Result> {
-    const { holdfast, id } = await this.placeOf(typeof job === 'string' ? job : job.id)
+    const { holdfast, id } = await this.locate(typeof job === 'string' ? job : job.id)
     return holdfast.wait<Result>(id, options)
   }
 
   /** Why a job is not running now. Its gates are those of its member. */
   async explain(id: string): Promise<Explanation | undefined> {
-    const { holdfast, id: own } = await this.placeOf(id)
+    const { holdfast, id: own } = await this.locate(id)
     return holdfast.explain(own)
   }
 
   /** What a job's handler logged, first to last. */
   async log(id: string, options: { after?: string; limit?: number } = {}): Promise<LogLine[]> {
-    const { holdfast, id: own } = await this.placeOf(id)
+    const { holdfast, id: own } = await this.locate(id)
     return holdfast.log(own, options)
   }
 
@@ -95,7 +95,7 @@ export abstract class MemberOperations {
 
   /** Sends a signal to a job. */
   async signal(id: string, name: string, payload?: unknown, options: SignalOptions = {}): Promise<void> {
-    const { holdfast, id: own } = await this.placeOf(id)
+    const { holdfast, id: own } = await this.locate(id)
     await holdfast.signal(own, name, payload, options)
   }
 
@@ -103,7 +103,7 @@ export abstract class MemberOperations {
     id: string,
     move: (holdfast: Holdfast, id: string) => Promise<Answer>,
   ): Promise<Answer> {
-    const { member, holdfast, id: own } = await this.placeOf(id)
+    const { member, holdfast, id: own } = await this.locate(id)
     return { ...(await move(holdfast, own)), id: withMember(member, own) }
   }
 }

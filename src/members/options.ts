@@ -4,10 +4,10 @@ import { type HoldfastOptions, readOptions } from '../options.js'
 import { isMemberName } from './id.js'
 
 /** What is of one database, and so of one member. */
-export type MemberPlace = Pick<HoldfastOptions, 'connectionString' | 'pool' | 'schema' | 'listenUrl' | 'readUrl'>
+export type MemberOptions = Pick<HoldfastOptions, 'connectionString' | 'pool' | 'schema' | 'listenUrl' | 'readUrl'>
 
 /** Where one member is: its address, as a text or with what else is its own. `?schema=` of an address names the schema too. */
-export type MemberAddress = string | MemberPlace
+export type MemberAddress = string | MemberOptions
 
 /** What a system of several databases is made with. The options of a Holdfast count for each member; `connections` too. */
 export interface HoldfastsOptions extends Omit<HoldfastOptions, 'connectionString' | 'pool' | 'listenUrl' | 'readUrl'> {
@@ -77,7 +77,7 @@ function entryOf(entry: string, at: number): readonly [string, string] {
 }
 
 /** What the address of a member says. */
-export function optionsAt(address: MemberAddress, path: string[]): MemberPlace {
+export function optionsAt(address: MemberAddress, path: string[]): MemberOptions {
   if (typeof address === 'object' && address !== null) {
     if (address.connectionString || address.pool) return address
     throw misconfigured(path, 'has neither connectionString nor pool')

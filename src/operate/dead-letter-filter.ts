@@ -3,7 +3,7 @@ import { didYouMean } from '../job/nearest.js'
 import { refused } from '../job/refused.js'
 import { readTagsAsked } from '../job/tags.js'
 import { unstorable } from '../job/text.js'
-import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
+import type { DeadPosition, EncodedDeadFilter } from '../store/dead-letter-store.js'
 
 /** Why a job is dead: its attempts are used up, its handler said that no retry can help, or it crashed its host again and again. */
 export type DeathReason = 'exhausted' | 'fatal' | 'poison' | 'expired' | 'buried'
@@ -54,11 +54,11 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
 }
 
 /** An opaque cursor into the list. What is behind it stays the same however many die meanwhile. */
-export function encodeCursor({ at, id }: DeadPlace): string {
+export function encodeCursor({ at, id }: DeadPosition): string {
   return Buffer.from(`${at} ${id}`).toString('base64url')
 }
 
-export function decodeCursor(cursor: unknown): DeadPlace {
+export function decodeCursor(cursor: unknown): DeadPosition {
   if (typeof cursor === 'string' && cursor.length <= 200) {
     const [at = '', id = '', more] = Buffer.from(cursor, 'base64url').toString().split(' ')
     const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(at) && isDay(at.slice(0, 19))

@@ -7,7 +7,7 @@ import { encodePayload } from '../job/payload.js'
 import { refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { isEncrypted } from '../privacy/keyring.js'
 import type { Privacy } from '../privacy/privacy.js'
-import type { DeadPlace, EncodedDeadFilter } from '../store/dead-letter-store.js'
+import type { DeadPosition, EncodedDeadFilter } from '../store/dead-letter-store.js'
 import type { DeadLetterRow } from '../store/rows.js'
 import { explained, notConfirmed } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -222,7 +222,7 @@ export class DeadLetters {
       const diedBefore = filter.diedBefore ?? (await this.#store.inspect.now())
       const bounded = { ...encoded, diedBefore: diedBefore.toISOString() }
       const answer: MovedDeadLetters = { matched: 0, done: 0, refused: {}, diedBefore }
-      for (let after: DeadPlace | null = null; left > 0; ) {
+      for (let after: DeadPosition | null = null; left > 0; ) {
         const limit = Math.min(movedAtOnce, left)
         const rows = await this.#store.deadLetters.matching(bounded, after, limit)
         const ids = rows.filter((row) => row.fits).map((row) => row.id)
@@ -241,7 +241,7 @@ export class DeadLetters {
 }
 
 /** Where to go on: behind the last row of a full page, or where reading stopped before the page was full. */
-function behind(rows: readonly (DeadPlace & { fits: boolean })[], limit: number): DeadPlace | undefined {
+function behind(rows: readonly (DeadPosition & { fits: boolean })[], limit: number): DeadPosition | undefined {
   const last = rows.at(-1)
   return last && (!last.fits || rows.length === limit) ? last : undefined
 }

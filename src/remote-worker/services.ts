@@ -1,7 +1,7 @@
 import { HoldfastError, LeaseLostError } from '../errors.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { decodePayload } from '../job/payload.js'
-import type { StepPlace } from '../job/steps.js'
+import type { StepPosition } from '../job/steps.js'
 import type { AttemptServices } from '../run/services.js'
 import type { LogWriter } from '../settle/log-writer.js'
 import { isLost, type RemoteStepAnswer, type WorkerCalls } from './calls.js'
@@ -30,12 +30,12 @@ export function remoteServices(calls: WorkerCalls, logWriter: LogWriter, checkpo
     },
     async saveStep(job, step) {
       const result = step.result === null ? {} : { result: decodePayload(step.result) }
-      return heldAs(() => calls.step({ ...placed(job, step), ...result }))
+      return heldAs(() => calls.step({ ...positionOf(job, step), ...result }))
     },
     async waitStep(job, step) {
       try {
         const duration = step.ms === null ? {} : { duration: step.ms }
-        const answer = await calls.step({ ...placed(job, step), ...duration })
+        const answer = await calls.step({ ...positionOf(job, step), ...duration })
         return { held: true, state: answer.state, result: resultIn(answer), left: answer.left_ms ?? null }
       } catch (error) {
         if (!isLost(error)) throw error
@@ -60,7 +60,7 @@ function heldOf({ id, lease }: ClaimedJob): { job: string; lease: string } {
   return { job: id, lease }
 }
 
-function placed(job: ClaimedJob, { name, kind, after, done }: StepPlace) {
+function positionOf(job: ClaimedJob, { name, kind, after, done }: StepPosition) {
   return { ...heldOf(job), name, kind, done, ...(after === null ? {} : { after }) }
 }
 

@@ -1,5 +1,5 @@
 import { HoldfastError, LeaseLostError } from '../errors.js'
-import type { StepKind, StepPlace, StoredStep } from '../job/steps.js'
+import type { StepKind, StepPosition, StoredStep } from '../job/steps.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { HeldAttemptRow } from '../store/remote-rows.js'
 import type { Store } from '../store/store.js'
@@ -15,7 +15,7 @@ export interface CalledStep {
   done?: number
 }
 
-/** A step that is stored, and its place among the others. */
+/** A step that is stored, and its position among the others. */
 export type RemoteStoredStep = RemoteStep & Pick<StoredStep, 'position' | 'after' | 'done'>
 
 /** A step with its result as JSON; null: it returned nothing. `leftMs`: how long it still waits; null: for ever. */
@@ -28,7 +28,7 @@ export interface RemoteStep {
 }
 
 /**
- * The steps of jobs that remote workers run. The server does what the context of a handler does elsewhere: it decrypts, names the place of a
+ * The steps of jobs that remote workers run. The server does what the context of a handler does elsewhere: it decrypts, names the position of a
  * step among the others, and refuses one that is not where earlier attempts had it.
  */
 export class RemoteSteps {
@@ -50,14 +50,14 @@ export class RemoteSteps {
   /** Stores what a step came to. One that is stored already stays as it is, and is the answer. */
   async save(worker: RemoteWorker, attempt: RemoteAttempt, called: CalledStep, result: string | null): Promise<RemoteStep> {
     const held = await this.#held(worker, attempt)
-    const { stored, place } = await this.#place(attempt.job, called)
+    const { stored, position } = await this.#find(attempt.job, called)
     const { name, kind } = called
     if (stored) return { name, kind, state: 'completed', result: this.#open(held, kind, stored.result) }
     const closed =
       result !== null && this.#privacy.encrypts(held.encrypted)
         ? this.#privacy.encrypt(held.type, held.id, result, 'step')
         : result
-    if (!(await this.#store.log.steps.save(attempt.job, attempt.lease, { ...place, result: closed })))
+    if (!(await this.#store.log.steps.save(attempt.job, attempt.lease, { ...position, result: closed })))
       throw new LeaseLostError(attempt.job)
     return { name, kind, state: 'completed', result }
   }
@@ -65,8 +65,8 @@ export class RemoteSteps {
   /** Begins a sleep or the wait for a signal, or looks whether it is over. `ms`: how long; null: for ever. */
   async wait(worker: RemoteWorker, attempt: RemoteAttempt, called: CalledStep, ms: number | null): Promise<RemoteStep> {
     const held = await this.#held(worker, attempt)
-    const { place } = await this.#place(attempt.job, called)
-    const wait = await this.#store.log.steps.wait(attempt.job, attempt.lease, { ...place, ms })
+    const { position } = await this.#find(attempt.job, called)
+    const wait = await this.#store.log.steps.wait(attempt.job, attempt.lease, { ...position, ms })
     if (!wait.held) throw new LeaseLostError(attempt.job)
     const { name, kind } = called
     if (wait.state === 'completed') return { name, kind, state: 'completed', result: this.#open(held, kind, wait.result) }
@@ -79,7 +79,7 @@ export class RemoteSteps {
     return held
   }
 
-  async #place(job: string, called: CalledStep): Promise<{ stored: StoredStep | undefined; place: StepPlace }> {
+  async #find(job: string, called: CalledStep): Promise<{ stored: StoredStep | undefined; position: StepPosition }> {
     const rows = await this.#store.log.steps.of(job)
     const stored = rows.find(({ name }) => name === called.name)
     refuseChanged(called.done === undefined ? called : { name: called.name, kind: called.kind }, stored, rows)
@@ -87,7 +87,7 @@ export class RemoteSteps {
     const position = stored?.position ?? Math.max(0, ...rows.map((row) => row.position)) + 1
     const after = stored ? stored.after : (called.after ?? null)
     const { name, kind } = called
-    return { stored, place: { name, kind, position, after, done: called.done ?? (called.after ?? completed) + 1 } }
+    return { stored, position: { name, kind, position, after, done: called.done ?? (called.after ?? completed) + 1 } }
   }
 
   #open({ id, type, encrypted }: HeldAttemptRow, kind: StepKind, stored: string | null): string | null {
@@ -101,7 +101,7 @@ export class RemoteSteps {
   }
 }
 
-/** Whoever says after how many steps it calls one, calls one after the other: at that place there is one step. */
+/** Whoever says after how many steps it calls one, calls one after the other: at that position there is one step. */
 function refuseChanged(called: CalledStep, stored: StoredStep | undefined, rows: readonly StoredStep[]): void {
   const { name, kind, after } = called
   if (stored && stored.kind !== kind) throw changed(`"${name}" is called as a ${kind} and was stored as a ${stored.kind}`)

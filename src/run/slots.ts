@@ -185,7 +185,7 @@ export class Slots {
     for (const attempt of [...this.#running]) attempt.handBack()
   }
 
-  /** What resumed has its place among those of its key already, and gives it to the next. */
+  /** What resumed has its turn among those of its key already, and gives it to the next. */
   #takeWaiting(which: (job: ClaimedJob) => boolean = () => true): ClaimedJob[] {
     const parked = this.#strands.takeOut((job) => this.#parked.has(job) && which(job))
     for (const job of parked) this.#parked.delete(job)

@@ -8,7 +8,7 @@ import {
   type StepInHand,
   type StepKind,
   type StepOptions,
-  type StepPlace,
+  type StepPosition,
   type StepWait,
   type StoredStep,
   stepName,
@@ -92,7 +92,7 @@ export class Steps {
       if (stored) return this.#complete((stored.result === null ? undefined : decodePayload(stored.result)) as Result)
       const within = (step: StepInHand) => insideOf.run(call.name, () => run(call.name, step))
       const value = await runStep(call.name, within, settings, this.#attempt.signal)
-      const step = { ...this.#place(call), result: encodeStepResult(call.name, value) }
+      const step = { ...this.#positionOf(call), result: encodeStepResult(call.name, value) }
       const { services, job } = this.#attempt
       await this.#attempt.asHolder(() => services.saveStep(job, step))
       return this.#complete(value)
@@ -105,7 +105,7 @@ export class Steps {
     return this.#during(async () => {
       const stored = await this.#arrive(call)
       if (stored?.state === 'completed') return this.#complete(stored.result)
-      const step = { ...this.#place(call, stored), ms }
+      const step = { ...this.#positionOf(call, stored), ms }
       const { services, job } = this.#attempt
       let wait: StepWait | undefined
       await this.#attempt.asHolder(async () => {
@@ -128,7 +128,7 @@ export class Steps {
     return { name: times === 1 ? name : `${name}#${times}`, kind, after: this.#failed ? null : this.#completed }
   }
 
-  #place({ name, kind, after }: Call, stored?: StoredStep): StepPlace {
+  #positionOf({ name, kind, after }: Call, stored?: StoredStep): StepPosition {
     if (!stored) this.#position += 1
     return { name, kind, after, position: stored?.position ?? this.#position, done: this.#completed + 1 }
   }

@@ -1,7 +1,7 @@
 import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
-import type { DeadLetterRow, DeadPlaceRow, MovedRow } from './rows.js'
+import type { DeadLetterRow, DeadPositionRow, MovedRow } from './rows.js'
 
 /** Which dead letters are meant; null: whatever it is. */
 export interface EncodedDeadFilter {
@@ -14,7 +14,7 @@ export interface EncodedDeadFilter {
 }
 
 /** A cursor into the list of dead letters, to the microsecond. */
-export interface DeadPlace {
+export interface DeadPosition {
   at: string
   id: string
 }
@@ -31,12 +31,12 @@ export class DeadLetterStore {
   }
 
   /** What a list shows of the next dead letters behind that cursor, newest first. */
-  async page(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): Promise<DeadLetterRow[]> {
+  async page(filter: EncodedDeadFilter, after: DeadPosition | null, limit: number): Promise<DeadLetterRow[]> {
     return this.#database.query(statement('deadLettersPage'), asked(filter, after, limit))
   }
 
   /** The same without what a list shows. */
-  async matching(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): Promise<DeadPlaceRow[]> {
+  async matching(filter: EncodedDeadFilter, after: DeadPosition | null, limit: number): Promise<DeadPositionRow[]> {
     return this.#database.query(statement('matchingDead'), asked(filter, after, limit))
   }
 
@@ -67,7 +67,7 @@ export class DeadLetterStore {
   }
 }
 
-function asked(filter: EncodedDeadFilter, after: DeadPlace | null, limit: number): unknown[] {
+function asked(filter: EncodedDeadFilter, after: DeadPosition | null, limit: number): unknown[] {
   const { type, reason, error, diedFrom, diedBefore, tags } = filter
   const scan = error === null && tags === null ? limit : Math.max(limit, scanned)
   return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan, tags]

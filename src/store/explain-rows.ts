@@ -39,7 +39,9 @@ export interface ExplainFacts extends GateFacts {
   waits?: { name: string; kind: 'sleep' | 'signal' }[] | null
   /** How often its handler put it off and workers handed it back, and how often they may; null: it has ended. */
   rounds?: { snoozes: number; hand_backs: number; max_snoozes: number; max_hand_backs: number } | null
-  place: 'queue' | 'waiting' | 'gated' | 'following' | null
+  place: 'queue' | 'waiting' | 'following' | null
+  /** It stands in the queue before the gate of its type. */
+  gated?: boolean
   start_by: string | null
   version: number
   type_version: number

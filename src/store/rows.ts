@@ -210,13 +210,13 @@ export interface LogLineRow {
 }
 
 /** Where a dead letter stands in the list, to the microsecond. `fits` is false in a last row that only says how far was read. */
-export interface DeadPlaceRow {
+export interface DeadPositionRow {
   id: string
   at: string
   fits: boolean
 }
 
-export interface DeadLetterRow extends DeadPlaceRow {
+export interface DeadLetterRow extends DeadPositionRow {
   died_at: number
   type: string
   priority: number

@@ -1,5 +1,5 @@
 import type { RecordedActor } from '../job/actor.js'
-import type { FinishedStep, StepPlace, StepWait, StoredStep, WaitingStep } from '../job/steps.js'
+import type { FinishedStep, StepPosition, StepWait, StoredStep, WaitingStep } from '../job/steps.js'
 import type { Database } from './database.js'
 import { type Statement, statement } from './queries.js'
 import type { Queryable } from './transaction.js'
@@ -50,15 +50,20 @@ export class StepStore {
 
   /** False: the lease is lost, and nothing was kept. */
   async save(job: string, lease: string, step: FinishedStep): Promise<boolean> {
-    const rows = await this.#database.query<{ saved: boolean }>(statement('saveStep'), [...place(job, lease, step), step.result])
+    const rows = await this.#database.query<{ saved: boolean }>(statement('saveStep'), [
+      ...parametersOf(job, lease, step),
+      step.result,
+    ])
     return rows[0]?.saved === true
   }
 
   async wait(job: string, lease: string, step: WaitingStep): Promise<StepWait> {
-    return (await this.#database.query<StepWait>(statement('waitStep'), [...place(job, lease, step), step.ms]))[0] as StepWait
+    return (
+      await this.#database.query<StepWait>(statement('waitStep'), [...parametersOf(job, lease, step), step.ms])
+    )[0] as StepWait
   }
 }
 
-function place(job: string, lease: string, { name, kind, position, after, done }: StepPlace): unknown[] {
+function parametersOf(job: string, lease: string, { name, kind, position, after, done }: StepPosition): unknown[] {
   return [job, lease, name, kind, position, after, done]
 }

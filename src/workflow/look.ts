@@ -70,7 +70,7 @@ export async function readTasks(
     throw refused('status', `is ${String(status)}; there are ${taskStatuses.join(', ')}`)
   }
   const limit = wholeNumber(options.limit ?? 20, 'limit', 1, 100)
-  const after = cursor === undefined ? undefined : placeOf(cursor)
+  const after = cursor === undefined ? undefined : readCursor(cursor)
   const row = await store.execution(id, owner)
   if (!row) return undefined
   const { redact } = await store.tasksByStatus(id)
@@ -83,7 +83,7 @@ function cursorOf({ name, item }: TaskRow): string {
   return `${name}/${item}`
 }
 
-function placeOf(cursor: string): { name: string; item: number } {
+function readCursor(cursor: string): { name: string; item: number } {
   const [, name, item] = /^(.{1,200})\/(-1|\d{1,9})$/s.exec(storableText(cursor, 'cursor')) ?? []
   if (name === undefined) throw refused('cursor', 'is not what an earlier page named as next')
   return { name, item: Number(item) }

@@ -7,7 +7,7 @@ import { Select } from '../parts/filter.js'
 import { Card, Loaded } from '../parts/page.js'
 import { Skeleton } from '../parts/skeleton.js'
 import { inWords } from '../parts/time.js'
-import { go, usePlace } from '../routing.js'
+import { go, useRoute } from '../routing.js'
 import { useMay } from '../session/session.js'
 import { type Forecast, forecast } from './forecast.js'
 import type { ChartProps, Line, Mark } from './line.js'
@@ -27,7 +27,7 @@ const Chart = lazy(async () => {
 
 /** The past of all types, or of one, in charts. The range stands in the address, so a link keeps it. */
 export function Charts({ type }: { type?: string }) {
-  const { path, query } = usePlace()
+  const { path, query } = useRoute()
   const asked = query.get('range')
   const range: Range = asked !== null && asked in ranges ? (asked as Range) : '15m'
   const series = useSeries(range, { type })

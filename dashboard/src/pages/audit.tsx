@@ -9,7 +9,7 @@ import { More } from '../parts/more.js'
 import { Card, Page } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { exactTime, Moment } from '../parts/time.js'
-import { go, usePlace } from '../routing.js'
+import { go, useRoute } from '../routing.js'
 import { targetOf } from './audit-target.js'
 
 type Line = Answered<typeof auditAnswer>['lines'][number]
@@ -20,7 +20,7 @@ const ageWords = { '': 'at any time', '1h': 'in the last hour', '24h': 'in the l
 
 /** Who did what, from where, when and why. Lines are never changed. */
 export function Audit() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const filter = filterIn(query, fields)
   const { since, ...asked } = filter
   const age = ages[since]

@@ -8,12 +8,12 @@ import { pathOf, useAnswer } from '../api/use.js'
 import { AttemptsField, Check, Field, given, givenNumber, JsonField, listOf, PriorityField } from '../parts/fields.js'
 import { Card, Page, Problem } from '../parts/page.js'
 import { say } from '../parts/said.js'
-import { go, usePlace } from '../routing.js'
+import { go, useRoute } from '../routing.js'
 import { useMay } from '../session/session.js'
 
 /** Enqueues one job by hand, from nothing or with the values of another. */
 export function NewJob() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const like = query.get('like')
   const model = useAnswer<JobAnswer>(`jobs/${pathOf(like ?? '')}`, {}, { enabled: like !== null, everyMs: 600_000 })
   return (

@@ -3,7 +3,7 @@ import { pages } from '../pages/index.js'
 import { Link } from '../parts/link.js'
 import { Page } from '../parts/page.js'
 import { SaidLately } from '../parts/said.js'
-import { match, usePlace } from '../routing.js'
+import { match, useRoute } from '../routing.js'
 import { useMay, useSession } from '../session/session.js'
 import { CaughtProblem } from './caught.js'
 import { Help } from './help.js'
@@ -13,7 +13,7 @@ import { Side } from './side.js'
 
 /** The menu beside the page that the address names. */
 export function Shell() {
-  const { path } = usePlace()
+  const { path } = useRoute()
   const [open, setOpen] = useState<'palette' | 'help'>()
   useShortcuts(setOpen)
   // A new page is read from its top.

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Holdfasts, MemberState } from '../../members/holdfasts.js'
 import type { Cli } from '../cli.js'
 import { UsageError } from '../exit.js'
-import { placesOf, withMembers } from '../member.js'
+import { databasesOf, withMembers } from '../member.js'
 
 interface MemberOptions {
   json?: boolean
@@ -33,11 +33,11 @@ export function addMembers(program: Command, cli: Cli): void {
     .action(async () => {
       const { routerScript } = await import('../../store/plproxy.js')
       const { defaultSchema } = await import('../../store/schema-name.js')
-      const { places, schemas } = placesOf(cli.io.env, cli.schema ?? defaultSchema)
+      const { databases, schemas } = databasesOf(cli.io.env, cli.schema ?? defaultSchema)
       const [schema, another] = schemas
       if (another !== undefined)
         throw new UsageError(`the members have schemas of different names, ${schemas.join(', ')}; PL/Proxy needs one`)
-      cli.screen.print(routerScript(places, schema as string))
+      cli.screen.print(routerScript(databases, schema as string))
     })
   const changing = (name: string, what: string, change: (holdfasts: Holdfasts, member: string, by: Who) => Promise<void>) =>
     members

@@ -58,7 +58,7 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
     async (request) => {
       const { scope: _scope, name: _name, why, ...limit } = request.body
       const given = Object.entries(limit).filter(([, value]) => value !== undefined && value !== null)
-      await flow.limitDepth(placeOf(request.body), Object.fromEntries(given) as DepthFields, actor(request, why))
+      await flow.limitDepth(scopeOf(request.body), Object.fromEntries(given) as DepthFields, actor(request, why))
       return limits()
     },
   )
@@ -105,7 +105,7 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
   )
 }
 
-function placeOf({ scope, name }: DepthBody): Parameters<Holdfast['flow']['limitDepth']>[0] {
+function scopeOf({ scope, name }: DepthBody): Parameters<Holdfast['flow']['limitDepth']>[0] {
   if ((scope === 'queue') !== (name === undefined)) {
     const problem = scope === 'queue' ? 'name is not for the queue, of which there is one' : `name is missing; say which ${scope}`
     throw new HoldfastError('invalid_option', problem, { field: 'name' })

@@ -29,7 +29,7 @@ import { overHttp } from '../spelling.js'
 import { batchAnswer as answerOf } from './batch-answers.js'
 import { libraryFilter } from './filter.js'
 import { jobRequest } from './job-request.js'
-import { asSeenBy, checkJob, placeIn } from './jobs.js'
+import { asSeenBy, checkJob, pathIn } from './jobs.js'
 
 interface OneBatch<Body = unknown> {
   Params: { id: string }
@@ -68,7 +68,7 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
         jobs: jobs.map((job) => jobRequest(job, request.headers.traceparent)),
       }
       const created = await batches.create(asked, { owner: callerOf(request).service, retryFor: 0 }).catch(async (error) => {
-        throw await asSeenBy(request, holdfast, error, (problem) => placeIn(jobs, problem))
+        throw await asSeenBy(request, holdfast, error, (problem) => pathIn(jobs, problem))
       })
       return reply
         .status(created.status === 'created' ? 201 : 200)
@@ -95,7 +95,7 @@ export function batchRoutes(app: FastifyInstance, holdfast: Holdfast, { reader }
       const added = await batches
         .add(request.params.id, requests, { owner: callerOf(request).service, retryFor: 0 })
         .catch(async (error) => {
-          throw await asSeenBy(request, holdfast, error, (problem) => placeIn(jobs, problem))
+          throw await asSeenBy(request, holdfast, error, (problem) => pathIn(jobs, problem))
         })
       return reply.status(201).header('cache-control', 'no-store').send({ jobs: added })
     },

@@ -55,7 +55,7 @@ export function jobRoutes(app: FastifyInstance, holdfast: Holdfast): void {
           throw overHttp(error, ['jobs', index])
         })
       }
-      const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => placeIn(jobs, error), pace)
+      const enqueued = await enqueueOwned(holdfast, request, jobs, (error) => pathIn(jobs, error), pace)
       const anyNew = enqueued.some(({ status }) => status === 'created')
       return reply
         .status(anyNew ? 201 : 200)
@@ -70,7 +70,7 @@ async function enqueueOwned(
   holdfast: Holdfast,
   request: FastifyRequest,
   jobs: readonly JobBody[],
-  placeOf: (error: unknown) => Path,
+  pathOf: (error: unknown) => Path,
   pace?: number,
 ): Promise<Enqueued[]> {
   try {
@@ -78,7 +78,7 @@ async function enqueueOwned(
     const paced = pace === undefined ? {} : { pace }
     return await holdfast.enqueueMany(requests, { owner: callerOf(request).service, retryFor: 0, ...paced })
   } catch (error) {
-    throw await asSeenBy(request, holdfast, error, placeOf)
+    throw await asSeenBy(request, holdfast, error, pathOf)
   }
 }
 
@@ -87,16 +87,16 @@ export async function asSeenBy(
   request: FastifyRequest,
   holdfast: Holdfast,
   error: unknown,
-  placeOf: (error: unknown) => Path,
+  pathOf: (error: unknown) => Path,
 ): Promise<unknown> {
-  if (!(error instanceof UniqueConflictError) || error.jobId === undefined) return overHttp(error, placeOf(error))
+  if (!(error instanceof UniqueConflictError) || error.jobId === undefined) return overHttp(error, pathOf(error))
   const own = onlyOwn(callerOf(request))
   if (own === undefined || (await insideOf(holdfast).store.inspect.job(error.jobId))?.owner === own) return error
   return new UniqueConflictError(undefined, 'another job already has this unique key')
 }
 
 /** The index in the batch of the job that an error is about, if it is about one. The database names an unknown type, not its index. */
-export function placeIn(jobs: readonly JobBody[], error: unknown): Path {
+export function pathIn(jobs: readonly JobBody[], error: unknown): Path {
   if (!(error instanceof HoldfastError)) return []
   const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === error.issues[0]?.value) : -1
   const index = unknown >= 0 ? unknown : error.index

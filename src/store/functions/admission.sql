@@ -1,7 +1,7 @@
 -- What holdfast.enqueue refuses because too much waits, by the limits and in the words of src/enqueue/pressure.ts, and how imports share
 -- a pace. The SDK and the server decide before they send, from what the whole process knows; plain SQL decides here, from what its session knows.
 
--- Why a job of this priority and class (ready, scheduled or unapproved) may not be added to one place; null: it may. p_added: how many the
+-- Why a job of this priority and class (ready, scheduled or unapproved) may not be added to one scope (the queue, a lane or a type); null: it may. p_added: how many the
 -- session added to each class since the count was made. up_to: jobs of this priority and below are refused.
 create or replace function holdfast.excess_of(p_depth jsonb, p_added jsonb, p_priority smallint, p_class text, out why text, out up_to integer)
 language plpgsql immutable as $$
@@ -42,7 +42,7 @@ begin
   end if;
 end $$;
 
--- What a session knows of the places that a type falls under, read anew: {"read", "counted", "looked", "depths"; "added" since that count,
+-- What a session knows of the scopes that a type falls under, read anew: {"read", "counted", "looked", "depths"; "added" since that count,
 -- and "own", the part of it that this transaction added, which no count of others sees}. Where nobody has counted for two seconds, this session counts,
 -- in a twentieth of its time at most, and writes nothing: a row written here would be locked for as long as the caller's transaction lasts.
 create or replace function holdfast.read_room(p_type text, p_known jsonb) returns jsonb language plpgsql as $$

@@ -39,7 +39,7 @@ $$;
 -- p_payload: a new payload, for one job; what it was is kept as the exact text. A job that had to be approved was approved
 -- with the old one, so with a new one it is asked for again, without a deadline. Its checkpoint and steps were about the old one too.
 -- A job whose unique key another one stands for now waits behind that one: two of one key do not run at once.
--- In an ordered key it takes its old place, before all that were enqueued after it; where it had halted the key, that goes on behind it.
+-- In an ordered key it takes its old position, before all that were enqueued after it; where it had halted the key, that goes on behind it.
 -- p_confirmed: the sensitive types that are meant. Where one is not among them, nothing is moved.
 create or replace function holdfast.replay_dead(p_jobs uuid[], p_payload text, p_actor holdfast.actor, p_confirmed text[] default '{}')
 returns setof holdfast.moved

@@ -68,7 +68,7 @@ begin
   return extract(epoch from clock_timestamp() - v_begun) * 1000;
 end $$;
 
--- The places with a limit that these types fall under, or all of them for null: how much waits there, and what is allowed (most_). approves:
+-- The scopes with a limit that these types fall under, or all of them for null: how much waits there, and what is allowed (most_). approves:
 -- whether one of the types wants its jobs approved. p_fresh: counts now; otherwise the last count is read.
 create or replace function holdfast.depths_under_limit(p_types text[], p_fresh boolean default false)
 returns table (scope text, name text, soft bigint, hard bigint, waiting bigint, age_ms double precision, oldest_ms double precision,

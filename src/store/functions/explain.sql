@@ -49,7 +49,7 @@ begin
     'lane_held_by', (select coalesce(jsonb_agg(s.job_id), '[]') from (
        select job_id from holdfast.lane_slots where lane_id = v_lane.id limit 5) as s),
     'lane_in_use', (select count(*) from holdfast.lane_slots where lane_id = v_lane.id),
-    'place', case when v_gated then 'gated' else v_live.place end,
+    'place', v_live.place, 'gated', coalesce(v_gated, false),
     'follows', v_live.follows,
     'set_aside', (select jsonb_build_object('duty', s.duty, 'error', s.error, 'times', s.times,
                     'again_in_ms', greatest(0, extract(epoch from s.again_at - v_now) * 1000))

@@ -5,7 +5,7 @@
 create or replace function holdfast.key_owner(p_shared boolean, p_owner text) returns text language sql immutable parallel safe
 as $$ select case when p_shared then '' else coalesce(p_owner, '') end $$;
 
--- Takes the idempotency keys that are free, and returns the places of the rest with the jobs that have them. One type alone is that of
+-- Takes the idempotency keys that are free, and returns the indexes (from 1) of the rest with the jobs that have them. One type alone is that of
 -- all jobs. p_owner: as in enqueue_jobs.
 -- One statement takes all that are free, in key order, so that two calls with the same keys cannot deadlock; of two jobs of a call with
 -- one key the first gets it. A key whose first transaction is still open is waited for, and taken if that transaction rolls back.

@@ -120,7 +120,7 @@ begin
 end $$;
 
 -- Takes the unique keys that are free, all in one statement. The arrays are those of enqueue_jobs. keys: the key of each job, null where
--- it has none. delays_ms: after how long each is due by its uniqueness; null where none says. met: the places of the jobs whose key was
+-- it has none. delays_ms: after how long each is due by its uniqueness; null where none says. met: the indexes of the jobs whose key was
 -- not free, for which meet_uniques decides; null where there are none.
 -- Goes in key order, so that two calls with the same keys cannot deadlock; of two jobs of a call with one key the first gets it. A key
 -- whose first transaction is still open is waited for, and taken if that transaction rolls back.

@@ -1,5 +1,5 @@
 -- name: enqueueJobs
--- Stores jobs, all or none, in the transaction it runs in. Answers with the places (from 1) of those that were not simply
+-- Stores jobs, all or none, in the transaction it runs in. Answers with the indexes (from 1) of those that were not simply
 -- created, and with what happened instead. The payloads are one text with a character between them that JSON cannot hold: most
 -- of them is quotes, each of which an array would want escaped, which costs the producer more than all the rest.
 select ordinal, job_id::text as id, what
@@ -13,6 +13,6 @@ select holdfast.enqueue_job($1::uuid, $2::text, $3::text, $4::text::smallint, $5
                             $8::text, $9::text, $10::text::smallint, $11::text, $12::text, $13::text) as stands
 
 -- name: takeKeys
--- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the places (from 1) of those
+-- Takes the idempotency keys of jobs that the same transaction is about to store. Answers with the indexes (from 1) of those
 -- whose key another job has.
 select ordinal, job_id::text as id, 'existing' as what from holdfast.take_keys($1::uuid[], $2::text[], $3::text[], $4::text)

@@ -8,7 +8,7 @@ import { Card, Page } from '../../parts/page.js'
 import { Shares } from '../../parts/shares.js'
 import { Table } from '../../parts/table.js'
 import { Moment } from '../../parts/time.js'
-import { go, usePlace } from '../../routing.js'
+import { go, useRoute } from '../../routing.js'
 import { BatchStatus, sharesOf } from './batch-status.js'
 
 const fields = ['status', 'name', 'job'] as const
@@ -16,7 +16,7 @@ const statuses = { '': 'any status', running: 'running', succeeded: 'succeeded',
 
 /** Jobs that are watched as one: how far each batch is. */
 export function Batches() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const filter = filterIn(query, fields)
   const change = (name: (typeof fields)[number]) => (value: string) =>
     go('/batches', { ...filter, [name]: value }, { replace: true })

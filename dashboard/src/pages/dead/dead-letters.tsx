@@ -9,7 +9,7 @@ import { More } from '../../parts/more.js'
 import { Card, Page } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { Moment } from '../../parts/time.js'
-import { go, usePlace } from '../../routing.js'
+import { go, useRoute } from '../../routing.js'
 import { errorText } from './error-text.js'
 import { LetterGroups } from './letter-groups.js'
 import { MoveMany } from './move-many.js'
@@ -30,7 +30,7 @@ const ageWords = { '': 'died at any time', '1h': 'in the last hour', '24h': 'in 
 
 /** Jobs that failed for good: what they have in common, one by one, and what to do about them. */
 export function DeadLetters() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const filter = filterIn(query, fields)
   const age = ages[filter.since]
   const diedFrom = useMemo(() => (age === undefined ? undefined : new Date(Date.now() - age).toISOString()), [age])

@@ -7,7 +7,7 @@ import { Link } from '../../parts/link.js'
 import { More } from '../../parts/more.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { Moment } from '../../parts/time.js'
-import { usePlace } from '../../routing.js'
+import { useRoute } from '../../routing.js'
 import { JobTable } from '../jobs/job-table.js'
 import { GroupActs } from './group-table.js'
 import { SampleStack } from './sample-stack.js'
@@ -15,7 +15,7 @@ import { Spark } from './spark.js'
 
 /** One error group: an example, how often it happened in which types, and its jobs. */
 export function OneError({ fingerprint }: { fingerprint: string }) {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const type = query.get('type') ?? ''
   const found = useAnswer<ErrorAnswer>(`errors/${pathOf(fingerprint)}`, {}, { everyMs: 5_000 })
   return (

@@ -5,7 +5,7 @@ import { useAnswer } from '../../api/use.js'
 import { Filter, filterIn, Select } from '../../parts/filter.js'
 import { Link } from '../../parts/link.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
-import { go, usePlace } from '../../routing.js'
+import { go, useRoute } from '../../routing.js'
 import { GroupTable } from './group-table.js'
 
 const fields = ['type', 'since', 'sort'] as const
@@ -18,7 +18,7 @@ const sortWords = { '': 'the latest first', count: 'the most first' }
 
 /** What goes wrong: a thousand failures are mostly three errors. */
 export function Errors() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const filter = filterIn(query, fields)
   const over = ages[filter.since] ?? 7
   const since = useMemo(() => new Date(Date.now() - over * dayMs).toISOString(), [over])

@@ -10,7 +10,7 @@ import { Link } from '../../parts/link.js'
 import { More } from '../../parts/more.js'
 import { Card, Page } from '../../parts/page.js'
 import { exactTime } from '../../parts/time.js'
-import { go, usePlace } from '../../routing.js'
+import { go, useRoute } from '../../routing.js'
 import { useMay } from '../../session/session.js'
 import { BulkBar } from './bulk-bar.js'
 import { ColumnPicker, useColumns } from './columns.js'
@@ -24,7 +24,7 @@ import { TimeRange } from './time-range.js'
 
 /** The jobs that a filter names, newest first. The filter is the address, so that a link shows the next reader the same. */
 export function Jobs() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const filter = filterIn(query, filterFields)
   const { status, ...rest } = useAsked(filter)
   const { list, rows, settled } = usePages<JobSummaryAnswer, 'jobs'>('jobs', 'jobs', { ...rest, status, limit: 50 })

@@ -10,7 +10,7 @@ import { More } from '../../parts/more.js'
 import { Card, Page } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
 import { inWords, Moment } from '../../parts/time.js'
-import { go, usePlace } from '../../routing.js'
+import { go, useRoute } from '../../routing.js'
 import { useMay } from '../../session/session.js'
 import { ExecutionStatus } from './execution-status.js'
 
@@ -19,7 +19,7 @@ const fields = ['workflow', 'status', 'owner'] as const
 
 /** The executions of workflows, newest first. */
 export function Executions() {
-  const { query } = usePlace()
+  const { query } = useRoute()
   const filter = filterIn(query, fields)
   const { list, rows } = usePages<ExecutionSummaryAnswer, 'executions'>('executions', 'executions', { ...filter, limit: 50 })
   const known = useWorkflows(rows.map(({ workflow }) => workflow))
