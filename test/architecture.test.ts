@@ -15,7 +15,7 @@ const files = sourceFiles()
 const run = promisify(execFile)
 
 /** From the ground up, as ARCHITECTURE.md shows them. A file may import from its own folder and from what stands above its line. */
-const storeys = architecture()
+const layers = architecture()
 
 function architecture(): string[][] {
   const page = readFileSync(join(repository, 'ARCHITECTURE.md'), 'utf8')
@@ -26,19 +26,19 @@ function architecture(): string[][] {
     .map((line) => line.split(' '))
 }
 
-const roomOf = (path: string) => path.split('/')[0] as string
-const storeyOf = (path: string) => storeys.findIndex((rooms) => rooms.includes(roomOf(path)))
+const folderOf = (path: string) => path.split('/')[0] as string
+const layerOf = (path: string) => layers.findIndex((folders) => folders.includes(folderOf(path)))
 
 describe('the import direction', () => {
   test('knows every folder, and none that is not there: one that is new gets its line in ARCHITECTURE.md', () => {
-    const rooms = [...new Set(files.map(({ path }) => roomOf(path)))]
-    expect(storeys.flat().sort()).toEqual(rooms.sort())
+    const folders = [...new Set(files.map(({ path }) => folderOf(path)))]
+    expect(layers.flat().sort()).toEqual(folders.sort())
   })
 
   test('goes down only', () => {
     const upward = files.flatMap(({ path, imports }) =>
       imports
-        .filter((target) => roomOf(target) !== roomOf(path) && storeyOf(target) >= storeyOf(path))
+        .filter((target) => folderOf(target) !== folderOf(path) && layerOf(target) >= layerOf(path))
         .map((target) => `${path} imports ${target}`),
     )
     expect(upward).toEqual([])

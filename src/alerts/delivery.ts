@@ -41,7 +41,7 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
 
 /** The current secret is required. The old one is optional: it may be encrypted with a lost key, which was the reason to rotate. */
 function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log: (line: string) => void): string[] {
-  const open = (text: string, orElse: (error: UnreadableError) => string[]) => {
+  const decrypt = (text: string, orElse: (error: UnreadableError) => string[]) => {
     try {
       return [privacy.decrypt(url, text, 'secret')]
     } catch (error) {
@@ -49,11 +49,11 @@ function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log
       return orElse(error)
     }
   }
-  const current = open(secret, ({ message }) => {
+  const current = decrypt(secret, ({ message }) => {
     throw new FatalError(message)
   })
   if (old === null) return current
-  const before = open(old, ({ message }) => {
+  const before = decrypt(old, ({ message }) => {
     log(`signed with the new secret alone: of the old one, ${message}`)
     return []
   })

@@ -33,7 +33,7 @@ export function webhookDelivery(store: WebhookStore, hosts: readonly string[], p
       const webhook = await (own ? store.ofJob(told.job) : store.ofType(told.type))
       if (!webhook) return log(`${own ? `job ${told.job}` : told.type} has no webhook any more; nobody is told`)
       const body = JSON.stringify({ type: `job.${kind}`, timestamp: at, data: told })
-      const secrets = webhook.secrets.map((secret) => opened(webhook.url, secret, privacy))
+      const secrets = webhook.secrets.map((secret) => decrypted(webhook.url, secret, privacy))
       // Loaded for the first of them: most workers start without one to send.
       const { call } = await import('./post.js')
       await call(checkedUrl(webhook.url, hosts), body, signed(secrets, `msg_${job.id}`, wallMs(), body), signal)
@@ -54,7 +54,7 @@ export function webhooksOf(types: readonly AnyJobType[], hosts: readonly string[
   })
 }
 
-function opened(url: string, secret: string, privacy: Privacy): string {
+function decrypted(url: string, secret: string, privacy: Privacy): string {
   try {
     return privacy.decrypt(url, secret, 'secret')
   } catch (error) {

@@ -8,7 +8,7 @@ import { explained } from '../store/sqlstate.js'
 import type { NewJob, Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction } from '../store/transaction.js'
 import type { TypeRegistry } from './registry.js'
-import { sealWebhooks } from './webhook.js'
+import { encryptWebhooks } from './webhook.js'
 
 interface Facts {
   encrypt: boolean
@@ -37,7 +37,7 @@ export class PayloadEncryption {
   encrypt(requests: readonly JobRequest[], jobs: readonly NewJob[], tx?: CallerTransaction): Promise<void> | undefined {
     const encrypted = jobs.findIndex(({ payload }) => isEncrypted(payload))
     if (encrypted >= 0) throw reserved(encrypted)
-    sealWebhooks(jobs, this.#hosts, this.#privacy)
+    encryptWebhooks(jobs, this.#hosts, this.#privacy)
     if (!this.#privacy.keyring && !requests.some(({ type }) => typeof type !== 'string' && type.encrypt)) return undefined
     return this.#encryptAll(requests, jobs, tx)
   }

@@ -26,7 +26,7 @@ export function storedWebhook({ url, on, secrets }: Webhook, privacy: Privacy): 
 }
 
 /** Checks the addresses of the webhooks of jobs, and encrypts their secrets if there are keys. */
-export function sealWebhooks(jobs: readonly NewJob[], hosts: readonly string[], privacy: Privacy): void {
+export function encryptWebhooks(jobs: readonly NewJob[], hosts: readonly string[], privacy: Privacy): void {
   for (const [index, job] of jobs.entries()) {
     if (job.webhook === null) continue
     const { url, kinds: on, secrets } = job.webhook

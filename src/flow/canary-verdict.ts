@@ -1,7 +1,7 @@
 import { fineShare } from '../job/fine-buckets.js'
 
 /** How attempts of one type ended, over some time. A run is a bucket of fine-buckets.ts and how many attempts took that long. */
-export interface Tally {
+export interface AttemptCounts {
   completed: number
   failed: number
   lost: number
@@ -25,11 +25,11 @@ export interface CanaryFacts {
   types: readonly {
     type: string
     /** The build in this stage, and since its first worker. */
-    canary: Tally | null
-    rollout: Tally | null
+    canary: AttemptCounts | null
+    rollout: AttemptCounts | null
     /** The baseline in the same time, and in the hour before the first worker. */
-    alongside: Tally | null
-    before: Tally | null
+    alongside: AttemptCounts | null
+    before: AttemptCounts | null
   }[]
 }
 
@@ -119,7 +119,7 @@ function ofType({ type, canary, rollout, alongside, before }: CanaryFacts['types
   ]
 }
 
-function failuresSay(type: string, canary: Tally, base: Tally | null, stageMs: number): CanaryFinding {
+function failuresSay(type: string, canary: AttemptCounts, base: AttemptCounts | null, stageMs: number): CanaryFinding {
   const [attempts, bad] = [attemptsOf(canary), failuresOf(canary)]
   const usual = rate(failuresOf(base), attemptsOf(base))
   const words = `${percent(rate(bad, attempts))} of ${attempts} attempts failed; of the baseline ${usual === null ? 'none ended' : percent(usual)}`
@@ -131,7 +131,7 @@ function failuresSay(type: string, canary: Tally, base: Tally | null, stageMs: n
   return finding('failures', type, above ? 'wait' : 'go', words)
 }
 
-function durationSays(type: string, canary: Tally, base: Tally | null, stageMs: number): CanaryFinding[] {
+function durationSays(type: string, canary: AttemptCounts, base: AttemptCounts | null, stageMs: number): CanaryFinding[] {
   if (countOf(canary) < least.forP99 || base === null || countOf(base) < least.forP99) return []
   const [now, usual] = [fineShare(canary.runs, 0.99) as number, fineShare(base.runs, 0.99) as number]
   const ratio = now - usual < slower.leastSeconds ? 1 : now / usual
@@ -143,7 +143,7 @@ function durationSays(type: string, canary: Tally, base: Tally | null, stageMs: 
   ]
 }
 
-function deathsSay(type: string, rollout: Tally, base: Tally | null): CanaryFinding {
+function deathsSay(type: string, rollout: AttemptCounts, base: AttemptCounts | null): CanaryFinding {
   const usual = rate(base?.dead ?? 0, attemptsOf(base)) ?? 0
   const more = rollout.dead > usual * attemptsOf(rollout)
   const words = `${rollout.dead} jobs died on it in ${attemptsOf(rollout)} attempts; on the baseline ${base?.dead ?? 0} in ${attemptsOf(base)}`
@@ -154,15 +154,15 @@ function finding(check: CanaryFinding['check'], type: string | null, says: Verdi
   return { check, type, says, because }
 }
 
-function attemptsOf(tally: Tally | null): number {
-  return tally === null ? 0 : tally.completed + tally.failed + tally.lost
+function attemptsOf(counts: AttemptCounts | null): number {
+  return counts === null ? 0 : counts.completed + counts.failed + counts.lost
 }
 
-function failuresOf(tally: Tally | null): number {
-  return tally === null ? 0 : tally.failed + tally.lost
+function failuresOf(counts: AttemptCounts | null): number {
+  return counts === null ? 0 : counts.failed + counts.lost
 }
 
-function countOf({ runs }: Tally): number {
+function countOf({ runs }: AttemptCounts): number {
   return runs.reduce((sum, [, count]) => sum + count, 0)
 }
 

@@ -44,7 +44,7 @@ export class RemoteSteps {
   async read(worker: RemoteWorker, attempt: RemoteAttempt): Promise<RemoteStoredStep[]> {
     const held = await this.#held(worker, attempt)
     const rows = await this.#store.log.steps.of(attempt.job)
-    return rows.map((row) => ({ ...row, result: this.#open(held, row.kind, row.result) }))
+    return rows.map((row) => ({ ...row, result: this.#decrypt(held, row.kind, row.result) }))
   }
 
   /** Stores what a step came to. One that is stored already stays as it is, and is the answer. */
@@ -52,12 +52,12 @@ export class RemoteSteps {
     const held = await this.#held(worker, attempt)
     const { stored, position } = await this.#find(attempt.job, called)
     const { name, kind } = called
-    if (stored) return { name, kind, state: 'completed', result: this.#open(held, kind, stored.result) }
-    const closed =
+    if (stored) return { name, kind, state: 'completed', result: this.#decrypt(held, kind, stored.result) }
+    const encrypted =
       result !== null && this.#privacy.encrypts(held.encrypted)
         ? this.#privacy.encrypt(held.type, held.id, result, 'step')
         : result
-    if (!(await this.#store.log.steps.save(attempt.job, attempt.lease, { ...position, result: closed })))
+    if (!(await this.#store.log.steps.save(attempt.job, attempt.lease, { ...position, result: encrypted })))
       throw new LeaseLostError(attempt.job)
     return { name, kind, state: 'completed', result }
   }
@@ -69,7 +69,7 @@ export class RemoteSteps {
     const wait = await this.#store.log.steps.wait(attempt.job, attempt.lease, { ...position, ms })
     if (!wait.held) throw new LeaseLostError(attempt.job)
     const { name, kind } = called
-    if (wait.state === 'completed') return { name, kind, state: 'completed', result: this.#open(held, kind, wait.result) }
+    if (wait.state === 'completed') return { name, kind, state: 'completed', result: this.#decrypt(held, kind, wait.result) }
     return { name, kind, state: 'waiting', result: null, leftMs: wait.left }
   }
 
@@ -90,7 +90,7 @@ export class RemoteSteps {
     return { stored, position: { name, kind, position, after, done: called.done ?? (called.after ?? completed) + 1 } }
   }
 
-  #open({ id, type, encrypted }: HeldAttemptRow, kind: StepKind, stored: string | null): string | null {
+  #decrypt({ id, type, encrypted }: HeldAttemptRow, kind: StepKind, stored: string | null): string | null {
     if (stored === null) return null
     try {
       return this.#privacy.decrypt(id, stored, kind === 'signal' ? 'signal' : 'step', { type, encrypted })

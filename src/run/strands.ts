@@ -13,7 +13,7 @@ interface Strand {
 
 /**
  * Jobs of a key with a limit. One claim may hold more of them than may run at once; here the others wait until one of their key has
- * ended, in whichever places of the worker it runs.
+ * ended, in whichever slots of the worker it runs.
  */
 export class Strands {
   readonly #strands = new Map<string, Strand>()

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { monotonicMs } from '../clock.js'
 import { type Connections, connectTimeoutMs, ignoreHandledElsewhere, PoolConnections } from './connections.js'
-import { type Line, LineFirst } from './line.js'
+import { type LentConnection, LentFirst } from './lent-connection.js'
 import type { Statement } from './queries.js'
 import { resultTypes } from './result-types.js'
 import { defaultSchema, inSchema } from './schema-name.js'
@@ -53,7 +53,7 @@ export class Database {
   readonly #rendered = new Map<string, Statement>()
 
   /** `over`: the connections of another, with a line of its own before them. */
-  constructor(options: DatabaseOptions, over?: { pool: PoolConnections; line: Line }) {
+  constructor(options: DatabaseOptions, over?: { pool: PoolConnections; lent: LentConnection }) {
     this.#options = options
     this.schema = options.schema ?? defaultSchema
     this.#prepared = options.preparedStatements ?? true
@@ -70,16 +70,16 @@ export class Database {
     this.clientConfig = { ...where, ...common }
     this.listenConfig = options.listenUrl === undefined ? undefined : { connectionString: options.listenUrl, ...common }
     this.#pool = over?.pool ?? new PoolConnections(options.pool ?? this.#newPool(), options.pool === undefined)
-    this.#connections = over ? new LineFirst(over.line, over.pool) : this.#pool
+    this.#connections = over ? new LentFirst(over.lent, over.pool) : this.#pool
   }
 
   #newPool(): pg.Pool {
     return new pg.Pool({ ...this.clientConfig, max: this.#options.connections ?? 4, idleTimeoutMillis: restMs })
   }
 
-  /** The same database, whose statements use this line before they take a connection of the pool. It is closed with this one. */
-  over(line: Line): Database {
-    return new Database(this.#options, { pool: this.#pool, line })
+  /** The same database, whose statements use this lent connection before they take a connection of the pool. It is closed with this one. */
+  over(lent: LentConnection): Database {
+    return new Database(this.#options, { pool: this.#pool, lent })
   }
 
   /** What a thread needs to reach the same installation over a connection of its own. */

@@ -3,7 +3,7 @@ import type { Background } from '../background/background.js'
 import { sleep } from '../clock.js'
 import { cutOff } from './connections.js'
 import type { Database } from './database.js'
-import { Line } from './line.js'
+import { LentConnection } from './lent-connection.js'
 import { channelName, endedChannel, quotedChannel } from './schema-name.js'
 
 const silentForMs = 10_000
@@ -62,7 +62,7 @@ export interface ListenerOptions {
  */
 export class Listener implements Background {
   readonly name = 'listener'
-  readonly line = new Line()
+  readonly lent = new LentConnection()
   readonly #database: Pick<Database, 'clientConfig' | 'listenConfig' | 'schema'>
   readonly #schema: string
   #lanes: readonly string[] = []
@@ -102,7 +102,7 @@ export class Listener implements Background {
   /** Listens to these lanes from now on, and at every new connection. A lane that is left out stays subscribed until then. */
   listenTo(lanes: readonly number[]): void {
     this.#lanes = lanes.map((lane) => channelName(this.#schema, 'lane', lane))
-    for (const channel of this.#lanes) void this.line.say(`listen ${quotedChannel(channel)}`)
+    for (const channel of this.#lanes) void this.lent.say(`listen ${quotedChannel(channel)}`)
   }
 
   start(): void {
@@ -148,14 +148,14 @@ export class Listener implements Background {
       // stop() resolves `broken`, so that it does not wait for a server that does not answer.
       const ready = await Promise.race([this.#reach(client), broken.then(() => false)])
       if (!ready) return
-      this.line.open(client, () => this.#broken?.())
+      this.lent.open(client, () => this.#broken?.())
       this.#listening = true
       onReady()
       // Notifications that were sent while the connection was down are lost, so both are told to look.
       this.#events.notified()
       this.#events.ordered('')
       const checkLater = (ms: number) => {
-        check = setTimeout(() => checkLater(this.line.check(silentForMs)), ms)
+        check = setTimeout(() => checkLater(this.lent.check(silentForMs)), ms)
       }
       checkLater(silentForMs)
       await broken
@@ -165,7 +165,7 @@ export class Listener implements Background {
         this.#listening = false
         this.#events.disconnected()
       }
-      await this.line.close()
+      await this.lent.close()
       await this.#sayGoodbye(client)
     }
   }

@@ -15,7 +15,7 @@ import { ExecutionStore } from './execution-store.js'
 import { GroupStore } from './group-store.js'
 import { InspectStore } from './inspect-store.js'
 import { LeaseStore } from './lease-store.js'
-import type { Line } from './line.js'
+import type { LentConnection } from './lent-connection.js'
 import { LogStore } from './log-store.js'
 import { MetricsStore } from './metrics-store.js'
 import { MoveStore } from './move-store.js'
@@ -114,9 +114,9 @@ export class Store {
     return new Store(options, replica === undefined ? new Database(options) : new ReplicaFirst(options, replica))
   }
 
-  /** The same store for a worker, whose statements use this line before they take a connection of the pool. */
-  over(line: Line): Store {
-    return new Store(this.#options, this.database.over(line))
+  /** The same store for a worker, whose statements use this lent connection before they take a connection of the pool. */
+  over(lent: LentConnection): Store {
+    return new Store(this.#options, this.database.over(lent))
   }
 
   /**

@@ -25,22 +25,22 @@ export class WorkerSteps {
     const rows = await this.#store.of(job.id)
     return rows.map(({ at: _, until: __, attempt: ___, ...step }) => ({
       ...step,
-      result: this.#open(job, step.kind, step.result),
+      result: this.#decrypt(job, step.kind, step.result),
     }))
   }
 
   /** False: the attempt no longer holds its lease. */
   async save(job: ClaimedJob, step: FinishedStep): Promise<boolean> {
-    const stored = { ...step, result: this.#closed(job, step.result) }
+    const stored = { ...step, result: this.#encrypt(job, step.result) }
     return tryAgain(tries, () => this.#store.save(job.id, job.lease, stored))
   }
 
   async wait(job: ClaimedJob, step: WaitingStep): Promise<StepWait> {
     const wait = await tryAgain(tries, () => this.#store.wait(job.id, job.lease, step))
-    return { ...wait, result: this.#open(job, step.kind, wait.result) }
+    return { ...wait, result: this.#decrypt(job, step.kind, wait.result) }
   }
 
-  #closed({ id, type: { type, encrypt } }: ClaimedJob, result: string | null): string | null {
+  #encrypt({ id, type: { type, encrypt } }: ClaimedJob, result: string | null): string | null {
     if (result === null || !this.#privacy.encrypts(encrypt)) return result
     try {
       return this.#privacy.encrypt(type, id, result, 'step')
@@ -49,7 +49,7 @@ export class WorkerSteps {
     }
   }
 
-  #open({ id, type: { type, encrypt: encrypted } }: ClaimedJob, kind: StepKind, stored: string | null): string | null {
+  #decrypt({ id, type: { type, encrypt: encrypted } }: ClaimedJob, kind: StepKind, stored: string | null): string | null {
     if (stored === null) return null
     try {
       return this.#privacy.decrypt(id, stored, kind === 'signal' ? 'signal' : 'step', { type, encrypted })

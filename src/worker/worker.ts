@@ -112,7 +112,7 @@ export class Worker {
     const listener = settings.listen ? earsOf(setup, heard) : undefined
     // A connection that goes elsewhere for LISTEN is for nothing else.
     const lends = listener instanceof Listener && setup.store.database.listenConfig === undefined
-    const store = lends ? setup.store.over(listener.line) : setup.store
+    const store = lends ? setup.store.over(listener.lent) : setup.store
     const types = new Map(known.map((row) => [row.id, handlers.get(row.name) as AnyJobType]))
     // Holdfast's own handlers, some of which may take minutes, never block the event loop.
     const users = [...handlers.values()].filter(({ type }) => !isOwnType(type))

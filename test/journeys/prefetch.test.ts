@@ -11,8 +11,8 @@ function watchClaims(holdfast: Holdfast): { most: number; now: number } {
   const { store } = insideOf(holdfast)
   const over = store.over.bind(store)
   const seen = { most: 0, now: 0 }
-  store.over = (line) => {
-    const own = over(line)
+  store.over = (lent) => {
+    const own = over(lent)
     const claim = own.claim.bind(own)
     own.claim = async (ask) => {
       seen.now += 1

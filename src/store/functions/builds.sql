@@ -86,8 +86,8 @@ begin
 end $$;
 
 -- How one build did since some time, and until another, by type, with the buckets of how long its attempts took.
-create or replace function holdfast.build_tallies(p_build integer, p_from timestamptz, p_to timestamptz)
-returns table (type_id integer, tally jsonb)
+create or replace function holdfast.build_attempts(p_build integer, p_from timestamptz, p_to timestamptz)
+returns table (type_id integer, counts jsonb)
 language sql stable
 set jit = off
 as $$
@@ -141,11 +141,11 @@ begin
     'restarts', (select count(*) from holdfast.workers as w where w.build_id = v_build and w.replaced_at > v_now - interval '10 minutes'),
     'types', (
       select coalesce(jsonb_agg(jsonb_build_object(
-        'type', t.name, 'canary', s.tally, 'rollout', r.tally, 'alongside', a.tally, 'before', b.tally) order by t.name), '[]')
+        'type', t.name, 'canary', s.counts, 'rollout', r.counts, 'alongside', a.counts, 'before', b.counts) order by t.name), '[]')
       from holdfast.types as t
-      left join holdfast.build_tallies(v_build, v_stage, 'infinity') as s on s.type_id = t.id
-      left join holdfast.build_tallies(v_build, v_began, 'infinity') as r on r.type_id = t.id
-      left join holdfast.build_tallies(v_baseline, v_stage, 'infinity') as a on a.type_id = t.id
-      left join holdfast.build_tallies(v_baseline, v_began - interval '1 hour', v_began) as b on b.type_id = t.id
+      left join holdfast.build_attempts(v_build, v_stage, 'infinity') as s on s.type_id = t.id
+      left join holdfast.build_attempts(v_build, v_began, 'infinity') as r on r.type_id = t.id
+      left join holdfast.build_attempts(v_baseline, v_stage, 'infinity') as a on a.type_id = t.id
+      left join holdfast.build_attempts(v_baseline, v_began - interval '1 hour', v_began) as b on b.type_id = t.id
       where t.id = any (v_types) and t.name not like 'holdfast:%'));
 end $$;

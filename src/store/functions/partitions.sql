@@ -31,7 +31,7 @@ $$;
 -- Makes the partition of one day in one family. Rows of that day which waited in the default partition move in.
 -- False: it is there by now, or somebody else is just making it, or the day is as good as over.
 -- What is written meanwhile must not land in the default partition once its rows have moved, so that is locked first, and for a
--- day that has begun the writers of the family before it: they wait at the door and then find the new partition, where one that
+-- day that has begun the writers of the family before it: they wait for this lock and then find the new partition, where one that
 -- was already on its way into the default partition would be refused. Each lock is waited for 100 ms at most, because everybody
 -- else waits behind; where somebody writes or reads longer than that, the caller comes again. One family at a time, because readers
 -- take all of them in an order of their own and would deadlock with a transaction that holds two.

@@ -1,5 +1,5 @@
 -- name: setLimits
--- Changes the named limits of a type; takes effect with the next admission.
+-- Changes the named limits of a type; takes effect with the next claim.
 select holdfast.set_limits($1::text, $2::text::jsonb, holdfast.actor($3::text, $4::text, $5::text), $6::text::float8 * interval '1 millisecond')::text as done
 
 -- name: releaseLimits

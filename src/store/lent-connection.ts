@@ -6,23 +6,23 @@ import type { ReadCommitted } from './read-committed.js'
 /** A worker may wait for its one connection in this share of its time, and so long at once; then it uses another beside it. */
 const waitingShare = 1 / 20
 const waitAtOnceMs = 50
-/** How many connections beside the line a worker uses: one under load, more while it claims hundreds of jobs at a time. */
+/** How many connections beside the lent one a worker uses: one under load, more while it claims hundreds of jobs at a time. */
 const beside = { usually: 1, inAHurry: 2 }
 const hurryForMs = 2_000
-/** Where no other connection could be opened, the line is all there is for so long. */
+/** Where no other connection could be opened, the lent one is all there is for so long. */
 const afterRefusalMs = 1_000
 const returnWithinMs = 4_000
 /** A statement that has waited for so long uses one more connection of the pool, if there is one. */
 const longestWaitMs = 2_000
 
 /** The connection of a listener, lent to one statement at a time: an idle worker needs no other. */
-export class Line {
+export class LentConnection {
   #client: pg.Client | undefined
   #lentTo: pg.Client | undefined
   #breakOff: () => void = () => {}
   #answeredAt = 0
   #expected = true
-  /** Tells whoever waits that the line is free, or gone. */
+  /** Tells whoever waits that it is free, or gone. */
   freed: () => void = () => {}
 
   /** The connection is up. `breakOff` gives it up. */
@@ -90,28 +90,28 @@ export class Line {
   }
 }
 
-/** Whoever waits gets the line itself, leave to use a connection beside it, or word that there is no line any more. */
+/** Whoever waits gets the lent connection itself, leave to use one beside it, or word that there is no lent one any more. */
 type Turn = pg.Client | 'beside' | 'gone'
 
 /**
- * The connections of a worker: the line of its listener, and those of a pool beside it. A statement that finds the line taken waits a
+ * The connections of a worker: the one that its listener lends, and those of a pool beside it. A statement that finds that taken waits a
  * little; a worker that waits often uses the pool as well. So an idle worker has one connection and a busy one two.
  */
-export class LineFirst implements Connections {
-  readonly #line: Line
+export class LentFirst implements Connections {
+  readonly #lent: LentConnection
   readonly #pool: PoolConnections
   readonly #waiting: ((turn: Turn) => void)[] = []
-  #lent: pg.ClientBase | undefined
+  #inUse: pg.ClientBase | undefined
   #beside = 0
   #waitedMs = 0
   #waitedAt = 0
   #hurryUntil = 0
   #refusedUntil = 0
 
-  constructor(line: Line, pool: PoolConnections) {
-    this.#line = line
+  constructor(lent: LentConnection, pool: PoolConnections) {
+    this.#lent = lent
     this.#pool = pool
-    line.freed = () => this.#serve()
+    lent.freed = () => this.#serve()
   }
 
   get readCommitted(): ReadCommitted {
@@ -119,16 +119,16 @@ export class LineFirst implements Connections {
   }
 
   take(): Promise<pg.ClientBase> {
-    const line = this.#takeLine()
-    if (line) return Promise.resolve(line)
-    if (!this.#line.isAwaited) return this.#follow('gone')
+    const lent = this.#takeLent()
+    if (lent) return Promise.resolve(lent)
+    if (!this.#lent.isAwaited) return this.#follow('gone')
     return this.#mayUseAnother(this.#patienceMs() <= 0) ? this.#follow(this.#allowBeside()) : this.#wait()
   }
 
   giveBack(client: pg.ClientBase, spoiled: boolean): void {
-    if (client === this.#lent) {
-      this.#lent = undefined
-      return this.#line.giveBack(client, spoiled)
+    if (client === this.#inUse) {
+      this.#inUse = undefined
+      return this.#lent.giveBack(client, spoiled)
     }
     this.#beside -= 1
     this.#pool.giveBack(client, spoiled)
@@ -147,14 +147,14 @@ export class LineFirst implements Connections {
     this.#hurryUntil = monotonicMs() + hurryForMs
   }
 
-  #takeLine(): pg.Client | undefined {
-    const client = this.#line.take()
+  #takeLent(): pg.Client | undefined {
+    const client = this.#lent.take()
     if (!client) return undefined
     if (this.#pool.isSuspect(client)) {
-      this.#line.giveBack(client, true)
+      this.#lent.giveBack(client, true)
       return undefined
     }
-    this.#lent = client
+    this.#inUse = client
     return client
   }
 
@@ -171,10 +171,10 @@ export class LineFirst implements Connections {
       return await this.#pool.take()
     } catch (error) {
       this.#beside -= 1
-      // A server that has no connection left to give is no reason to fail while there is the line.
+      // A server that has no connection left to give is no reason to fail while there is the lent one.
       this.#refusedUntil = monotonicMs() + afterRefusalMs
-      if (!this.#line.isOpen) throw error
-      return this.#takeLine() ?? this.#wait()
+      if (!this.#lent.isOpen) throw error
+      return this.#takeLent() ?? this.#wait()
     }
   }
 
@@ -222,16 +222,16 @@ export class LineFirst implements Connections {
     return this.#follow(turn)
   }
 
-  /** Something became free, or the line is gone. */
+  /** Something became free, or the lent connection is gone. */
   #serve(): void {
     for (;;) {
       const [first] = this.#waiting
       if (!first) return
-      const line = this.#takeLine()
-      const another = !line && this.#line.isAwaited
+      const lent = this.#takeLent()
+      const another = !lent && this.#lent.isAwaited
       if (another && !this.#mayUseAnother(this.#patienceMs() <= 0)) return
       this.#waiting.shift()
-      first(line ?? (another ? this.#allowBeside() : 'gone'))
+      first(lent ?? (another ? this.#allowBeside() : 'gone'))
     }
   }
 }
