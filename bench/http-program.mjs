@@ -33,16 +33,16 @@ const calls = {
   },
 
   /** So many requests a second for so long; or, without a rate, one after the other. */
-  async load({ address, key, rate, seconds, batch }) {
+  async load({ address, key, rate, seconds, jobs }) {
     // Only here: whoever looks at the rows need not have it.
     const { default: autocannon } = await import('autocannon')
     const job = { type: 'bench', payload: makePayload() }
     const times = []
     const running = autocannon({
-      url: address + (batch ? '/jobs/bulk' : '/jobs'),
+      url: address + (jobs ? '/jobs/bulk' : '/jobs'),
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(batch ? { jobs: Array(batch).fill(job) } : job),
+      body: JSON.stringify(jobs ? { jobs: Array(jobs).fill(job) } : job),
       duration: seconds,
       // It sends what belongs to a second at its beginning, so many at once: harder than an even rate.
       connections: rate ? 10 : 1,

@@ -114,7 +114,7 @@ export class HoldfastError extends Error {
 /** Raised where a unique key is taken and the caller wanted to be told so. Nothing was stored. */
 export class UniqueConflictError extends HoldfastError {
   override readonly name = 'UniqueConflictError'
-  /** The job that has the key; undefined where that is another one of the same batch, or one the caller may not read. */
+  /** The job that has the key; undefined where that is another one of the same enqueue, or one the caller may not read. */
   readonly jobId: string | undefined
 
   constructor(jobId: string | undefined, message: string, cause?: unknown) {

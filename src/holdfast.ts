@@ -253,7 +253,7 @@ export class Holdfast extends JobOperations {
 
   /**
    * Encrypts what is stored with the current key where it was encrypted with another, or not at all; waiting jobs, dead letters
-   * and jobs that have ended alike. Goes through everything in small batches while workers run, and can be run again.
+   * and jobs that have ended alike. Goes through everything, some payloads at a time, while workers run, and can be run again.
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<Reencrypted> {
     return reencrypt(this.#store, this.#privacy, options)

@@ -82,7 +82,7 @@ export default {
     },
     {
       name: 'commits',
-      title: () => 'commits per job (batched)',
+      title: () => 'commits per job (many at a time)',
       unit: 'commits',
       figure: 'commits',
       better: 'lower',

@@ -5,7 +5,7 @@ import { onStage } from '../stage.mjs'
 
 const program = fileURLToPath(new URL('../http-program.mjs', import.meta.url))
 
-const asking = (bench, { seconds, rate, batch }) =>
+const asking = (bench, { seconds, rate, jobs }) =>
   onStage(
     bench,
     'holdfast',
@@ -16,12 +16,12 @@ const asking = (bench, { seconds, rate, batch }) =>
       const single = await caller.call('load', { ...at, rate, seconds })
       // Otherwise the figures would be those of another rate.
       if (single.rate < rate * 0.9) throw new Error(`only ${Math.round(single.rate)} of ${rate} requests a second were answered`)
-      const many = await caller.call('load', { ...at, seconds: Math.ceil(seconds / 3), batch })
+      const many = await caller.call('load', { ...at, seconds: Math.ceil(seconds / 3), jobs })
       await caller.call('worst', { ...at, times: 1 })
       await server.call('stoodStill')
       await caller.call('worst', { ...at, times: 3 })
       const still = await server.call('stoodStill')
-      return { p50: single.p50, p99: single.p99, batch: many.p50, batchP99: many.p99, rate: single.rate, still }
+      return { p50: single.p50, p99: single.p99, jobs: many.p50, jobsP99: many.p99, rate: single.rate, still }
     },
     { program },
   )
@@ -29,9 +29,9 @@ const asking = (bench, { seconds, rate, batch }) =>
 export default {
   name: 'http',
   sizes: {
-    quick: { rate: 100, batch: 100, seconds: 3, rounds: 1 },
-    short: { rate: 500, batch: 100, seconds: 8, rounds: 2 },
-    full: { rate: 500, batch: 100, seconds: 30, rounds: 3 },
+    quick: { rate: 100, jobs: 100, seconds: 3, rounds: 1 },
+    short: { rate: 500, jobs: 100, seconds: 8, rounds: 2 },
+    full: { rate: 500, jobs: 100, seconds: 30, rounds: 3 },
   },
   contestants: { holdfast: asking },
   rows: [
@@ -52,10 +52,10 @@ export default {
       bars: [{ value: true, below: 50 }],
     },
     {
-      name: 'http-batch',
-      title: ({ batch }) => `${batch} jobs in one request over HTTP: p50`,
+      name: 'http-bulk',
+      title: ({ jobs }) => `${jobs} jobs in one request over HTTP: p50`,
       unit: 'ms',
-      figure: 'batch',
+      figure: 'jobs',
       better: 'lower',
       bars: [{ value: true, below: 50 }],
     },

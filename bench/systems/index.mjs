@@ -7,7 +7,7 @@ export const systems = [
   {
     name: 'graphile-worker',
     settings:
-      'concurrency 24, localQueue 500 (refetch delay 10 ms), batched completion; for the time to start and while idle, none of these three but the concurrency. Keeps no history',
+      'concurrency 24, localQueue 500 (refetch delay 10 ms), completion of many at a time; for the time to start and while idle, none of these three but the concurrency. Keeps no history',
   },
   {
     name: 'pg-boss',

@@ -13,7 +13,7 @@ const mostUnderWay = 2
 const mostAtOnce = { jobs: 500, characters: 2_000_000 }
 
 /**
- * Stores single new jobs. While a statement is under way the next jobs form a batch: a job alone is sent at once, and many
+ * Stores single new jobs. While a statement is under way the next jobs go together: a job alone is sent at once, and many
  * concurrent callers share few commits. Only jobs without keys and ids of the caller's come here, so that none waits for another's key;
  * the exception is a unique type that was enqueued by its name, whose second job may wait for the first. If a statement is refused,
  * each of its jobs is stored alone, so that only the caller of the wrong job gets the error.
@@ -37,18 +37,18 @@ export class Batcher {
 
   async #send(): Promise<void> {
     if (this.#underWay >= mostUnderWay || this.#waiting.length === 0) return
-    const batch = this.#next()
+    const together = this.#next()
     this.#underWay += 1
     try {
-      const standing = await this.#storeAll(batch)
-      batch.forEach(({ stored }, index) => {
+      const standing = await this.#storeAll(together)
+      together.forEach(({ stored }, index) => {
         const stands = standing.get(index)
         stored(stands ? new Map([[0, stands]]) : new Map())
       })
     } catch (error) {
       // After a broken connection the commit may have happened or not: each caller tries again with its own id.
-      if (batch.length === 1 || isWorthAnotherTry(error)) for (const { failed } of batch) failed(error)
-      else await Promise.all(batch.map((one) => this.#storeAll([one]).then(one.stored, one.failed)))
+      if (together.length === 1 || isWorthAnotherTry(error)) for (const { failed } of together) failed(error)
+      else await Promise.all(together.map((one) => this.#storeAll([one]).then(one.stored, one.failed)))
     } finally {
       this.#underWay -= 1
       void this.#send()
@@ -58,23 +58,23 @@ export class Batcher {
   /** As many jobs as one statement takes, all of the first one's owner, because a statement has one owner; the others keep their order. */
   #next(): Waiting[] {
     const owner = this.#waiting[0]?.owner
-    const batch: Waiting[] = []
+    const together: Waiting[] = []
     const left: Waiting[] = []
     let characters = 0
     for (const one of this.#waiting) {
-      const fits = batch.length < mostAtOnce.jobs && (batch.length === 0 || characters < mostAtOnce.characters)
+      const fits = together.length < mostAtOnce.jobs && (together.length === 0 || characters < mostAtOnce.characters)
       if (one.owner === owner && fits) {
-        batch.push(one)
+        together.push(one)
         characters += one.job.payload.length
       } else left.push(one)
     }
     this.#waiting = left
-    return batch
+    return together
   }
 
-  #storeAll(batch: readonly Waiting[]): Promise<Map<number, Stands>> {
-    const jobs = batch.map(({ job }) => job)
-    return this.#store.enqueue(jobs, { fresh: true, keysTaken: false, wakeAlways: false, owner: batch[0]?.owner })
+  #storeAll(together: readonly Waiting[]): Promise<Map<number, Stands>> {
+    const jobs = together.map(({ job }) => job)
+    return this.#store.enqueue(jobs, { fresh: true, keysTaken: false, wakeAlways: false, owner: together[0]?.owner })
   }
 }
 

@@ -18,7 +18,7 @@ import { webhookType } from './webhook.js'
 
 const known = ['tx', 'pace', 'owner', 'retryFor', 'signal']
 
-/** What a batch of jobs is enqueued with. */
+/** What several jobs are enqueued with. */
 export interface EnqueueOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
@@ -77,7 +77,7 @@ export interface Counter {
   encryption: PayloadEncryption
 }
 
-/** A larger batch is stored in several statements of one transaction, because both sides hold a statement's text in memory. */
+/** More jobs than these are stored in several statements of one transaction, because both sides hold a statement's text in memory. */
 const mostPerStatement = { jobs: 5_000, characters: 8_000_000 }
 
 /**
@@ -224,7 +224,7 @@ async function storeWithin(
 }
 
 /**
- * Stores a batch in as many statements as it needs. One statement before them takes all keys: taken part by part, two large batches
+ * Stores jobs in as many statements as they need. One statement before them takes all keys: taken part by part, two large enqueues
  * with the same keys could deadlock.
  */
 async function storeOn(
@@ -272,7 +272,7 @@ function refuseRepeatedIds(jobs: readonly NewJob[]): void {
   for (const [index, job] of jobs.entries()) {
     if (!job.brought) continue
     if (seen.has(job.id)) {
-      const error = refused('id', `${job.id} is given to two jobs of one batch`)
+      const error = refused('id', `${job.id} is given to two jobs of one enqueue`)
       error.index = index
       throw error
     }

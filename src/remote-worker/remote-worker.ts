@@ -102,9 +102,9 @@ export class RemoteWorker {
       (lease) => leases.ended(lease),
       monitor,
       {
-        settling: (batch) => logWriter.flush(batch),
-        settled: (batch, lost) => {
-          for (const settling of batch) {
+        settling: (results) => logWriter.flush(results),
+        settled: (results, lost) => {
+          for (const settling of results) {
             report.attemptEnded(settling, lost.get(settling.job.id))
             if (this.#held.get(settling.job.id) === settling.job.lease) this.#release(settling.job.id)
           }

@@ -2,7 +2,7 @@ import { monotonicMs } from '../clock.js'
 
 /**
  * A token bucket: `perSecond` requests, and a second's worth at once. A request that costs more than is left passes, and the next one waits
- * until that is paid back: otherwise a batch larger than a second's worth could never pass.
+ * until that is paid back: otherwise a request of more jobs than a second's worth could never pass.
  */
 export class TokenBucket {
   readonly #perMs: number

@@ -111,18 +111,18 @@ export class LogWriter implements Background {
 
   async #send(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, mostAtOnce)
-      this.#underWay = batch
+      const rows = this.#waiting.splice(0, mostAtOnce)
+      this.#underWay = rows
       const now = monotonicMs()
       try {
-        await this.#store.write(batch.map(({ loggedAtMs, ...row }) => ({ ...row, agoMs: now - loggedAtMs })))
+        await this.#store.write(rows.map(({ loggedAtMs, ...row }) => ({ ...row, agoMs: now - loggedAtMs })))
       } catch (error) {
-        this.#waiting.unshift(...batch)
+        this.#waiting.unshift(...rows)
         throw error
       } finally {
         this.#underWay = []
       }
-      this.#tellDropped(batch.at(-1) as WaitingRow)
+      this.#tellDropped(rows.at(-1) as WaitingRow)
     }
   }
 

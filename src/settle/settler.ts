@@ -29,10 +29,10 @@ export interface ResultStore {
 export type Otherwise = 'cancelled' | 'lost' | 'ended'
 
 export interface SettlerEvents {
-  /** The batch is about to be written. The settler waits for the promise, if there is one. */
-  settling(batch: readonly Settling[]): Promise<void> | undefined
-  /** The batch is written, but for the jobs in `lost`. */
-  settled(batch: readonly Settling[], lost: ReadonlyMap<string, Otherwise>): void
+  /** These are about to be written. The settler waits for the promise, if there is one. */
+  settling(results: readonly Settling[]): Promise<void> | undefined
+  /** They are written, but for the jobs in `lost`. */
+  settled(results: readonly Settling[], lost: ReadonlyMap<string, Otherwise>): void
   /** These leases have no open attempt left and need not be renewed any more. */
   finished(leases: readonly string[]): void
   /** The database will never take this one. Its lease runs out, and the rescue writes into history that it did. */
@@ -43,9 +43,9 @@ const mostAtOnce = 1_000
 const pauseMs = { first: 50, most: 2_000 }
 
 /**
- * Writes how attempts ended. While one batch is being written, results that come in wait for the next one: under load many share a
- * statement, and a single one is written at once. Through an outage the settler keeps everything and tries again, in batches half as
- * large after each failure.
+ * Writes how attempts ended. While some are being written, results that come in wait for the next statement: under load many share a
+ * statement, and a single one is written at once. Through an outage the settler keeps everything and tries again, with half as
+ * many in a statement after each failure.
  */
 export class Settler implements Background {
   readonly name = 'settler'
@@ -104,22 +104,22 @@ export class Settler implements Background {
   }
 
   async #write(): Promise<void> {
-    // Handlers that end in the same turn of the event loop join the first batch.
+    // Handlers that end in the same turn of the event loop join the first.
     await new Promise<void>((resolve) => setImmediate(resolve))
     let pause = pauseMs.first
     while (this.#waiting.length > 0 && !this.#abandoned) {
-      const batch = this.#waiting.slice(0, this.#atOnce)
+      const results = this.#waiting.slice(0, this.#atOnce)
       try {
-        await this.#writeBatch(batch)
-        this.#waiting.splice(0, batch.length)
-        const again = this.#putOffs.size === 0 ? [] : batch.filter((settling) => this.#putOffs.has(settling))
+        await this.#writeOrHalve(results)
+        this.#waiting.splice(0, results.length)
+        const again = this.#putOffs.size === 0 ? [] : results.filter((settling) => this.#putOffs.has(settling))
         this.#waiting.push(...again)
         this.#atOnce = Math.min(mostAtOnce, this.#atOnce * 2)
         if (again.length > 0) await sleep(pause * (0.5 + Math.random()))
         pause = again.length > 0 ? Math.min(pause * 2, pauseMs.most) : pauseMs.first
       } catch (error) {
         this.#monitor.failed('results', error)
-        this.#atOnce = Math.max(1, Math.ceil(batch.length / 2))
+        this.#atOnce = Math.max(1, Math.ceil(results.length / 2))
         await sleep(pause * (0.5 + Math.random()))
         pause = Math.min(pause * 2, pauseMs.most)
       }
@@ -127,37 +127,37 @@ export class Settler implements Background {
     this.#writing = undefined
   }
 
-  /** Resolves when each of the batch is written or refused for good; rejects when all of it may pass later. */
-  async #writeBatch(batch: readonly Settling[]): Promise<void> {
+  /** Resolves when each is written or refused for good; rejects when all may pass later. */
+  async #writeOrHalve(results: readonly Settling[]): Promise<void> {
     try {
-      await this.#settle(batch)
+      await this.#settle(results)
     } catch (error) {
-      if (isLimit(error) && batch.length === 1) return this.#putOff(batch[0] as Settling, error)
+      if (isLimit(error) && results.length === 1) return this.#putOff(results[0] as Settling, error)
       if (!this.#isRefusal(error)) throw error
-      // The database refuses one of the batch. Halving the batch finds it, and the others are written.
-      if (batch.length === 1) return this.#refuse(batch[0] as Settling, error)
-      const half = Math.ceil(batch.length / 2)
-      await this.#writeBatch(batch.slice(0, half))
-      await this.#writeBatch(batch.slice(half))
+      // The database refuses one of them. Halving them finds it, and the others are written.
+      if (results.length === 1) return this.#refuse(results[0] as Settling, error)
+      const half = Math.ceil(results.length / 2)
+      await this.#writeOrHalve(results.slice(0, half))
+      await this.#writeOrHalve(results.slice(half))
     }
   }
 
-  async #settle(batch: readonly Settling[]): Promise<void> {
-    const first = this.#events.settling(batch)
+  async #settle(results: readonly Settling[]): Promise<void> {
+    const first = this.#events.settling(results)
     if (first) await first
     const now = monotonicMs()
-    const finished = this.#finishedBy(batch)
-    const again = new Set(batch.filter(({ tried }) => tried).map(({ job }) => job.id))
-    for (const settling of batch) settling.tried = true
+    const finished = this.#finishedBy(results)
+    const again = new Set(results.filter(({ tried }) => tried).map(({ job }) => job.id))
+    for (const settling of results) settling.tried = true
     const closed = finished.filter((lease) => !this.#unclosable.has(lease))
-    const rows = await this.#store.settle(this.#worker, batch, now, closed)
+    const rows = await this.#store.settle(this.#worker, results, now, closed)
     // A statement whose connection broke may have been committed; then the next try finds its own result written, which is no loss.
     const lost = new Map<string, Otherwise>()
     for (const { id, why } of rows) if (why !== 'written' || !again.has(id)) lost.set(id, why === 'written' ? 'lost' : why)
-    if (this.#putOffs.size > 0) for (const settling of batch) this.#putOffs.delete(settling)
+    if (this.#putOffs.size > 0) for (const settling of results) this.#putOffs.delete(settling)
     this.#finish(finished)
     this.#monitor.answered('results')
-    this.#events.settled(batch, lost)
+    this.#events.settled(results, lost)
   }
 
   /** A limit of the server was reached, by this result or by the server's load: it is tried again after all others. */
@@ -179,13 +179,13 @@ export class Settler implements Background {
     if (leases.length > 0) this.#events.finished(leases)
   }
 
-  /** The leases with no open attempt left after this batch. Each attempt is counted once, also when it is written again. */
-  #finishedBy(batch: readonly Settling[]): string[] {
+  /** The leases with no open attempt left after these. Each attempt is counted once, also when it is written again. */
+  #finishedBy(results: readonly Settling[]): string[] {
     const finished: string[] = []
-    for (const settling of batch) {
+    for (const settling of results) {
       settling.closesLease ??= this.#lastOfLease(settling.job.lease)
       const { closesLease, job } = settling
-      const left = closesLease && [...this.#putOffs].find((other) => other.job.lease === job.lease && !batch.includes(other))
+      const left = closesLease && [...this.#putOffs].find((other) => other.job.lease === job.lease && !results.includes(other))
       if (left) {
         // Another result of this lease is still to be written; that one closes the lease.
         settling.closesLease = false

@@ -34,7 +34,7 @@ export function wordsOf(literal: string): string[] {
 /** Stands between payloads in one text. No JSON can hold it: inside of strings it is escaped, and elsewhere it is no blank. */
 export const payloadSeparator = '\u001f'
 
-/** The server fills up a list that is too short with nulls; most batches have no error and no delay in them. */
+/** The server fills up a list that is too short with nulls; most lists have no error and no delay in them. */
 export function unlessAllNull<Value>(values: readonly (Value | null)[]): readonly (Value | null)[] {
   return values.every((value) => value === null) ? [] : values
 }

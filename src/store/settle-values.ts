@@ -13,7 +13,7 @@ export interface EndedAttempt {
   endedAtMs: number
 }
 
-/** The values of settleJobs: the attempts side by side. What is the same in almost every batch is left out. */
+/** The values of settleJobs: the attempts side by side. What is the same in almost every statement is left out. */
 export function settleValues(
   worker: number,
   ended: readonly EndedAttempt[],

@@ -127,8 +127,8 @@ function unknown(
 }
 
 /**
- * The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. `ids`: those of a
- * batch, whose jobs can exclude each other.
+ * The error a caller of Holdfast sees in place of the driver's. What is not ours to explain passes unchanged. `ids`: those of
+ * an enqueue, whose jobs can exclude each other.
  */
 export function explained(error: unknown, ids: readonly string[] = []): unknown {
   if (error instanceof HoldfastError || error === null || typeof error !== 'object') return error
@@ -212,7 +212,7 @@ export function tooSlow(ms: number, cause: unknown): HoldfastError {
   return new HoldfastError('question_too_slow', `the database did not answer within ${ms} ms; ${narrower}`, { cause })
 }
 
-/** Names the job that has the key or, where that was never stored because it is of the same batch, the indexes of both. */
+/** Names the job that has the key or, where that was never stored because it is of the same enqueue, the indexes of both. */
 function uniqueConflict(detail: string, ids: readonly string[], cause: unknown): UniqueConflictError {
   const [standing = '', refused = ''] = detail.split(' ')
   const [first, second] = [ids.indexOf(standing), ids.indexOf(refused)]

@@ -14,9 +14,9 @@ export interface ReencryptOptions {
    * @range 1 to 1,000
    * @default 100
    */
-  batch?: number
-  /** Called after every batch with what was done so far, and about how many payloads there are to look at. */
-  onBatch?(so: Reencrypted & { about: number }): void
+  atOnce?: number
+  /** Called after each so many with what was done so far, and about how many payloads there are to look at. */
+  onProgress?(so: Reencrypted & { about: number }): void
 }
 
 /** What `reencrypt` found and did. */
@@ -35,18 +35,18 @@ const first = '00000000-0000-0000-0000-000000000000'
 /** Two of these may run at once on the same rows. */
 const tries = 5
 
-/** Each batch is one short statement that replaces the payloads that have not changed since they were read, so no job waits for it for long. */
+/** Some payloads at a time are replaced by one short statement, unless they have changed since they were read, so no job waits for it for long. */
 export async function reencrypt(store: Store, privacy: Privacy, options: ReencryptOptions): Promise<Reencrypted> {
-  refuseUnknown(options, ['batch', 'onBatch'])
+  refuseUnknown(options, ['atOnce', 'onProgress'])
   const { keyring } = privacy
   if (!keyring) {
     const problem = 'there are no encryption keys: give the option encryption, or set HOLDFAST_ENCRYPTION_KEYS'
     throw new HoldfastError('invalid_configuration', problem, { field: 'encryption' })
   }
-  const limit = wholeNumber(options.batch ?? 100, 'batch', 1, 1_000)
+  const limit = wholeNumber(options.atOnce ?? 100, 'atOnce', 1, 1_000)
   const done: Reencrypted = { key: keyring.current, looked: 0, encrypted: 0, unreadable: {} }
   try {
-    const about = options.onBatch ? await store.privacy.roughly() : 0
+    const about = options.onProgress ? await store.privacy.roughly() : 0
     for (const what of kinds) {
       const ask = { limit, key: keyring.current, all: privacy.encrypts(false) }
       for (let after = first, more = true; more; ) {
@@ -56,12 +56,12 @@ export async function reencrypt(store: Store, privacy: Privacy, options: Reencry
         done.looked += rows.length
         more = rows.length === limit
         after = rows.at(-1)?.id ?? after
-        options.onBatch?.({ ...structuredClone(done), about: Math.max(about, done.looked) })
+        options.onProgress?.({ ...structuredClone(done), about: Math.max(about, done.looked) })
       }
     }
     await reencryptSecrets(store, privacy, done)
     await reencryptWebhooks(store, privacy, limit, done)
-    options.onBatch?.({ ...structuredClone(done), about: Math.max(about, done.looked) })
+    options.onProgress?.({ ...structuredClone(done), about: Math.max(about, done.looked) })
   } catch (error) {
     throw explained(error)
   }

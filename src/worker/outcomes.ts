@@ -66,15 +66,15 @@ export class Outcomes {
     this.#settler.add({ job, settlement, startedAtMs, endedAtMs, closesLease: undefined, tried })
   }
 
-  /** Not before a batch is written: until then a cancel may be faster than the result. */
-  settled(batch: readonly Settling[], lost: ReadonlyMap<string, Otherwise>): void {
-    // The settler counts this batch as written only when this function has returned.
-    if (this.#full || batch.some(({ job }) => job.gated)) setImmediate(() => this.#events.claimable())
+  /** Not before they are written: until then a cancel may be faster than the result. */
+  settled(results: readonly Settling[], lost: ReadonlyMap<string, Otherwise>): void {
+    // The settler counts these as written only when this function has returned.
+    if (this.#full || results.some(({ job }) => job.gated)) setImmediate(() => this.#events.claimable())
     this.#full = false
     let dueInMs = Number.POSITIVE_INFINITY
     // Most jobs complete and most programs do not listen.
     const nobodyListens = lost.size === 0 && !this.#report.hears('job.completed')
-    for (const settling of batch) {
+    for (const settling of results) {
       const { job, settlement, startedAtMs, endedAtMs } = settling
       if (lost.size === 0 || !lost.has(job.id)) this.#meter.ended(job.type.type, settlement, startedAtMs, endedAtMs, this.#build)
       if (nobodyListens && settlement.move === 'complete') continue

@@ -140,8 +140,8 @@ export class Worker {
       },
     )
     const settler: Settler = new Settler(store, id, (lease) => leases.ended(lease), report, {
-      settling: (batch) => logWriter.flush(batch),
-      settled: (batch, lost) => outcomes.settled(batch, lost),
+      settling: (results) => logWriter.flush(results),
+      settled: (results, lost) => outcomes.settled(results, lost),
       finished: (finished) => leases.release(finished),
       refused: ({ job }, error) => report.resultRefused(job.id, error),
     })

@@ -54,7 +54,7 @@ describe('a connection that breaks after the commit and before the answer', () =
     expect(await producer.enqueue(pay, {}, { idempotencyKey: 'invoice:18' })).toEqual({ id: answer.id, status: 'existing' })
   })
 
-  test('still tells of the jobs in a batch that really existed before', async () => {
+  test('still tells of those of several jobs that really existed before', async () => {
     const before = await producer.enqueue(pay, 0, { idempotencyKey: 'known' })
     proxy.cutAnswerTo('the last one')
     const answers = await producer.enqueueMany([
@@ -76,7 +76,7 @@ describe('a connection that breaks after the commit and before the answer', () =
     expect(await counts()).toEqual({ bodies: 1, queued: 1, keys: 0 })
   })
 
-  test('does not fail or double a batch of 20,000 that goes in one transaction', async () => {
+  test('does not fail or double 20,000 jobs that go in one transaction', async () => {
     const requests = Array.from({ length: 20_000 }, (_, n) => pay.job(n, n % 4 ? {} : { idempotencyKey: `of-many:${n}` }))
     // The message of a simple query: its kind, its length, its text.
     proxy.cutAnswerTo('commit\0')

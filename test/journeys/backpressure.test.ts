@@ -46,7 +46,7 @@ describe('backpressure', () => {
     expect(10 + five.taken + nine.taken).toBe(100)
   })
 
-  it('refuses a batch whole when it does not fit', async () => {
+  it('refuses several jobs whole when they do not fit', async () => {
     await holdfast.flow.limitDepth({ lane: 'maintenance' }, { hard: 10 }, { by: 'ada' })
     await expect(holdfast.enqueueMany(Array.from({ length: 11 }, () => report.job(null)))).rejects.toMatchObject({
       code: 'too_much_waiting',

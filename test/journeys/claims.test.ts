@@ -86,7 +86,7 @@ describe('a worker', () => {
     }
   }, 120_000)
 
-  test('runs 48 of a batch of 50 though two have bodies that cannot be read, and those end dead', async () => {
+  test('runs 48 of 50 though two have bodies that cannot be read, and those end dead', async () => {
     const queue = await makeQueue()
     const ran: number[] = []
     const schema = z.object({ n: z.number() })

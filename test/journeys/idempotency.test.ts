@@ -77,7 +77,7 @@ describe('an idempotency key', () => {
     },
   )
 
-  test('may repeat inside a batch: the first of them is created, the others are that one', async () => {
+  test('may repeat inside one enqueue: the first of them is created, the others are that one', async () => {
     const keys = ['a', 'b', 'a', null, 'a', 'b', null]
     const answers = await holdfast.enqueueMany(keys.map((key, n) => charge.job(n, key === null ? {} : { idempotencyKey: key })))
     expect(answers.map((answer) => answer.status)).toEqual([
@@ -127,14 +127,14 @@ describe('an idempotency key', () => {
   })
 })
 
-describe('batches with the same keys', () => {
-  const batch = (keys: readonly number[]) => keys.map((key) => charge.job(key, { idempotencyKey: `batch:${key}` }))
+describe('enqueues with the same keys', () => {
+  const many = (keys: readonly number[]) => keys.map((key) => charge.job(key, { idempotencyKey: `many:${key}` }))
 
   test('in opposite order never deadlock, 200 times', async () => {
     const before = await countDeadlocks()
     for (let round = 0; round < 200; round++) {
       const keys = Array.from({ length: 20 }, (_, n) => round * 20 + n)
-      const answers = await Promise.all([batch(keys), batch(keys.toReversed())].map((jobs) => holdfast.enqueueMany(jobs)))
+      const answers = await Promise.all([many(keys), many(keys.toReversed())].map((jobs) => holdfast.enqueueMany(jobs)))
       expect(created(answers.flat())).toHaveLength(20)
     }
     await sql.query('select pg_stat_force_next_flush()').catch(() => {})
@@ -146,7 +146,7 @@ describe('batches with the same keys', () => {
     const before = await countDeadlocks()
     for (let round = 0; round < 3; round++) {
       const keys = Array.from({ length: 6_000 }, (_, n) => round * 6_000 + n)
-      const answers = await Promise.all([batch(keys), batch(keys.toReversed())].map((jobs) => holdfast.enqueueMany(jobs)))
+      const answers = await Promise.all([many(keys), many(keys.toReversed())].map((jobs) => holdfast.enqueueMany(jobs)))
       expect(created(answers.flat())).toHaveLength(6_000)
       expect(answers[0]?.map((answer) => answer.id)).toEqual(answers[1]?.map((answer) => answer.id).toReversed())
     }

@@ -76,10 +76,10 @@ describe("a producer's own id", () => {
     expect((await queue.drain([imported])).completed).toHaveLength(10)
   })
 
-  test('may come in batches in any order at once, without a deadlock, one job each', async () => {
+  test('may come many at once in any order, without a deadlock, one job each', async () => {
     const ids = Array.from({ length: 300 }, (_, n) => idAt(Date.now() + 5_000, n))
-    const batch = (order: readonly string[]) => holdfast.enqueueMany(order.map((id) => imported.job(id, { id })))
-    const answers = await Promise.all([batch(ids), batch(ids.toReversed()), batch(ids), batch(ids.toReversed())])
+    const enqueue = (order: readonly string[]) => holdfast.enqueueMany(order.map((id) => imported.job(id, { id })))
+    const answers = await Promise.all([enqueue(ids), enqueue(ids.toReversed()), enqueue(ids), enqueue(ids.toReversed())])
     expect(answers.flat().filter((answer) => answer.status === 'created')).toHaveLength(300)
     expect((await queue.drain([imported])).completed).toHaveLength(300)
   })
@@ -119,7 +119,7 @@ describe("a producer's own id", () => {
     await expect(twice).rejects.toMatchObject({
       code: 'invalid_option',
       field: 'id',
-      message: `id ${id} is given to two jobs of one batch`,
+      message: `id ${id} is given to two jobs of one enqueue`,
     })
   })
 

@@ -82,7 +82,7 @@ describe('a payload that JSON can hold', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
-  test('goes through a batch as exactly as alone', async () => {
+  test('goes through with others as exactly as alone', async () => {
     const answers = await queue.holdfast.enqueueMany(kept.map(([, payload]) => edge.job(payload)))
     for (const [place, { id }] of answers.entries()) expect(await storedText(id)).toBe(JSON.stringify(kept[place]?.[1]))
     expect((await queue.drain([edge])).completed).toHaveLength(kept.length)
@@ -118,7 +118,7 @@ describe('a payload that JSON cannot hold', () => {
     ['101 levels', nested(101), 'invalid_payload', /nested more than 100 levels deep/],
     ['64 KB and one byte', jsonOfBytes(65_537), 'payload_too_large', /^payload is 65537 bytes; at most 65536/],
     ['a megabyte', 'x'.repeat(1_000_000), 'payload_too_large', /at most 65536/],
-  ])('is refused with the place and the reason, alone and in a batch: %s', async (_what, payload, code, message) => {
+  ])('is refused with the place and the reason, alone and with others: %s', async (_what, payload, code, message) => {
     const refusal = { code, message: expect.stringMatching(message) }
     await expect(queue.holdfast.enqueue(edge, payload)).rejects.toMatchObject(refusal)
     await expect(queue.holdfast.enqueueMany([edge.job(1), edge.job(payload)])).rejects.toMatchObject(refusal)

@@ -27,8 +27,8 @@ whenInstalled(
         producers.map(async (producer) => {
           const enqueued: string[] = []
           for (let n = 0; n < 20; n++) enqueued.push((await producer.enqueue('work', { ms: 20, spawn: 1 })).id)
-          for (const batch of await Promise.all([1, 2, 3].map(() => producer.enqueueMany(Array(500).fill(job))))) {
-            enqueued.push(...batch.map(({ id }) => id))
+          for (const jobs of await Promise.all([1, 2, 3].map(() => producer.enqueueMany(Array(500).fill(job))))) {
+            enqueued.push(...jobs.map(({ id }) => id))
           }
           // More than one statement, so a transaction that must stay on one session.
           enqueued.push(...(await producer.enqueueMany(Array(5_500).fill(job))).map(({ id }) => id))

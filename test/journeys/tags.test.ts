@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => serving.end())
 
-test('jobs have the tags they were enqueued with, from the library, in a batch, from SQL and when they are replaced', async () => {
+test('jobs have the tags they were enqueued with, from the library, with others, from SQL and when they are replaced', async () => {
   const { holdfast, sql } = await makeQueue()
   const plain = await holdfast.enqueue(mail, {})
   const one = await holdfast.enqueue(mail, {}, { tags: ['spring', 'say "hi", {you}', 'spring'] })

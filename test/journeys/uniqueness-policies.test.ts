@@ -14,11 +14,11 @@ eachTestHas({}, (made) => {
 const { enqueue, moveTo, dueIn, count, slowWorker, isNow } = uniqueJobs(() => ({ holdfast, sql }))
 
 describe('what happens to the second', () => {
-  it('reject names the standing job, and refuses a batch whole', async () => {
+  it('reject names the standing job, and refuses several jobs whole', async () => {
     const { id } = await enqueue(1, { key: 'k' })
     await expect(enqueue(2, { key: 'k' })).rejects.toMatchObject({ code: 'unique_conflict', status: 409, jobId: id })
-    const batch = [sync.job(3, { unique: { key: 'new' } }), sync.job(4), sync.job(5, { unique: { key: 'k' } })]
-    await expect(holdfast.enqueueMany(batch)).rejects.toThrow(id)
+    const jobs = [sync.job(3, { unique: { key: 'new' } }), sync.job(4), sync.job(5, { unique: { key: 'k' } })]
+    await expect(holdfast.enqueueMany(jobs)).rejects.toThrow(id)
     const twice = [sync.job(3, { unique: { key: 'new' } }), sync.job(4, { unique: { key: 'new' } })]
     await expect(holdfast.enqueueMany(twice)).rejects.toMatchObject({ code: 'unique_conflict' })
     expect(await count()).toBe(1)
@@ -150,7 +150,7 @@ describe('what happens to the second', () => {
     await stop()
   })
 
-  it('all apply inside one batch, in its order', async () => {
+  it('all apply inside one enqueue, in its order', async () => {
     const jobs = (onConflict: 'existing' | 'replace') =>
       [1, 2, 3].map((n) => sync.job(n, { unique: { key: onConflict, onConflict }, idempotencyKey: `${onConflict} ${n}` }))
     const kept = await holdfast.enqueueMany([...jobs('existing'), sync.job('plain')])

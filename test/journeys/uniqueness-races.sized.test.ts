@@ -80,7 +80,7 @@ describe('many producers at once', () => {
     await client.end()
   })
 
-  it('two batches with the same keys in opposite order do not deadlock', async () => {
+  it('two enqueues with the same keys in opposite order do not deadlock', async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `key ${n}`)
     const job = (key: string, n: number) => sync.job(n, { unique: { key, onConflict: n % 2 ? 'existing' : 'replace' } })
     for (let round = 0; round < races / 20; round++) {

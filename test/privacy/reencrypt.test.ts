@@ -60,10 +60,10 @@ test('everything is encrypted with the new key while a worker runs, dead letters
 
   const both = as(queue, { keys, current: 'new' })
   await startHere(both, [define(true)], { concurrency: 2 })
-  const batches: number[] = []
-  const done = await both.holdfast.reencrypt({ batch: 20, onBatch: ({ encrypted }) => batches.push(encrypted) })
+  const told: number[] = []
+  const done = await both.holdfast.reencrypt({ atOnce: 20, onProgress: ({ encrypted }) => told.push(encrypted) })
   expect(done).toEqual({ key: 'new', looked: 261, encrypted: 261, unreadable: {} })
-  expect(batches.length).toBeGreaterThan(10)
+  expect(told.length).toBeGreaterThan(10)
   expect(await keysInUse(queue)).toEqual({ new: 261 })
   expect((await both.holdfast.reencrypt()).encrypted).toBe(0)
 
@@ -120,7 +120,7 @@ test('an execution that waits goes on with the new key alone: its input, and the
   await worker.stop()
   const both = as(queue, { keys, current: 'new' })
   // The input, the payload of both tasks and of both jobs, the result of the one that ran, and that of its job.
-  expect(await both.holdfast.reencrypt({ batch: 1 })).toMatchObject({ encrypted: 7, unreadable: {} })
+  expect(await both.holdfast.reencrypt({ atOnce: 1 })).toMatchObject({ encrypted: 7, unreadable: {} })
   expect(await both.holdfast.reencrypt()).toMatchObject({ encrypted: 0 })
 
   const fresh = as(queue, { keys: { new: keys.new }, current: 'new' })
@@ -156,7 +156,7 @@ test('a plain input is encrypted, and tasks that have yet to start have their pa
   await queue.sql(`update holdfast.types set encrypted = true where name in ('order.charge', 'order.ship')`)
   const both = as(queue, { keys, current: 'new' })
   // The job of the task that has started, the payload of the encrypted one that has not, and the input.
-  expect(await both.holdfast.reencrypt({ batch: 1 })).toMatchObject({ encrypted: 3, unreadable: {} })
+  expect(await both.holdfast.reencrypt({ atOnce: 1 })).toMatchObject({ encrypted: 3, unreadable: {} })
   expect(await isPlain(queue, id)).toBe(false)
   expect(await both.holdfast.reencrypt()).toMatchObject({ encrypted: 0, unreadable: {} })
   await startHere(both, order.types)

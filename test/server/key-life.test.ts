@@ -15,12 +15,12 @@ afterAll(() => serving.end())
 const viewer = async (service: string, more: object = {}) =>
   (await call('POST', '/admin/keys', { service, roles: ['viewer', 'producer'], ...more })).body as { id: number; key: string }
 /** Of a type nobody registered, so that nothing is stored; each job is paid for all the same. */
-const batch = (count: number) => ({ jobs: Array.from({ length: count }, () => ({ type: 'nobody_knows', payload: {} })) })
+const bulk = (count: number) => ({ jobs: Array.from({ length: count }, () => ({ type: 'nobody_knows', payload: {} })) })
 
 describe('the requests a second of a service', () => {
   test('are a thousand where nobody said otherwise: a thousand at once are let in, ten times as many are not', async () => {
     const { key } = await viewer('usual')
-    const ask = () => call('POST', '/jobs/bulk', batch(100), key)
+    const ask = () => call('POST', '/jobs/bulk', bulk(100), key)
     const answers = await Promise.all(Array.from({ length: 100 }, () => onceItsDatabaseAnswers(ask)))
     const passed = answers.filter(({ status }) => status === 422)
     const refused = answers.filter(({ status }) => status === 429)
@@ -35,14 +35,14 @@ describe('the requests a second of a service', () => {
     const second = (await call('POST', `/admin/keys/${first.id}/rotate`, {})).body as { key: string }
     const other = await viewer('onefold', { rate_limit: 5 })
     for (const { key } of [first, second, other]) expect((await call('GET', '/session', undefined, key)).status).toBe(200)
-    expect((await call('POST', '/jobs/bulk', batch(100), first.key)).status).toBe(422)
+    expect((await call('POST', '/jobs/bulk', bulk(100), first.key)).status).toBe(422)
     expect((await call('GET', '/session', undefined, second.key)).status).toBe(429)
     expect((await call('GET', '/session', undefined, other.key)).status).toBe(200)
   })
 
   test('go on being counted when the key is looked up again', async () => {
     const { key } = await viewer('patient', { rate_limit: 5 })
-    expect((await call('POST', '/jobs/bulk', batch(100), key)).status).toBe(422)
+    expect((await call('POST', '/jobs/bulk', bulk(100), key)).status).toBe(422)
     // Forgets what it knows of every key.
     await viewer('reason-to-forget')
     expect((await call('GET', '/session', undefined, key)).status).toBe(429)

@@ -62,7 +62,7 @@ describe('a key of one service', () => {
     expect(there).toMatchObject({ status: 201 })
   })
 
-  test('holds in a large batch of the library too, which takes its keys in a statement of its own', async () => {
+  test('holds in a large enqueue of the library too, which takes its keys in a statement of its own', async () => {
     const owned = (owner: string, n: number) =>
       serving.holdfast.enqueueMany(
         Array.from({ length: n }, (_, i) => greet.job(i, { delay: '1h', idempotencyKey: `large ${i % 5_001}` })),
@@ -120,7 +120,7 @@ test('a unique key that is taken is answered with the job that has it, and the c
   })
 })
 
-test('two of one batch that exclude each other are named by their places', async () => {
+test('two of one enqueue that exclude each other are named by their indexes', async () => {
   const job = (key: string) => ({ type: 'greet', payload: {}, unique: { key } })
   const jobs = [job('b1'), job('b2'), job('b3'), job('b2')]
   const { status, body } = await call('POST', '/jobs/bulk', { jobs }, billing)

@@ -90,7 +90,7 @@ describe('a refusal', () => {
     expect(await response.json()).toMatchObject({ code: 'forbidden', detail: expect.stringContaining('this needs admin') })
   })
 
-  test('of a job type the key is not for is 403, also in a batch, and nothing is stored', async () => {
+  test('of a job type the key is not for is 403, also among several, and nothing is stored', async () => {
     const { key } = await serving.holdfast.access.createKey({ service: 'narrow', roles: ['producer'], types: ['greet'] }, who)
     for (const [path, body] of [
       ['/jobs', { type: 'pay', payload: {} }],
@@ -161,7 +161,7 @@ describe('a key', () => {
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(5)
   })
 
-  test('pays for each job of a batch', async () => {
+  test('pays for each job of a bulk', async () => {
     const { key } = await serving.holdfast.access.createKey({ service: 'bulk', roles: ['producer'], rateLimit: 5 }, who)
     const jobs = Array.from({ length: 60 }, () => ({ type: 'nobody_knows', payload: {} }))
     expect((await serving.call('POST', '/jobs/bulk', { jobs }, key)).status).toBe(422)

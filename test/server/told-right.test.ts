@@ -35,7 +35,7 @@ describe('the place of what is wrong', () => {
     ['the type', { type: 'plian', payload: {} }, 'jobs[1].type'],
     ['an id from far away', { ...good, id: idAt(0) }, 'jobs[1].id'],
     ['uniqueness', { ...good, unique: { key: 'k', states: [] } }, 'jobs[1].unique.states'],
-  ])('in a batch is told with it: %s', async (_what, wrong, field) => {
+  ])('in a bulk is told with it: %s', async (_what, wrong, field) => {
     expect(await call('/jobs/bulk', { jobs: [good, wrong, good] })).toMatchObject({ field })
   })
 

@@ -29,7 +29,7 @@ describe('a type of Holdfast itself', () => {
   const own = { type: 'holdfast:alert', payload: { target: 1 } }
   test.each([
     ['enqueued', '/jobs', own],
-    ['enqueued in a batch', '/jobs/bulk', { jobs: [{ type: 'mine', payload: 1 }, own] }],
+    ['enqueued with others', '/jobs/bulk', { jobs: [{ type: 'mine', payload: 1 }, own] }],
     ['registered for', '/worker/register', { name: 'w', types: ['mine', 'holdfast:alert'] }],
     ['defined', '/worker/register', { name: 'w', types: [{ type: 'holdfast:alert', max_attempts: 1 }] }],
     ['made', '/worker/register', { name: 'w', types: [{ type: 'holdfast:other' }] }],

@@ -38,7 +38,7 @@ describe('a traceparent that comes with a request', () => {
     }
   })
 
-  test('is that of every job of a batch that has none of its own', async () => {
+  test('is that of every job of a bulk that has none of its own', async () => {
     const own = theirs.replace('b7ad', 'beef')
     const jobs = [
       { type: 'bill', payload: 1 },

@@ -8,23 +8,23 @@ export function addReencrypt(program: Command, cli: Cli): void {
     .database(
       program,
       'reencrypt',
-      'Encrypts stored payloads with the current key, in small batches and while workers run: those of waiting jobs, dead letters and jobs\n' +
+      'Encrypts stored payloads with the current key, some at a time and while workers run: those of waiting jobs, dead letters and jobs\n' +
         'that have ended. The keys come from HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_CURRENT. Safe to run again; fails if\n' +
         'it cannot decrypt something, and names the key it was encrypted with.',
     )
     .summary('encrypt stored payloads with the current key')
-    .option('--batch <count>', 'how many payloads per batch, 1 to 1000', '100')
-    .action((options: Common & { batch?: string }) => reencrypt(cli, options))
+    .option('--at-once <count>', 'how many payloads are read and written at once, 1 to 1000', '100')
+    .action((options: Common & { atOnce?: string }) => reencrypt(cli, options))
 }
 
-async function reencrypt(cli: Cli, options: Common & { batch?: string }): Promise<void> {
-  const { batch, json } = options
+async function reencrypt(cli: Cli, options: Common & { atOnce?: string }): Promise<void> {
+  const { atOnce, json } = options
   const progress = new Progress(cli.io, 'looked at')
   const done = await cli
     .usingDatabase(options, 'to re-encrypt', (holdfast) =>
       holdfast.reencrypt({
-        ...(batch === undefined ? {} : { batch: Number(batch) }),
-        onBatch: ({ looked, about }) => progress.at(looked, about),
+        ...(atOnce === undefined ? {} : { atOnce: Number(atOnce) }),
+        onProgress: ({ looked, about }) => progress.at(looked, about),
       }),
     )
     .finally(() => progress.end())

@@ -95,7 +95,7 @@ export async function asSeenBy(
   return new UniqueConflictError(undefined, 'another job already has this unique key')
 }
 
-/** The index in the batch of the job that an error is about, if it is about one. The database names an unknown type, not its index. */
+/** The index, in its request, of the job that an error is about, if it is about one. The database names an unknown type, not its index. */
 export function pathIn(jobs: readonly JobBody[], error: unknown): Path {
   if (!(error instanceof HoldfastError)) return []
   const unknown = error.code === 'unknown_type' ? jobs.findIndex(({ type }) => type === error.issues[0]?.value) : -1

@@ -2,7 +2,7 @@
 --   bodies        what was asked for, immutable, one partition a day (by the time inside the UUIDv7)
 --   queue         jobs that are free to run or running: the only table a claim reads
 --   waiting       jobs that may not run yet, with the time they become due
---   leases        one row per claimed batch; a heartbeat renews it, its end frees the jobs in it
+--   leases        one row per claim; a heartbeat renews it, its end frees the jobs in it
 --   history       one row per ended attempt, one partition a day, dropped and never deleted from
 --   dead_letters  jobs that ended dead, one partition a day
 --   following     jobs that wait for another job
