@@ -95,9 +95,28 @@ export type Result = Of<typeof result>
 /** Answers that may bring an order: claim no more, finish what you have. */
 const orders = { drain: { anyOf: [answer({ why: textOrNull }), { type: 'null' }] } } as const
 
+/** What a worker says of its process, for people; left out: what it said before. */
+const vitals = object({
+  lag_ms: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    description: 'how late its event loop was at most since it last said so',
+  },
+  memory_bytes: {
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'the memory that its process holds',
+  },
+  connections: { type: 'integer', minimum: 0, maximum: 1_000_000, description: 'how many connections to a database it has open' },
+})
+export type VitalsBody = Of<typeof vitals>
+
 export const claimBody = object(
   {
     worker: token,
+    vitals,
     types: { type: 'array', minItems: 1, maxItems: 1_000, items: jobType },
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 1 },
     lease: duration,
@@ -130,7 +149,7 @@ export const claimAnswer = answer({
   ...orders,
 })
 
-export const heartbeatBody = object({ worker: token, leases, lease: duration, reports: allReports }, ['worker', 'leases'])
+export const heartbeatBody = object({ worker: token, leases, lease: duration, reports: allReports, vitals }, ['worker', 'leases'])
 export type HeartbeatBody = Of<typeof heartbeatBody>
 export const heartbeatAnswer = answer({ lost: list(text), cancelled: list(text), unrecorded: list(text), ...orders })
 

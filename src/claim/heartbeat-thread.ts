@@ -80,7 +80,9 @@ async function beat(): Promise<void> {
     const text = await renewal()
     client ??= await connect()
     const lookedMsAgo = lookedAt === undefined ? null : monotonicMs() - lookedAt
-    const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms), lookedMsAgo])
+    // How late the event loop is and how many connections are open, only the worker knows: what it said last stands.
+    const vitals = [null, process.memoryUsage.rss(), null]
+    const values = asText([worker, asked.map(([lease]) => lease), asked.map(([, ms]) => ms), lookedMsAgo, ...vitals])
     const { rows } = await readCommitted.run(client, { text, values, query_timeout: patience().answerMs } as pg.QueryConfig)
     tell({ kind: 'beat' })
     const { lost, cancelled } = readBeat(asked, rows, held)

@@ -34,9 +34,14 @@ export class ClientFlow {
     return (await this.#send<WorkersAnswer>('GET', '/admin/workers/status')).answer
   }
 
-  /** Orders a remote worker to finish what it has and to claim no more. */
-  async drainRemoteWorker(id: number, options: { why?: string } = {}): Promise<void> {
-    await this.#send('POST', `/admin/workers/remote/${id}/drain`, options)
+  /** Orders a worker to finish what it has and to claim no more. */
+  async drainWorker(id: number, options: { why?: string } = {}): Promise<void> {
+    await this.#send('POST', `/admin/workers/${id}/drain`, options)
+  }
+
+  /** Lets a worker claim again. */
+  async resumeWorker(id: number, options: { why?: string } = {}): Promise<void> {
+    await this.#send('POST', `/admin/workers/${id}/resume`, options)
   }
 
   /** Every lane and how full it is. */

@@ -2,7 +2,7 @@ import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { readBuild } from '../job/build.js'
 import { didYouMean } from '../job/nearest.js'
-import { refused, refuseUnknown } from '../job/refused.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { BuildStore } from '../store/build-store.js'
 import { told } from '../store/sqlstate.js'
 import { type CanaryFacts, type CanaryVerdict, canaryVerdict } from './canary-verdict.js'
@@ -61,6 +61,15 @@ export class Builds {
     const facts = await told(this.#store.canaryFacts<CanaryFacts>(named(build), baseline === undefined ? null : named(baseline)))
     if (facts) return canaryVerdict(facts)
     throw await this.#unknown(baseline === undefined ? [build] : [build, baseline])
+  }
+
+  /** Tells one worker. @internal */
+  async tellWorker(id: number, drain: boolean, who: Actor): Promise<void> {
+    wholeNumber(id, 'id', 1, 2_147_483_647)
+    const heard = await told(this.#store.drainWorker(id, drain, checkedActor(who)))
+    if (!heard) throw new HoldfastError('not_found', `no worker ${id} is signed on; holdfast workers ls lists those that are`)
+    if (heard.build === null) return
+    throw new HoldfastError('conflict', `worker ${id} is drained with its whole build: resume the build "${heard.build}"`)
   }
 
   async #tell(build: string, drain: boolean, who: Actor): Promise<void> {

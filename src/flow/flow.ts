@@ -1,4 +1,3 @@
-import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkDependency } from '../job/dependency.js'
 import type { Duration } from '../job/duration.js'
@@ -134,11 +133,17 @@ export class Flow {
     await this.setLane(lane, { enabled: true }, who)
   }
 
-  /** Orders a worker behind HTTP to finish what it has and to claim no more. It hears so with its next heartbeat or claim. */
-  async drainRemoteWorker(id: number, who: Actor): Promise<void> {
-    wholeNumber(id, 'id', 1, 2_147_483_647)
-    if (await told(this.#store.drainRemoteWorker(id, checkedActor(who)))) return
-    throw new HoldfastError('not_found', `no remote worker ${id} is registered; to drain an SDK worker, stop it`)
+  /**
+   * Orders a worker to finish what it has and to claim no more: at once where notifications reach it, or with its next heartbeat. An SDK worker then
+   * waits until it is stopped or resumed; one that works over HTTP ends.
+   */
+  async drainWorker(id: number, who: Actor): Promise<void> {
+    await this.builds.tellWorker(id, true, who)
+  }
+
+  /** Lets a worker claim again. Refused where the whole of its build is drained. */
+  async resumeWorker(id: number, who: Actor): Promise<void> {
+    await this.builds.tellWorker(id, false, who)
   }
 
   /** Puts a type into another lane, with the jobs that wait. Returns how many were moved. */

@@ -1,4 +1,4 @@
-import type { ClaimBody, HeartbeatBody, Report, Result, StepBody } from '../api/worker.js'
+import type { ClaimBody, HeartbeatBody, Report, Result, StepBody, VitalsBody } from '../api/worker.js'
 import { type SendOptions, sender } from '../client/sender.js'
 import { HoldfastError } from '../errors.js'
 import type { StepKind } from '../job/steps.js'
@@ -60,9 +60,12 @@ const patientTries = 8
 /** The requests of a remote worker. docs/worker-protocol.md says what each does. */
 export class WorkerCalls {
   readonly #send: ReturnType<typeof sender>
+  readonly #vitals: () => VitalsBody
   #token = ''
 
-  constructor(server: { url: string; key: string; timeoutMs: number }) {
+  /** `vitals`: what this worker says of its process with each claim and heartbeat. */
+  constructor(server: { url: string; key: string; timeoutMs: number }, vitals: () => VitalsBody) {
+    this.#vitals = vitals
     this.#send = sender({ ...server, tries: patientTries })
   }
 
@@ -80,12 +83,12 @@ export class WorkerCalls {
   }
 
   claim(body: Omit<ClaimBody, 'worker'>, waitMs: number, signal: AbortSignal): Promise<Orders & { jobs: RemoteJob[] }> {
-    return this.#post('claim', { ...this.#worker, ...body, wait: waitMs }, { once: true, waitMs, signal })
+    return this.#post('claim', { ...this.#worker, ...body, wait: waitMs, vitals: this.#vitals() }, { once: true, waitMs, signal })
   }
 
   /** Sent once: the next one comes soon, and says what this one would have said. */
   heartbeat(body: Omit<HeartbeatBody, 'worker'>): Promise<Orders & { lost: string[]; cancelled: string[] }> {
-    return this.#post('heartbeat', { ...this.#worker, ...body }, { once: true })
+    return this.#post('heartbeat', { ...this.#worker, ...body, vitals: this.#vitals() }, { once: true })
   }
 
   /** Keeps a report before its handler goes on. Answers with the jobs of which nothing was kept. */

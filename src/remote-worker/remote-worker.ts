@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Background, Monitor } from '../background/background.js'
 import { BackgroundGroup } from '../background/group.js'
+import type { VitalSigns } from '../background/vital-signs.js'
 import { monotonicMs } from '../clock.js'
 import type { WorkerEvents } from '../events.js'
 import type { ClaimedJob } from '../job/claimed.js'
@@ -34,6 +35,7 @@ export interface RemoteSetup {
   handlers: ReadonlyMap<string, AnyJobType>
   settings: WorkerSettings
   log: Logger
+  vitals: VitalSigns
   register(): Promise<number>
 }
 
@@ -137,6 +139,7 @@ export class RemoteWorker {
       },
       known: () => leases.known,
     })
+    const { vitals } = setup
     const signOff: Background = { name: 'sign-off', start() {}, stop: () => calls.signOff() }
     const guard = new ProcessGuard(settings.handleSignals ? () => this.stop() : undefined)
     const drain = new Drain(pools, settings.drainMs)
@@ -146,7 +149,7 @@ export class RemoteWorker {
       [
         [guard].map(within),
         [signOff].map(within),
-        [leases, logWriter].map(within),
+        [leases, vitals, logWriter].map(within),
         [settler].map(within),
         [{ part: drain, stopWithinMs: drain.longestMs }],
         [loop].map(within),

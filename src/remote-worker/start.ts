@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { VitalSigns } from '../background/vital-signs.js'
 import { sleep } from '../clock.js'
 import type { AnyJobType } from '../job/type.js'
 import { buildOf } from '../worker/build.js'
@@ -33,10 +34,14 @@ export async function startRemoteWorker(
   const settings = { ...read, module, build: await buildOf(read.build, build) }
   const log = options.logger ?? defaultLogger()
   const name = settings.name ?? `${hostname()}:${process.pid}`
-  const calls = new WorkerCalls(reached)
+  const vitals = new VitalSigns()
+  const calls = new WorkerCalls(reached, () => {
+    const { lagMs, memoryBytes } = vitals.take()
+    return { lag_ms: lagMs, memory_bytes: memoryBytes }
+  })
   const register = () => untilAnswered(log, () => registerRemotely(calls, name, settings.build, handlers))
   const id = await register()
-  return RemoteWorker.start({ calls, id, name, handlers, settings, log, register })
+  return RemoteWorker.start({ calls, id, name, handlers, settings, log, vitals, register })
 }
 
 /** Tries for as long as the server is away. */

@@ -1,3 +1,4 @@
+import type { Vitals } from '../background/vital-signs.js'
 import { type LogEntry, mostLines, noMoreLines } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { refused } from '../job/refused.js'
@@ -90,8 +91,9 @@ export class RemoteResults {
     worker: RemoteWorker,
     leases: readonly string[],
     ms: number | null,
+    vitals: Partial<Vitals>,
   ): Promise<{ held: string[]; cancelled: string[] }> {
-    const rows = await this.#store.remote.renew(worker.id, leases, ms)
+    const rows = await this.#store.remote.renew(worker.id, leases, ms, vitals)
     return { held: rows.map(({ lease }) => lease), cancelled: rows.flatMap(({ cancelled }) => cancelled) }
   }
 

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Vitals } from '../background/vital-signs.js'
 import { HoldfastError } from '../errors.js'
 import type { RecordedActor } from '../job/actor.js'
 import { didYouMean } from '../job/nearest.js'
@@ -59,11 +60,11 @@ export class RemoteWorkers {
     }
   }
 
-  /** The worker whose token this is. */
-  async identify(token: string): Promise<RemoteWorker> {
+  /** The worker whose token this is, and what it says of its process. */
+  async identify(token: string, vitals: Partial<Vitals> = {}): Promise<RemoteWorker> {
     const [, id = '', secret = ''] = /^(\d{1,9})\.([\w-]{20,100})$/.exec(token) ?? []
     const hash = hashed(secret)
-    const row = id === '' ? undefined : await this.#store.remote.worker(Number(id), hash.toString('hex'))
+    const row = id === '' ? undefined : await this.#store.remote.worker(Number(id), hash.toString('hex'), vitals)
     // Both digests have one length, so the comparison takes the same time however many bytes match.
     if (!row || !timingSafeEqual(hash, Buffer.from(row.hash, 'hex'))) {
       throw new HoldfastError(

@@ -38,6 +38,12 @@ export class BuildStore {
     return rows[0]?.known === true
   }
 
+  /** Tells one worker. Undefined: none of that id is signed on. A build: that is drained, so its worker was not resumed. */
+  async drainWorker(worker: number, drain: boolean, who: RecordedActor): Promise<{ build: string | null } | undefined> {
+    const values = [worker, drain, who.by, who.why, who.from]
+    return (await this.#database.query<{ build: string | null }>(statement('drainWorker'), values))[0]
+  }
+
   /** Undefined: there is no such build. */
   async canaryFacts<Facts>(build: string, baseline: string | null): Promise<Facts | undefined> {
     const rows = await this.#database.query<{ facts: Facts | null }>(statement('canaryFacts'), [build, baseline])

@@ -52,6 +52,11 @@ export class PoolConnections implements Connections {
     return this.#ownsPool || this.canGive
   }
 
+  /** How many are open. */
+  get open(): number {
+    return this.#pool.totalCount
+  }
+
   get most(): number {
     return this.#pool.options.max
   }

@@ -98,6 +98,11 @@ export class Database {
   }
 
   /** How many connections the pool may have. */
+  /** How many connections of the pool are open. */
+  get openConnections(): number {
+    return this.#pool.open
+  }
+
   get mostConnections(): number {
     return this.#pool.most
   }

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors.js'
 import type { Database } from './database.js'
 import type { ExplainFacts } from './explain-rows.js'
-import type { LaneLoadRow, TypeDepthRow } from './load-rows.js'
+import type { LaneLoadRow, LiveWorkerRow, TypeDepthRow } from './load-rows.js'
 import { statement } from './queries.js'
 import { newestSchemaFile } from './query-files.js'
 import type {
@@ -9,7 +9,6 @@ import type {
   AttemptRow,
   CappedCount,
   JobRow,
-  LiveWorkerRow,
   LogLineRow,
   MoveRow,
   NewestJobRow,

@@ -1,3 +1,4 @@
+import type { Vitals } from '../background/vital-signs.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 import type { RescuedRow } from './rows.js'
@@ -17,8 +18,17 @@ export class LeaseStore {
   }
 
   /** One heartbeat. `lookedMsAgo`: when the database last answered a claim of this worker. */
-  async renew(worker: number, leases: readonly HeldLease[], lookedMsAgo: number | null): Promise<RenewedRow[]> {
-    const values = [worker, leases.map(([lease]) => lease), leases.map(([, ms]) => ms), lookedMsAgo]
+  async renew(worker: number, leases: readonly HeldLease[], lookedMsAgo: number | null, vitals: Vitals): Promise<RenewedRow[]> {
+    const { lagMs, memoryBytes, connections } = vitals
+    const values = [
+      worker,
+      leases.map(([lease]) => lease),
+      leases.map(([, ms]) => ms),
+      lookedMsAgo,
+      lagMs,
+      memoryBytes,
+      connections,
+    ]
     return this.#database.queryShort(statement('renewLeases'), values)
   }
 

@@ -48,3 +48,29 @@ export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
   age: string | number | null
   oldest: string | number | null
 }
+
+/** A worker that was heard of within the last day. Moments are milliseconds since 1970. */
+export interface LiveWorkerRow {
+  id: number
+  name: string
+  host: string
+  pid: number
+  version: string
+  /** Which code it runs, and whether it or its build was told to claim no more. */
+  build: string | null
+  drained: boolean
+  started: number
+  seen: number
+  silent: number
+  /** When it last asked for jobs and was answered; null where it never was or does not say. */
+  looked: number | null
+  stalled: boolean
+  /** Whether it works over HTTP. */
+  remote: boolean
+  /** What it said of its process with its last heartbeat; null: it does not say. */
+  lag_ms: number | null
+  memory_bytes: number | null
+  connections: number | null
+  types: string[]
+  leased: number
+}

@@ -213,14 +213,6 @@ export class OperatorStore {
     const rows = await this.#database.query<{ free_in_ms: number }>(statement('takeFleetTurn'), [worker, heldMs])
     return Number((rows[0] as { free_in_ms: number }).free_in_ms)
   }
-
-  /** Orders a remote worker to claim no more. False: there is no such worker. */
-  async drainRemoteWorker(worker: number, who: RecordedActor): Promise<boolean> {
-    return (
-      (await this.#database.query<{ known: boolean }>(statement('drainRemoteWorker'), [worker, who.by, who.why, who.from]))[0]
-        ?.known === true
-    )
-  }
 }
 
 /** How many disagreements of one kind were repaired. */

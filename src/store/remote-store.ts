@@ -1,3 +1,4 @@
+import type { Vitals } from '../background/vital-signs.js'
 import type { RecordedActor } from '../job/actor.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
@@ -39,8 +40,8 @@ export class RemoteStore {
     await this.#database.query(statement('defineRemoteUses'), values)
   }
 
-  async worker(id: number, hash: string): Promise<RemoteWorkerRow | undefined> {
-    return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id, hash]))[0]
+  async worker(id: number, hash: string, vitals: Partial<Vitals>): Promise<RemoteWorkerRow | undefined> {
+    return (await this.#database.queryShort<RemoteWorkerRow>(statement('remoteWorker'), [id, hash, ...said(vitals)]))[0]
   }
 
   /** The types of the jobs a worker holds: under these leases, of these jobs; null: all. */
@@ -58,8 +59,13 @@ export class RemoteStore {
    * Renews leases, each for that long, or for as long as it was claimed for. Answers with those that are still held, each with the
    * jobs under it that were cancelled.
    */
-  async renew(worker: number, leases: readonly string[], ms: number | null): Promise<{ lease: string; cancelled: string[] }[]> {
-    return this.#database.queryShort(statement('renewRemoteLeases'), [worker, leases, ms])
+  async renew(
+    worker: number,
+    leases: readonly string[],
+    ms: number | null,
+    vitals: Partial<Vitals>,
+  ): Promise<{ lease: string; cancelled: string[] }[]> {
+    return this.#database.queryShort(statement('renewRemoteLeases'), [worker, leases, ms, ...said(vitals)])
   }
 
   /** Of these attempts, those that still hold a lease of this worker. */
@@ -103,4 +109,8 @@ export class RemoteStore {
     const rows = await this.#database.query<{ id: string; value: string }>(statement('checkpointsOfJobs'), [jobs])
     return new Map(rows.map(({ id, value }) => [id, value]))
   }
+}
+
+function said({ lagMs = null, memoryBytes = null, connections = null }: { [Sign in keyof Vitals]?: number | null }): unknown[] {
+  return [lagMs, memoryBytes, connections]
 }

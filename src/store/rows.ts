@@ -245,25 +245,6 @@ export interface RegisteredRow {
   order: [by: string, why: string | null] | null
 }
 
-export interface LiveWorkerRow {
-  id: number
-  name: string
-  host: string
-  pid: number
-  version: string
-  /** Which code it runs, and whether it or its build was told to claim no more. */
-  build: string | null
-  drained: boolean
-  started: number
-  seen: number
-  silent: number
-  /** When it last asked for jobs and was answered; null where it never was or does not say. */
-  looked: number | null
-  stalled: boolean
-  types: string[]
-  leased: number
-}
-
 /** A job that takes a slot of a lane. Moments are milliseconds since 1970. */
 export interface SlotRow {
   job: string

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { Afterwards } from '../background/afterwards.js'
 import { BackgroundGroup } from '../background/group.js'
+import { VitalSigns } from '../background/vital-signs.js'
 import type { DrainOrder } from '../claim/heartbeat-messages.js'
 import { Lanes } from '../claim/lanes.js'
 import { LeaseKeeper } from '../claim/lease-keeper.js'
@@ -123,6 +124,7 @@ export class Worker {
     const report = new Report(log, pulse, meter, new Hooks(settings.hooks, handlers, log), setup.events)
     const logWriter = new LogWriter(store.log, report)
     const services = attemptServices(store, id, privacy, logWriter)
+    const vitals = new VitalSigns()
     const leases: LeaseKeeper = new LeaseKeeper(
       {
         worker: id,
@@ -133,7 +135,10 @@ export class Worker {
       },
       report,
       {
-        renew: (leases, lookedMsAgo) => store.leases.renew(id, leases, lookedMsAgo),
+        renew: (leases, lookedMsAgo) => {
+          const connections = store.database.openConnections + (listener instanceof Listener && listener.listening ? 1 : 0)
+          return store.leases.renew(id, leases, lookedMsAgo, { ...vitals.take(), connections })
+        },
         lost: (lost) => report.tell('lease.lost', { leases: lost.length, jobs: pools.loseLeases(new Set(lost)) }),
         cancelled: (jobs) => pools.cancel(new Set(jobs)),
         ordered: (order) => this.#ordered(order, () => loop.wake.signal()),
@@ -182,7 +187,7 @@ export class Worker {
       [
         [{ part: guard, stopWithinMs: writeWithinMs }],
         [{ part: new SignOff(store, id, meter), stopWithinMs: writeWithinMs }],
-        [leases, logWriter, ...(listener ? [listener] : [])].map((part) => ({ part, stopWithinMs: writeWithinMs })),
+        [leases, vitals, logWriter, ...(listener ? [listener] : [])].map((part) => ({ part, stopWithinMs: writeWithinMs })),
         [{ part: settler, stopWithinMs: writeWithinMs }],
         [{ part: drain, stopWithinMs: drain.longestMs }],
         [{ part: loop, stopWithinMs: lastClaimWithinMs }, ...later.map((part) => ({ part, stopWithinMs: writeWithinMs }))],

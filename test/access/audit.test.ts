@@ -123,7 +123,14 @@ describe('the audit log', () => {
       const worker = `insert into holdfast.workers (name, host, pid, version, types, token_hash)
                       values ('w', 'h', 1, 'v', '{}', sha256('x')) returning id`
       const { id } = (await sql.query(worker)).rows[0]
-      await holdfast.flow.drainRemoteWorker(id, who)
+      await holdfast.flow.drainWorker(id, who)
+      return { target: String(id), before: null, after: null }
+    }],
+    ['resume_worker', async () => {
+      const worker = `insert into holdfast.workers (name, host, pid, version, drain_asked_at, drain_asked_by)
+                      values ('w', 'h', 1, 'v', holdfast.now(), 'bob') returning id`
+      const { id } = (await sql.query(worker)).rows[0]
+      await holdfast.flow.resumeWorker(id, who)
       return { target: String(id), before: null, after: null }
     }],
     ['set_role', async () => {

@@ -85,10 +85,20 @@ test('holdfast lanes, types, workers and pause all show and change the flow, ove
   expect(await both('pause', 'all')).toMatch(/^2 holdfast: nothing was done: pass --yes to pause every job type/)
   // A worker has types of Holdfast's own, for webhooks and bulk actions, which go on.
   await startHere(queue, [broken])
-  expect(await both('workers', 'ls')).toMatch(/^ID .*\n +1 .*broken, holdfast:/m)
+  // Not both at once: a heartbeat between the two says how the process is by then.
+  for (const type of [eachWay.database, eachWay.http])
+    await eventually(async () => /^ID .*\n +1 .* \d+ ms +\d+ MB +\d+ .*broken, holdfast:/m.test(await type('workers', 'ls')))
   expect(await eachWay.http('pause', 'all', '--yes')).toBe('paused: broken')
   expect(await eachWay.database('resume', 'all', '--yes')).toBe('resumed: broken, mail')
-  expect(await both('workers', 'drain', '99')).toMatch(/^1 holdfast: no remote worker 99 is registered/)
+  expect(await eachWay.http('workers', 'drain', '1', '--why', 'a new host')).toBe('Worker 1 finishes what it has.')
+  expect(await eachWay.http('workers', 'ls')).toMatch(/broken, holdfast:.* drained$/m)
+  expect(await eachWay.database('workers', 'ls')).toMatch(/broken, holdfast:.* drained$/m)
+  expect(await eachWay.database('workers', 'resume', '1')).toBe('Worker 1 claims again.')
+  expect(await eachWay.database('workers', 'drain', '1')).toBe('Worker 1 finishes what it has.')
+  expect(await eachWay.http('workers', 'resume', '1')).toBe('Worker 1 claims again.')
+  expect(await eachWay.http('workers', 'ls')).not.toMatch(/drained/)
+  expect(await both('workers', 'drain', '99')).toMatch(/^1 holdfast: no worker 99 is signed on; holdfast workers ls/)
+  expect(await both('workers', 'resume', '99')).toMatch(/^1 holdfast: no worker 99 is signed on/)
   // Not both at once: how long the oldest has waited is in milliseconds there.
   for (const type of [eachWay.database, eachWay.http]) {
     const depths = [{ type: 'mail', lane: 'default', waiting: expect.any(Number), running: 0 }]

@@ -140,7 +140,7 @@ test('one that lost its lease is refused: the next worker has the job, and compl
 test('an order to drain ends its work in good order', patient, async () => {
   const worker = pythonWorker('py.drained')
   const { id } = (await worker.heard('registered')) as { id: number }
-  await serving.holdfast.flow.drainRemoteWorker(id, { by: 'ada', why: 'a new version' })
+  await serving.holdfast.flow.drainWorker(id, { by: 'ada', why: 'a new version' })
   // It waits for jobs, and hears it with its next call.
   await enqueue('py.drained', { do: 'nothing' })
   expect(await worker.heard('drain')).toMatchObject({ why: 'a new version' })

@@ -77,26 +77,43 @@ export function addLanes(program: Command, cli: Cli): void {
     })
 }
 
-/** `holdfast workers ls|drain`. */
+/** `holdfast workers ls|drain|resume`. */
 export function addWorkers(program: Command, cli: Cli): void {
-  const workers = program.command('workers').summary('list workers, and drain remote ones')
-  cli.watching(workers, 'ls', 'Lists the workers that live.').action((options: Common) =>
-    cli.show(
-      options,
-      async ({ flow }) => ({ workers: (await flow.workers()).workers }),
-      (found) => workerTable(cli.screen, found.workers),
-    ),
-  )
+  const workers = program.command('workers').summary('list workers, drain them, and let them claim again')
+  cli
+    .watching(workers, 'ls', 'Lists the workers that live: what they run, and how their processes are.')
+    .addHelpText('after', examples('workers ls --watch'))
+    .action((options: Common) =>
+      cli.show(
+        options,
+        async ({ flow }) => ({ workers: (await flow.workers()).workers }),
+        (found) => workerTable(cli.screen, found.workers),
+      ),
+    )
+  const ofOne = ['<id>', 'the number of the worker', Number] as const
   cli
     .changing(
       workers,
       'drain',
-      'Orders a remote worker to finish what it has and to claim no more; other workers drain when they are stopped.',
+      'Orders a worker to finish what it has and to claim no more. An SDK worker waits then, until it is stopped or resumed; one that works over HTTP ends.',
     )
-    .argument('<id>', 'the number of the worker', Number)
+    .argument(...ofOne)
+    .addHelpText('after', examples('workers drain 7 --why "its host is replaced"'))
     .action(async (id: number, options: Common) => {
-      await cli.using(options, ({ flow }) => flow.drainRemoteWorker(id, why(options)))
+      await cli.using(options, ({ flow }) => flow.drainWorker(id, why(options)))
       cli.answer(options, { id, draining: true }, () => `Worker ${id} finishes what it has.`)
+    })
+  cli
+    .changing(
+      workers,
+      'resume',
+      'Lets a worker claim again that was drained. Of a whole build that was drained, resume the build.',
+    )
+    .argument(...ofOne)
+    .addHelpText('after', examples('workers resume 7'))
+    .action(async (id: number, options: Common) => {
+      await cli.using(options, ({ flow }) => flow.resumeWorker(id, why(options)))
+      cli.answer(options, { id, draining: false }, () => `Worker ${id} claims again.`)
     })
 }
 

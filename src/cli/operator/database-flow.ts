@@ -42,8 +42,12 @@ export class DatabaseFlow implements Pick<Flow, keyof Flow> {
     return workersAnswer(this.#holdfast)
   }
 
-  async drainRemoteWorker(id: number, { why }: { why?: string } = {}): Promise<void> {
-    await this.#holdfast.flow.drainRemoteWorker(id, this.#who(why))
+  async drainWorker(id: number, { why }: { why?: string } = {}): Promise<void> {
+    await this.#holdfast.flow.drainWorker(id, this.#who(why))
+  }
+
+  async resumeWorker(id: number, { why }: { why?: string } = {}): Promise<void> {
+    await this.#holdfast.flow.resumeWorker(id, this.#who(why))
   }
 
   async lanes(): Promise<LaneAnswer[]> {

@@ -44,7 +44,8 @@ export interface Operator
   readonly flow: Pick<
     ClientFlow,
     | 'workers'
-    | 'drainRemoteWorker'
+    | 'drainWorker'
+    | 'resumeWorker'
     | 'lanes'
     | 'setLane'
     | 'releaseLane'

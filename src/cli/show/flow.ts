@@ -52,12 +52,19 @@ export function workerTable(screen: Screen, workers: WorkersAnswer['workers']): 
     { head: 'JOBS', right: true },
     { head: 'UP', right: true },
     { head: 'SILENT', right: true },
+    { head: 'LAG', right: true },
+    { head: 'MEMORY', right: true },
+    { head: 'CONNS', right: true },
     { head: 'TYPES', cut: true },
     { head: 'NOTES' },
   ]
-  const rows = workers.map(({ id, name, host, build, jobs, started_at, silent_ms, types, stalled, drained }) => [
-    ...[String(id), name, host, build ?? '', String(jobs), ago(started_at), short(silent_ms), types.join(', ')],
-    [...(stalled ? ['stalled'] : []), ...(drained ? ['drained'] : [])].join(', '),
+  const rows = workers.map(({ id, name, host, build, jobs, types, stalled, drained, ...worker }) => [
+    ...[String(id), name, host, build ?? '', String(jobs), ago(worker.started_at), short(worker.silent_ms)],
+    worker.lag_ms === null ? '' : `${worker.lag_ms} ms`,
+    worker.memory_bytes === null ? '' : `${Math.round(worker.memory_bytes / 1_048_576)} MB`,
+    worker.connections === null ? '' : String(worker.connections),
+    types.join(', '),
+    [...(stalled ? ['stalled'] : []), ...(drained ? ['drained'] : []), ...(worker.remote ? ['HTTP'] : [])].join(', '),
   ])
   return screen.table(columns, rows, 'There are no workers.')
 }

@@ -98,12 +98,19 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
   )
 
   app.post<{ Params: { id: string }; Body: { why?: string } }>(
-    '/admin/workers/remote/:id/drain',
-    {
-      schema: { summary: 'Order a remote worker to finish what it has and claim no more', params: workerParams, body: whyBody },
-    },
+    '/admin/workers/:id/drain',
+    { schema: { summary: 'Order a worker to finish what it has and claim no more', params: workerParams, body: whyBody } },
     async (request, reply) => {
-      await holdfast.flow.drainRemoteWorker(Number(request.params.id), actor(request, request.body.why))
+      await holdfast.flow.drainWorker(Number(request.params.id), actor(request, request.body.why))
+      return reply.status(204).send()
+    },
+  )
+
+  app.post<{ Params: { id: string }; Body: { why?: string } }>(
+    '/admin/workers/:id/resume',
+    { schema: { summary: 'Let a worker claim again', params: workerParams, body: whyBody } },
+    async (request, reply) => {
+      await holdfast.flow.resumeWorker(Number(request.params.id), actor(request, request.body.why))
       return reply.status(204).send()
     },
   )

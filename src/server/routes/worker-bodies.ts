@@ -1,4 +1,5 @@
-import type { Definition, Report, Result, StepBody } from '../../api/worker.js'
+import type { Definition, Report, Result, StepBody, VitalsBody } from '../../api/worker.js'
+import type { Vitals } from '../../background/vital-signs.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
 import { type LogEntry, logLine, progress } from '../../job/log-entry.js'
 import { didYouMean } from '../../job/nearest.js'
@@ -39,6 +40,15 @@ function checkedDefinition({ max_attempts: maxAttempts, max_result_bytes: _, ...
     return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
   } catch (error) {
     throw overHttp(error, ['types', index])
+  }
+}
+
+/** What a worker says of its process; what it leaves out stays as it was. */
+export function vitalsOf({ lag_ms, memory_bytes, connections }: VitalsBody = {}): Partial<Vitals> {
+  return {
+    ...(lag_ms !== undefined && { lagMs: lag_ms }),
+    ...(memory_bytes !== undefined && { memoryBytes: memory_bytes }),
+    ...(connections !== undefined && { connections }),
   }
 }
 

@@ -24,6 +24,7 @@ import {
   type TaskBody,
   taskAnswer,
   taskBody,
+  type VitalsBody,
 } from '../../api/worker.js'
 import { BackgroundGroup } from '../../background/group.js'
 import { FatalError, HoldfastError, LeaseLostError } from '../../errors.js'
@@ -33,10 +34,10 @@ import { checkedActor } from '../../job/actor.js'
 import { readBuild } from '../../job/build.js'
 import { decodePayload } from '../../job/payload.js'
 import type { Meter } from '../../metrics/meter.js'
-import { type RemoteClaim, RemoteClaims } from '../../remote/claims.js'
+import { RemoteClaims } from '../../remote/claims.js'
 import { decrypted } from '../../remote/decrypted.js'
-import { RemoteResults, type Settled } from '../../remote/results.js'
-import { type RemoteStep, RemoteSteps, type RemoteStoredStep } from '../../remote/steps.js'
+import { RemoteResults } from '../../remote/results.js'
+import { RemoteSteps } from '../../remote/steps.js'
 import { type RemoteWorker, RemoteWorkers } from '../../remote/workers.js'
 import { explained } from '../../store/sqlstate.js'
 import { idleWorkersChore } from '../../upkeep/idle-workers.js'
@@ -48,7 +49,8 @@ import { actor, callerOf, refuseOtherTypes, refuseOwnTypes } from '../auth.js'
 import { loggingMonitor } from '../background.js'
 import type { Callers } from '../callers.js'
 import { refuseIfNoLongerAllowed, whileAllowed } from '../while-allowed.js'
-import { defined, leaseOf, longestDelayMs, readReports, readResult, readStep, typesOf, waitOf } from './worker-bodies.js'
+import { claimedJob, settledAnswer, shownStep, storedStep } from './worker-answers.js'
+import { defined, leaseOf, readReports, readResult, readStep, typesOf, vitalsOf, waitOf } from './worker-bodies.js'
 
 /** How long a closing server waits for a database that does not answer. */
 const stopWithinMs = 5_000
@@ -66,7 +68,8 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
   const steps = new RemoteSteps(store, privacy)
   /** The worker of a request. A key for some types cannot touch jobs of others, even with a stolen token. */
   const speaker = async (request: FastifyRequest, token: string, leases?: readonly string[] | null, jobs?: readonly string[]) => {
-    const worker = await workers.identify(token)
+    const { vitals } = request.body as { vitals?: VitalsBody }
+    const worker = await workers.identify(token, vitalsOf(vitals))
     refuseOwnTypes(worker.types.map(({ name }) => name))
     if (leases !== undefined && callerOf(request).types !== undefined) {
       refuseOtherTypes(request, await store.remote.typesHeld(worker.id, leases, jobs ?? null))
@@ -149,7 +152,7 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
       const ms = body.lease === undefined ? null : leaseOf(body.lease)
       const reports = readReports(body.reports)
       const worker = await speaker(request, body.worker, [...body.leases, ...reports.map(({ lease }) => lease)])
-      const { held, cancelled } = await results.beat(worker, body.leases, ms)
+      const { held, cancelled } = await results.beat(worker, body.leases, ms, vitalsOf(body.vitals))
       const unrecorded = await results.note(worker, reports)
       const lost = body.leases.filter((lease) => !held.includes(lease))
       return answer(reply, { lost, cancelled, unrecorded, ...orders(worker) })
@@ -236,38 +239,6 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
   )
 }
 
-function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number] | undefined, checkpoint: string | undefined) {
-  return {
-    id: row.id,
-    lease: row.lease,
-    lease_ms: row.leaseMs,
-    type: type?.name,
-    timeout_ms: type?.timeoutMs,
-    priority: row.priority,
-    attempt: row.attempt,
-    max_attempts: row.max ?? row.attempt,
-    created_at: new Date(row.created ?? 0),
-    payload: decodePayload(row.payload ?? 'null'),
-    version: row.version ?? 1,
-    ...(row.trace === null ? {} : { traceparent: row.trace }),
-    ...(row.scheduled === null ? {} : { scheduled_for: new Date(row.scheduled).toISOString() }),
-    ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),
-  }
-}
-
-function shownStep({ name, kind, state, result, leftMs }: RemoteStep) {
-  return {
-    ...{ name, kind, state },
-    ...(result === null ? {} : { result: decodePayload(result) }),
-    ...(leftMs == null ? {} : { left_ms: Math.min(leftMs, longestDelayMs) }),
-  }
-}
-
-function storedStep(stored: RemoteStoredStep) {
-  const { position, after, done } = stored
-  return { ...shownStep(stored), position, after, done }
-}
-
 function answer(reply: FastifyReply, body: object): FastifyReply {
   return reply.header('cache-control', 'no-store').send(body)
 }
@@ -281,15 +252,4 @@ function whenGone(reply: FastifyReply, gone: AbortController): void {
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort()
   })
-}
-
-function settledAnswer(one: Settled) {
-  if (one.settled) {
-    const { job, settled, written, refused, became } = one
-    const told = became && { status: became.status, due_in_ms: became.dueInMs }
-    return { job, settled, ...told, ...(written ? { already: true } : {}), ...(refused === undefined ? {} : { code: refused }) }
-  }
-  const code = one.why === 'cancelled' ? 'job_cancelled' : 'lease_lost'
-  const { outcome, attempt, endedAt } = one.stands ?? {}
-  return { job: one.job, settled: false, code, ...(one.stands && { stands: { outcome, attempt, ended_at: endedAt } }) }
 }

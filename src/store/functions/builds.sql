@@ -1,4 +1,4 @@
--- Builds: which code a worker runs. What they are told, and how the attempts of one compare with those of another.
+-- Builds: which code a worker runs. What they are told, alone or with all of their build, and how the attempts of one compare with those of another.
 
 -- The build of that name, which is made known where it is not. Null: none was named.
 create or replace function holdfast.build_named(p_name text) returns integer language plpgsql as $$
@@ -38,6 +38,34 @@ begin
   where w.build_id = v_build.id and w.stopped_at is null and w.token_hash is null and w.seen_at > holdfast.now() - interval '3 minutes'
     and holdfast.may_notify();
   return true;
+end $$;
+
+-- Tells one worker the same. A row with a build says that this build is drained whole, so that its worker was not resumed. No row: no worker of that id is
+-- signed on.
+create or replace function holdfast.drain_worker(p_worker integer, p_drain boolean, p_actor holdfast.actor) returns table (drained_build text)
+language plpgsql as $$
+declare
+  v_worker holdfast.workers;
+begin
+  select w.* into v_worker from holdfast.workers as w where w.id = p_worker and w.stopped_at is null for no key update;
+  if v_worker.id is null then
+    return;
+  end if;
+  if not p_drain then
+    select b.name into drained_build from holdfast.builds as b where b.id = v_worker.build_id and b.drain_asked_at is not null;
+  end if;
+  return next;
+  if drained_build is not null then
+    return;
+  end if;
+  update holdfast.workers as w
+  set drain_asked_at = case when p_drain then coalesce(w.drain_asked_at, holdfast.now()) end,
+      drain_asked_by = case when p_drain then p_actor.name end, drain_asked_why = case when p_drain then p_actor.why end
+  where w.id = p_worker;
+  perform holdfast.audit(case when p_drain then 'drain_worker' else 'resume_worker' end, p_worker::text, null, null, p_actor);
+  if v_worker.token_hash is null and v_worker.seen_at > holdfast.now() - interval '3 minutes' and holdfast.may_notify() then
+    perform pg_notify('holdfast.worker_' || p_worker, '');
+  end if;
 end $$;
 
 -- Adds attempts that ended to what is counted of builds: [{"build", "type", "completed", "failed", "dead", "runs": [[bucket, count]]}]. Rows are taken

@@ -14,17 +14,6 @@ as $$
     for update skip locked))
 $$;
 
--- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
-create or replace function holdfast.drain_remote_worker(p_worker integer, p_actor holdfast.actor) returns boolean language plpgsql as $$
-begin
-  update holdfast.workers set drain_asked_at = holdfast.now(), drain_asked_by = p_actor.name, drain_asked_why = p_actor.why
-  where id = p_worker and token_hash is not null and stopped_at is null;
-  if found then
-    perform holdfast.audit('drain_worker', p_worker::text, null, null, p_actor);
-  end if;
-  return found;
-end $$;
-
 -- What a registration over HTTP may name of a type: for the audit log, and to see what differs.
 create or replace function holdfast.type_facts(p_type text) returns jsonb language sql stable as $$
   select jsonb_build_object('lane', l.name, 'sensitive', t.sensitive, 'priority', t.priority, 'max_attempts', t.max_attempts,

@@ -10,6 +10,10 @@ from holdfast.builds as b order by b.id desc limit 100
 -- Tells the workers of a build to claim no more, or to claim again. False: there is no such build.
 select holdfast.drain_build($1::text, $2::text::boolean, holdfast.actor($3::text, $4::text, $5::text)) as known
 
+-- name: drainWorker
+-- Tells one worker to claim no more, or to claim again. No row: no worker of that id is signed on; a build: its worker is drained with it.
+select drained_build as build from holdfast.drain_worker($1::text::integer, $2::text::boolean, holdfast.actor($3::text, $4::text, $5::text))
+
 -- name: canaryFacts
 -- What decides whether a build may go on. Null: there is no such build.
 select holdfast.canary_facts($1::text, $2::text) as facts

@@ -186,7 +186,8 @@ select e.id, e.status, 0::smallint, null, null, null, '0' from holdfast.executio
 select w.id, w.name, w.host, w.pid, w.version, (select b.name from holdfast.builds as b where b.id = w.build_id) as build,
        exists (select from holdfast.drain_order(w)) as drained, date_part('epoch', w.started_at) * 1000 as started,
        date_part('epoch', w.seen_at) * 1000 as seen, extract(epoch from holdfast.now() - w.seen_at)::float8 * 1000 as silent,
-       date_part('epoch', w.looked_at) * 1000 as looked, holdfast.is_stalled(w) as stalled,
+       date_part('epoch', w.looked_at) * 1000 as looked, holdfast.is_stalled(w) as stalled, w.token_hash is not null as remote,
+       w.lag_ms, w.memory_bytes::float8 as memory_bytes, w.open_connections as connections,
        (select coalesce(jsonb_agg(t.name order by t.name), '[]') from holdfast.types as t where t.id = any (w.types)) as types,
        (select coalesce(sum(cardinality(l.jobs)), 0) from holdfast.leases as l where l.worker_id = w.id)::integer as leased
 from holdfast.workers as w

@@ -2,12 +2,15 @@
 -- One heartbeat: renews every lease this worker holds and shows that it lives. A lease missing from the answer is lost.
 -- Waits for nobody: a lease that is being settled or rescued at this moment stays as it is until the next heartbeat.
 -- $4: how many milliseconds ago it last asked for jobs and was answered; null: it does not say.
+-- $5 to $7: how late its event loop was, its memory, and its open connections; null: it does not say now.
 -- Where no time is given for a lease, it is renewed for as long as it was claimed for.
 -- A row without a lease says that this worker is to claim no more, and who said so and why.
 -- With each lease come the jobs under it that were cancelled and whose end has not been reported yet.
 with seen as (
   update holdfast.workers
-  set seen_at = holdfast.now(), looked_at = coalesce(holdfast.now() - $4::text::float8 * interval '1 millisecond', looked_at)
+  set seen_at = holdfast.now(), looked_at = coalesce(holdfast.now() - $4::text::float8 * interval '1 millisecond', looked_at),
+      lag_ms = coalesce($5::text::integer, lag_ms), memory_bytes = coalesce($6::text::bigint, memory_bytes),
+      open_connections = coalesce($7::text::integer, open_connections)
   where id = $1::text::integer returning workers.*
 ), free as materialized (
   select l.id, coalesce(h.ms, l.lasts_ms) as ms from unnest($2::bigint[], $3::integer[]) as h (id, ms)
@@ -24,9 +27,12 @@ select null, jsonb_build_array(o.by, o.why) from seen as s cross join lateral ho
 
 -- name: renewRemoteLeases
 -- The same for leases of a remote worker, but none is renewed once its jobs have had longer than they may take: a heartbeat says that the process lives, not
--- that its handler ends. A lease that is not renewed any more runs out, and its jobs are rescued.
+-- that its handler ends. A lease that is not renewed any more runs out, and its jobs are rescued. $4 to $6 are $5 to $7 above.
 with seen as (
-  update holdfast.workers set seen_at = holdfast.now() where id = $1::text::integer
+  update holdfast.workers
+  set seen_at = holdfast.now(), lag_ms = coalesce($4::text::integer, lag_ms), memory_bytes = coalesce($5::text::bigint, memory_bytes),
+      open_connections = coalesce($6::text::integer, open_connections)
+  where id = $1::text::integer
 ), free as materialized (
   select l.id, coalesce($3::text::integer, l.lasts_ms) as ms
   from holdfast.leases as l where l.id = any ($2::bigint[]) and l.worker_id = $1::text::integer and holdfast.now() < holdfast.remote_lease_ends(l)

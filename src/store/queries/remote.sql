@@ -13,9 +13,12 @@ select holdfast.define_uses($1::text[], $2::jsonb[], holdfast.actor($3::text, nu
 select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.actor($3::text, null, $4::text))::text as done
 
 -- name: remoteWorker
--- A remote worker that is signed on, with its types, and, where the hash is its own, that it was heard of. No row: there is none of that id.
+-- A remote worker that is signed on, with its types, and, where the hash is its own, that it was heard of and what it said of its process ($3 to $5).
+-- No row: there is none of that id.
 with seen as (
-  update holdfast.workers as w set seen_at = holdfast.now()
+  update holdfast.workers as w
+  set seen_at = holdfast.now(), lag_ms = coalesce($3::text::integer, w.lag_ms), memory_bytes = coalesce($4::text::bigint, w.memory_bytes),
+      open_connections = coalesce($5::text::integer, w.open_connections)
   where w.id = $1::text::integer and w.token_hash = decode($2, 'hex') and w.seen_at < holdfast.now() - interval '5 seconds'
 )
 select encode(w.token_hash, 'hex') as hash, exists (select from holdfast.drain_order(w)) as drain, (select o.why from holdfast.drain_order(w) as o) as why,
@@ -78,7 +81,3 @@ select asked.id::text as id, (
     select from holdfast.log_lines as l where l.job_id = asked.id and l.attempt = asked.attempt limit $3::text::integer
   ) as kept)::integer as lines
 from unnest($1::uuid[], $2::smallint[]) as asked (id, attempt)
-
--- name: drainRemoteWorker
--- Orders a remote worker to claim no more. False: there is no remote worker of that id that is signed on.
-select holdfast.drain_remote_worker($1::text::integer, holdfast.actor($2::text, $3::text, $4::text)) as known

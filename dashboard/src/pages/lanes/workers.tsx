@@ -63,9 +63,9 @@ function Drain({ worker }: { worker: Worker }) {
     <Act
       name="Drain"
       title={`Let ${worker.name} finish and claim no more?`}
-      says="A worker that speaks the worker protocol over HTTP is told at its next request. One that works on the database is stopped where it runs, with SIGTERM."
+      says="It hears so at once, or with its next heartbeat. One that works on the database waits until it is stopped or resumed; one that works over HTTP ends."
       needs="workers:manage"
-      posts={`admin/workers/remote/${pathOf(worker.id)}/drain`}
+      posts={`admin/workers/${pathOf(worker.id)}/drain`}
       done={`${worker.name} is told to drain`}
     />
   )
