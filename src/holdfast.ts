@@ -14,6 +14,7 @@ import { Events } from './history/events.js'
 import { encodeListFilter, encodePageOptions, type JobListFilter, type JobPage, listJobs } from './history/list.js'
 import { readSeries, type Series, type SeriesQuestion } from './history/series.js'
 import { type JobStory, type LogLine, readLog, readStory } from './history/story.js'
+import { readTypeSeries, type TypeSeries, type TypeSeriesQuestion } from './history/type-series.js'
 import { resultOf, type WaitOptions } from './history/wait.js'
 import { Waiters } from './history/waiters.js'
 import { keepInside } from './inside.js'
@@ -232,6 +233,16 @@ export class Holdfast extends JobOperations {
    */
   async series(question: SeriesQuestion = {}): Promise<Series> {
     return told(readSeries(this.#store, question))
+  }
+
+  /**
+   * What went on in every type in the last 15 minutes, or in `last`: rates, failures, percentiles, and points to draw.
+   * @example
+   * const { types } = await holdfast.typeSeries({ last: '1h' })
+   * console.log(types.filter(({ failedShare }) => (failedShare ?? 0) > 0.1).map(({ type }) => type))
+   */
+  async typeSeries(question: TypeSeriesQuestion = {}): Promise<TypeSeries> {
+    return told(readTypeSeries(this.#store, question))
   }
 
   /**

@@ -68,7 +68,7 @@ describe('what only one place may do', () => {
   })
 
   test('only cli/ and the guard of the worker touch the process; others may look at it', () => {
-    const looking = /^process\.(?:pid|platform|arch|versions?|execPath|getuid)$/
+    const looking = /^process\.(?:pid|platform|arch|versions?|execPath|getuid|memoryUsage)$/
     // What runs inside of a thread or process of its own is alone there.
     const places = ['cli/', 'worker/process-guard.ts', 'run/isolate/', 'holdfast-threads.ts']
     const uses = breaking(/(?<!messaging\.)\bprocess\.(?:env(?:\.\w+)?|\w+)|'node:process'/g, places)

@@ -1,6 +1,7 @@
 // Whether every page of the dashboard answers within a second with ten million finished jobs kept, and none of its requests reads a table whole.
-import { defineType, Holdfast } from '../../dist/index.js'
+import { defineType, defineWorkflow, Holdfast } from '../../dist/index.js'
 import { createServer } from '../../dist/server/index.js'
+import { startWorker } from '../../dist/worker/index.js'
 import { fillHistory } from '../filling.mjs'
 import { openStage, within } from '../stage.mjs'
 
@@ -9,10 +10,16 @@ const quiet = { info() {}, warn() {}, error() {} }
 const hour = () => new Date(Date.now() - 3_600_000).toISOString()
 
 /** What each page asks for, as the dashboard asks it; of the jobs also the filters that fit few of them, or none. */
-const walk = ({ live, old, type = 'bench' }) => ({
+const walk = ({ live, old, error, batch, execution, type = 'bench' }) => ({
   Overview: ['/status', '/autoscale', `/series?from=${hour()}`, '/admin/workers/status', '/admin/alerts', '/admin/audit?limit=6'],
   'Lanes and workers': ['/admin/workers/lanes', '/admin/depth-limits'],
-  'Job types': ['/admin/job-types', `/series?from=${hour()}&type=${type}`],
+  'Job types': ['/admin/job-types', '/series/types'],
+  'One type': [
+    `/admin/job-types/${type}`,
+    `/admin/job-types/${type}/keys`,
+    `/series?from=${hour()}&type=${type}`,
+    `/errors?type=${type}`,
+  ],
   Jobs: [
     '/jobs?limit=50',
     `/jobs?limit=50&cursor=${old}`,
@@ -27,19 +34,27 @@ const walk = ({ live, old, type = 'bench' }) => ({
     `/jobs?limit=50&payload=${encodeURIComponent('{"tenant":7}')}`,
     '/jobs?limit=50&text=nowhere',
     `/jobs?limit=50&created_before=${hour()}`,
+    `/jobs?limit=50&ended_after=${hour()}`,
+    `/jobs?limit=50&error_group=${error}`,
+    `/jobs?limit=50&batch=${batch}`,
+    '/jobs?limit=50&owner=nobody',
     '/jobs/counts',
   ],
   'One job': [`/jobs/${live}`, `/jobs/${live}/explain`, `/jobs/${old}`],
-  'Dead letters': ['/admin/dlq?limit=100'],
+  'Dead letters': ['/admin/dlq?limit=100', { path: '/admin/dlq/replay', body: { filter: { all: true }, dry_run: true } }],
   Errors: ['/errors'],
+  'One error': [`/errors/${error}`],
   'Bulk actions': ['/bulk'],
   Approvals: ['/jobs?status=awaiting_approval'],
   Schedules: ['/admin/schedules'],
   Batches: ['/batches'],
-  Workflows: ['/executions'],
+  'One batch': [`/batches/${batch}`, `/jobs?limit=50&batch=${batch}`],
+  Workflows: ['/executions', '/workflows'],
+  'One execution': [`/executions/${execution}`, `/executions/${execution}/tasks`],
   Alerts: ['/admin/alerts', '/admin/alerts/targets'],
   'Audit log': ['/admin/audit'],
   'Keys and roles': ['/admin/keys', '/admin/roles'],
+  Settings: ['/admin/settings', '/session', '/doctor'],
 })
 
 async function open(bench, { finished }) {
@@ -58,13 +73,32 @@ async function open(bench, { finished }) {
       Array.from({ length: 1_000 }, () => ({ type: 'bench', payload: {}, delay: '1h' })),
     )
     await holdfast.enqueue('rare', {}, { tags: ['rare'], concurrencyKey: 'rare', delay: '1h' })
+    const ids = await fillPages(holdfast)
     const { rows } = await stage.client.query('select id from holdfast.bodies order by id offset 1000 limit 1')
     await stage.client.query('vacuum analyze')
     const address = await server.listen({ host: '127.0.0.1', port: 0 })
-    return { stage, address, live, old: rows[0].id, close }
+    return { stage, address, live, old: rows[0].id, ...ids, close }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+const fails = defineType({ type: 'fails', maxAttempts: 1, run: () => Promise.reject(new Error('no printer')) })
+const order = defineWorkflow({ name: 'order', tasks: (task) => void task('pack', { run: () => 'a box' }) })
+
+/** One of each of what has a page of its own: an error group, a batch, an execution. */
+async function fillPages(holdfast) {
+  const worker = await startWorker(holdfast, [fails, order], { logger: quiet })
+  try {
+    const [batch, execution] = [await holdfast.batch({ jobs: [fails.job({})] }), await holdfast.start(order, null)]
+    for (;;) {
+      const [group] = await holdfast.errorGroups.list()
+      if (group) return { error: group.fingerprint, batch: batch.id, execution: execution.id }
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  } finally {
+    await worker.stop()
   }
 }
 
@@ -77,6 +111,12 @@ async function readWhole(client) {
   return rows[0].rows
 }
 
+const requestOf = (body) => ({
+  method: body ? 'POST' : 'GET',
+  headers: { authorization: `Bearer ${adminKey}`, ...(body && { 'content-type': 'application/json' }) },
+  ...(body && { body: JSON.stringify(body) }),
+})
+
 const walking = (bench, _size, place) =>
   within(
     bench.limitMs,
@@ -84,9 +124,10 @@ const walking = (bench, _size, place) =>
       const before = await readWhole(place.stage.client)
       const slowest = { ms: 0, path: '' }
       for (const [page, paths] of Object.entries(walk(place))) {
-        for (const path of paths) {
+        for (const asked of paths) {
+          const { path, body } = typeof asked === 'string' ? { path: asked } : asked
           const begun = performance.now()
-          const answer = await fetch(place.address + path, { headers: { authorization: `Bearer ${adminKey}` } })
+          const answer = await fetch(place.address + path, requestOf(body))
           const said = await answer.text()
           const ms = performance.now() - begun
           if (answer.status !== 200) throw new Error(`${page}: ${path} answered ${answer.status}: ${said}`)

@@ -1,4 +1,4 @@
-import { duration, jobType, number, numberOrNull, time } from './common.js'
+import { duration, jobType, number, numberOrNull, text, time } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 export const seriesQuery = object({
@@ -11,7 +11,29 @@ export const seriesQuery = object({
 /** Which time `GET /series` answers about, of what and in which steps. */
 export type SeriesQuery = Of<typeof seriesQuery>
 
+export const typeSeriesQuery = object({
+  last: { ...duration, type: 'string', default: '15m', description: 'the time that ends now, 1m to 1d' },
+})
+/** Which time `GET /series/types` sums up. */
+export type TypeSeriesQuery = Of<typeof typeSeriesQuery>
+
 const counts = list(number)
+const middleAndMost = answer({ p50: numberOrNull, p95: numberOrNull })
+export const typeSeriesAnswer = answer({
+  from: time,
+  to: time,
+  step_ms: number,
+  types: list(
+    answer({
+      ...{ type: text, lane: text, waiting: number, scheduled: number, blocked: number, running: number, oldest_s: numberOrNull },
+      ...{ enqueued_per_s: number, ended_per_s: number, failed_share: numberOrNull, run_s: middleAndMost, wait_s: middleAndMost },
+      ...{ enqueued: counts, ended: counts, failed: counts },
+    }),
+  ),
+})
+/** What went on in every type: figures of the whole time, and points of it. */
+export type TypeSeriesAnswer = Of<typeof typeSeriesAnswer>
+
 const seconds = list(numberOrNull)
 const percentiles = answer({ p50: seconds, p95: seconds, p99: seconds })
 export const seriesAnswer = answer({
@@ -31,6 +53,7 @@ export const seriesAnswer = answer({
   running: counts,
   oldest_s: seconds,
   workers: counts,
+  wanted: counts,
   run_s: percentiles,
   wait_s: percentiles,
   priorities: list(answer({ priority: number, waiting: counts, oldest_s: seconds, wait_s: percentiles })),

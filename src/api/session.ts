@@ -1,4 +1,4 @@
-import { number, text, timeOrNull, why, yesOrNo } from './common.js'
+import { number, text, textOrNull, timeOrNull, why, yesOrNo } from './common.js'
 import { answer, list, type Of, object } from './schema.js'
 
 export const sessionBody = object({ key: { type: 'string', minLength: 1, maxLength: 500, description: 'a key' } }, ['key'])
@@ -9,6 +9,7 @@ export const sessionAnswer = answer({
   permissions: list(text),
   types: { anyOf: [list(text), { type: 'null' }] },
   ends_at: timeOrNull,
+  trace_url: { ...textOrNull, description: 'where the trace of a job is looked at, with {trace} for its id' },
 })
 
 export const sessionsQuery = object(

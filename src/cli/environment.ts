@@ -161,6 +161,12 @@ export const variables: readonly Variable[] = [
   },
   { name: 'HOLDFAST_ADMIN_KEY_FILE', readBy: ['serve'], otherwise: 'none', what: 'or the file that holds it' },
   {
+    name: 'HOLDFAST_TRACE_URL',
+    readBy: ['up', 'serve'],
+    otherwise: 'the id of a trace is shown',
+    what: 'where the dashboard links the trace of a job to, as https://traces.example.com/trace/{trace}',
+  },
+  {
     name: 'HOLDFAST_OIDC_ISSUER',
     readBy: ['serve'],
     otherwise: 'people log in with keys',

@@ -1,7 +1,7 @@
 import type { MovedAnswer } from '../api/common.js'
 import type { DoctorAnswer, DoctorQuery } from '../api/doctor.js'
 import type { CountsAnswer, CountsQuery, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
-import type { SeriesAnswer, SeriesQuery } from '../api/series.js'
+import type { SeriesAnswer, SeriesQuery, TypeSeriesAnswer, TypeSeriesQuery } from '../api/series.js'
 import type { ApproveBody, DecidedAnswer, RejectBody } from '../api/verdicts.js'
 import { Checker } from '../job/checker.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
@@ -165,6 +165,11 @@ export class HoldfastClient {
   /** What went on, step by step, for charts: the last hour where no time is named. Every list has an entry for each step. */
   async series(query: SeriesQuery = {}): Promise<SeriesAnswer> {
     return (await this.#send<SeriesAnswer>('GET', `/series${queryOf(query)}`)).answer
+  }
+
+  /** What went on in every type in the last 15 minutes, or in `last`: rates, failures, percentiles, and points to draw. */
+  async typeSeries(query: TypeSeriesQuery = {}): Promise<TypeSeriesAnswer> {
+    return (await this.#send<TypeSeriesAnswer>('GET', `/series/types${queryOf(query)}`)).answer
   }
 
   /** What is wrong with the server, the schema and the fleet, and what to do about each. */

@@ -36,12 +36,12 @@ export class ClientFlow {
 
   /** Orders a worker to finish what it has and to claim no more. */
   async drainWorker(id: number, options: { why?: string } = {}): Promise<void> {
-    await this.#send('POST', `/admin/workers/${id}/drain`, options)
+    await this.#send('POST', `/admin/workers/processes/${id}/drain`, options)
   }
 
   /** Lets a worker claim again. */
   async resumeWorker(id: number, options: { why?: string } = {}): Promise<void> {
-    await this.#send('POST', `/admin/workers/${id}/resume`, options)
+    await this.#send('POST', `/admin/workers/processes/${id}/resume`, options)
   }
 
   /** Every lane and how full it is. */

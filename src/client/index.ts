@@ -74,7 +74,7 @@ export type {
   ScheduleStoryAnswer,
   SchedulesQuery,
 } from '../api/schedules.js'
-export type { SeriesAnswer, SeriesQuery } from '../api/series.js'
+export type { SeriesAnswer, SeriesQuery, TypeSeriesAnswer, TypeSeriesQuery } from '../api/series.js'
 export type { SettingBody, SettingsAnswer } from '../api/settings.js'
 export type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
 export type { ApproveBody, DecidedAnswer, RejectBody } from '../api/verdicts.js'

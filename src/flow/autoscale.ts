@@ -51,6 +51,14 @@ export function workersWanted(load: LaneLoadRow, { concurrency, targetMs, headro
   }
 }
 
+/** What `GET /autoscale` takes for granted where nothing else is said. */
+export const usual = { concurrency: 10, targetMs: 60_000, headroom: 0.3 } as const
+
+/** How many workers of the usual kind the fleet wants. */
+export function fleetWanted(loads: readonly LaneLoadRow[]): number {
+  return loads.reduce((sum, load) => sum + workersWanted(load, usual).workers, 0)
+}
+
 /** How many workers each lane wants now. What waits was counted a moment ago; types that are held back do not count. */
 export async function autoscale(
   stores: { inspect: InspectStore; operate: OperatorStore },

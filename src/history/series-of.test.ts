@@ -8,7 +8,7 @@ const steps = { fromMs: 1_000_000, stepMs: 10_000, points: 12 }
 const nowMs = 2_000_000
 const sample = (at: number, completed: number, more: Partial<SampleRow> = {}): SampleRow => ({
   ...{ type: 1, at, since: at, lane: 'default', depths: [], runs: [], waits: [] },
-  counts: [completed, completed, 0, 0, 0, 0, 0, 0, 0],
+  counts: [completed, completed, 0, 0, 0, 0, 0, 0, 0, 0],
   ...more,
 })
 
@@ -53,7 +53,7 @@ test('what waits holds until it changes, ages meanwhile, and counts for the lane
   const rows = [
     sample(1_000_000, 0, { depths: [[5, 3, 1, 2, 995]] }),
     sample(1_040_000, 3, { since: 1_030_000, lane: 'other', depths: [[9, 4, 0, 0, 1_030]] }),
-    sample(1_005_000, 0, { type: 0, lane: null, counts: [0, 0, 0, 0, 0, 0, 0, 0, 6] }),
+    sample(1_005_000, 0, { type: 0, lane: null, counts: [0, 0, 0, 0, 0, 0, 0, 0, 6, 9] }),
   ]
   const all = seriesOf(rows, { ...steps, points: 5 }, nowMs)
   expect(all.waiting).toEqual([3, 3, 3, 4, 4])

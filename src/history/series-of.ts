@@ -36,6 +36,8 @@ export interface SeriesColumns {
   oldestSeconds: (number | null)[]
   /** Workers of the whole fleet. */
   workers: number[]
+  /** Workers of the whole fleet that were wanted, to do within a minute what waited. */
+  wanted: number[]
   /** How long attempts took. */
   run: SeriesPercentiles
   /** How long attempts had been due when they began. */
@@ -47,6 +49,7 @@ export interface SeriesColumns {
 const flows = ['enqueued', 'completed', 'failed', 'rescued', 'dead', 'expired', 'cancelled'] as const
 const running = 7
 const workers = 8
+const wanted = 9
 const minuteMs = 60_000
 const hourMs = 3_600_000
 
@@ -58,7 +61,7 @@ const hourMs = 3_600_000
 export function seriesOf(rows: readonly SampleRow[], steps: Steps, nowMs: number, lane?: string): SeriesColumns {
   const zeros = () => new Array<number>(steps.points).fill(0)
   const columns = Object.fromEntries(flows.map((name) => [name, zeros()])) as Record<(typeof flows)[number], number[]>
-  const gauges = { waiting: zeros(), scheduled: zeros(), blocked: zeros(), running: zeros(), workers: zeros() }
+  const gauges = { waiting: zeros(), scheduled: zeros(), blocked: zeros(), running: zeros(), workers: zeros(), wanted: zeros() }
   const histogram = () => Array.from({ length: bounds.length + 1 }, zeros)
   const [buckets, waits] = [histogram(), histogram()]
   const byPriority = new Map<number, { waiting: number[]; oldestAt: (number | null)[]; waits: number[][] }>()
@@ -78,7 +81,8 @@ export function seriesOf(rows: readonly SampleRow[], steps: Steps, nowMs: number
         addFlow(bucket, samples, steps, nowMs, (row) => waited(row)?.[at + 1] ?? 0, fits)
     }
     for (const [step, row] of latest(samples, steps)) {
-      if (row.type === 0) gauges.workers[step] = row.counts[workers] as number
+      if (row.type === 0) gauges.workers[step] = row.counts[workers]
+      if (row.type === 0) gauges.wanted[step] = row.counts[wanted]
       if (!fits(row)) continue
       gauges.running[step] = (gauges.running[step] as number) + row.counts[running]
       for (const [priority, waiting, scheduled, blocked, oldest] of row.depths) {

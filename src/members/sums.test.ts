@@ -15,7 +15,7 @@ function series(more: Partial<Series>): Series {
     expired: zeros,
     cancelled: zeros,
   }
-  const states = { waiting: zeros, scheduled: zeros, blocked: zeros, running: zeros, workers: zeros }
+  const states = { waiting: zeros, scheduled: zeros, blocked: zeros, running: zeros, workers: zeros, wanted: zeros }
   const times = { oldestSeconds: [null, null], run: nothing, wait: nothing, priorities: [] }
   return { from: new Date(0), to: new Date(20_000), stepMs: 10_000, ...columns, ...states, ...times, ...more }
 }

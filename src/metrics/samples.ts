@@ -1,3 +1,5 @@
+import { fleetWanted } from '../flow/autoscale.js'
+import type { InspectStore } from '../store/inspect-store.js'
 import type { SampleStore } from '../store/sample-store.js'
 import type { Chore } from '../upkeep/upkeep.js'
 
@@ -9,7 +11,7 @@ const thinEveryMs = 600_000
  * Counts the jobs that wait and samples the numbers of types that changed. Enqueues count what waits too, but a queue that is drained while
  * nothing is enqueued is seen only here. The database lets one process count and sample at a time, and bounds the cost.
  */
-export function samplesChore(store: SampleStore): Chore {
+export function samplesChore(store: SampleStore, inspect: InspectStore): Chore {
   let previous: string | null = null
   return {
     name: 'samples',
@@ -17,7 +19,7 @@ export function samplesChore(store: SampleStore): Chore {
     shared: true,
     inNoHurry: true,
     async runOnce() {
-      previous = await store.take(previous)
+      previous = await store.take(previous, fleetWanted(await inspect.laneLoads()))
       return { more: false }
     },
   }

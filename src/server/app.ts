@@ -109,7 +109,7 @@ export function makeApp(
   describeRoutes(app)
   app.addHook('onClose', () => reading.close())
   pageRoutes(app)
-  sessionRoutes(app, callers)
+  sessionRoutes(app, callers, options.traceUrl)
   oidcRoutes(app, callers, options.oidc, log)
   healthRoutes(app, holdfast, options)
   jobRoutes(app, holdfast)

@@ -15,7 +15,7 @@ const lastNoteWithinMs = 5_000
 export function keepCounting(app: FastifyInstance, store: Store, meter: Meter, log: Logger): void {
   const alerted = alertsChore(store.alerts, (trouble) => log[trouble.state === 'firing' ? 'warn' : 'info'](trouble, 'alert'))
   const chores = [
-    samplesChore(store.samples),
+    samplesChore(store.samples, store.inspect),
     metricsChore(store.metrics, meter),
     totalsChore(store.metrics),
     alerted,

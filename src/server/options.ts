@@ -9,6 +9,7 @@ import { checkOidc, type OidcOptions } from './oidc/options.js'
 import { checkPrefix } from './prefix.js'
 import { checkReading, type ReadingOptions } from './reading.js'
 import { httpsOptions, type TlsOptions } from './tls.js'
+import { checkTraceUrl } from './trace-url.js'
 
 /** What a server is made with. */
 export interface ServerOptions {
@@ -54,6 +55,12 @@ export interface ServerOptions {
    */
   oidc?: OidcOptions
   /**
+   * Where the dashboard links the trace of a job to, with `{trace}` for its id: `https://traces.example.com/trace/{trace}`.
+   * @range an http or https address with {trace} behind its host
+   * @default none: the id is shown
+   */
+  traceUrl?: string
+  /**
    * Where unexpected errors go.
    * @default JSON lines on standard error, from HOLDFAST_LOG_LEVEL (info) on
    */
@@ -63,7 +70,7 @@ export interface ServerOptions {
 /** What a server that is mounted in another one is made with: how it listens is the other one's business. */
 export type MountOptions = Omit<ServerOptions, 'tls' | 'allowInsecure'>
 
-const mountable = ['adminKey', 'prefix', 'trustProxy', 'stopping', 'worker', 'reading', 'oidc', 'logger']
+const mountable = ['adminKey', 'prefix', 'trustProxy', 'stopping', 'worker', 'reading', 'oidc', 'traceUrl', 'logger']
 
 export function checkServerOptions(options: ServerOptions): void {
   checkOptions(options, [...mountable, 'tls', 'allowInsecure'], 'the server cannot start')
@@ -81,6 +88,7 @@ function checkOptions(options: ServerOptions, known: readonly string[], heading:
   check.read(() => checkProxies(options.trustProxy ?? [], 'trustProxy'), [])
   check.read(() => checkReading(options.reading), undefined)
   check.read(() => checkOidc(options.oidc), undefined)
+  check.read(() => options.traceUrl !== undefined && checkTraceUrl(options.traceUrl, 'traceUrl'), undefined)
   check.read(() => options.tls && httpsOptions(options.tls), undefined)
   check.done('invalid_configuration', heading)
 }

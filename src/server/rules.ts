@@ -25,6 +25,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /autoscale': 'workers:view',
   'GET /metrics': 'workers:view',
   'GET /series': 'workers:view',
+  'GET /series/types': 'workers:view',
   'GET /errors': 'workers:view',
   'GET /errors/:fingerprint': 'workers:view',
   // It opens connections, and names the sessions of other programs.
@@ -86,8 +87,8 @@ export const rules: Readonly<Record<string, Rule>> = {
   'POST /admin/workers/lanes/:name/release': 'workers:manage',
   'GET /admin/workers/lanes/:name/slots': 'workers:view',
   'GET /admin/workers/status': 'workers:view',
-  'POST /admin/workers/:id/drain': 'workers:manage',
-  'POST /admin/workers/:id/resume': 'workers:manage',
+  'POST /admin/workers/processes/:id/drain': 'workers:manage',
+  'POST /admin/workers/processes/:id/resume': 'workers:manage',
   'POST /admin/workers/jobs/:id/cancel': 'workers:manage',
   'PATCH /admin/workers/jobs/:id/priority': 'workers:manage',
   'GET /admin/builds': 'workers:view',

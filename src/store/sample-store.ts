@@ -9,8 +9,8 @@ export interface SampleRow {
   /** Between the row before and this moment nothing changed. */
   since: number
   lane: string | null
-  /** Enqueued, completed, failed, lost, dead, expired, cancelled, running, workers. */
-  counts: [number, number, number, number, number, number, number, number, number]
+  /** Enqueued, completed, failed, lost, dead, expired, cancelled, running, workers, wanted. */
+  counts: [number, number, number, number, number, number, number, number, number, number]
   /** Priority, waiting, scheduled, blocked, and when the oldest became due, in seconds since 1970. */
   depths: [number, number, number, number, number | null][]
   /** How many attempts took how long, by bucket. */
@@ -27,9 +27,9 @@ export class SampleStore {
     this.#database = database
   }
 
-  /** Counts what waits and samples what changed, unless somebody did a moment ago. Answers when it looked, for the next call. */
-  async take(previous: string | null): Promise<string | null> {
-    const [row] = await this.#database.query<{ at: string | null }>(statement('takeSamples'), [previous])
+  /** Counts what waits and samples what changed, unless somebody did a moment ago. Answers when it looked, for the next call. `wanted`: how many workers are. */
+  async take(previous: string | null, wanted: number | null = null): Promise<string | null> {
+    const [row] = await this.#database.query<{ at: string | null }>(statement('takeSamples'), [previous, wanted])
     return row?.at ?? null
   }
 

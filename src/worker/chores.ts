@@ -30,7 +30,7 @@ export function choresOf(store: Store, settings: WorkerSettings, meter: Meter, r
       news,
     ),
     idleWorkersChore(store),
-    samplesChore(store.samples),
+    samplesChore(store.samples, store.inspect),
     metricsChore(store.metrics, meter),
     totalsChore(store.metrics),
     alertsChore(store.alerts, (trouble) => report.alert(trouble)),

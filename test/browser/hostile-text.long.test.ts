@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import { defineType, FatalError } from 'holdfast'
+import { defineType, defineWorkflow, FatalError } from 'holdfast'
 import { rules } from 'holdfast/server'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -34,10 +34,12 @@ const places = [
 
 const dies = defineType({
   type: 'dies',
-  async run() {
+  async run(_payload, { log }) {
+    await log(hostile)
     throw new FatalError(hostile)
   },
 })
+const order = defineWorkflow({ name: 'order', tasks: (task) => void task('pack', { run: () => hostile }) })
 
 describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
   let browser: Browser
@@ -54,7 +56,7 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
 
   beforeEach(async () => {
     serving = await serve()
-    worker = await startWorker(serving.holdfast, [dies], { logger: quiet, name: `worker ${hostile}` })
+    worker = await startWorker(serving.holdfast, [dies, order], { logger: quiet, name: `worker ${hostile}` })
     await serving.comeBack({ worker })
     page = await (await browser.newContext()).newPage()
     alarms = []
@@ -101,21 +103,36 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
         return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, poisoned(one)]))
       return typeof value === 'string' ? `${value} ${hostile}` : value
     }
-    const { id } = await serving.holdfast.enqueue(dies, { a: hostile })
+    const { holdfast } = serving
+    const { id } = await holdfast.enqueue(dies, { a: hostile })
+    const batch = await holdfast.batch({ name: hostile, jobs: [dies.job(hostile)] })
+    const execution = await holdfast.start(order, hostile)
+    await holdfast.schedules.create({ name: 'nightly', type: dies, cron: '0 3 * * *' }, { by: hostile, why: hostile })
+    const [group] = await vi.waitFor(async () => {
+      const groups = await holdfast.errorGroups.list()
+      expect(groups).toHaveLength(1)
+      return groups
+    }, patient)
+    const ones = [`/errors/${group?.fingerprint}`, '/schedules/nightly', `/batches/${batch.id}`, `/workflows/${execution.id}`]
     await page.goto(`${serving.address}/#key=${adminKey}`)
     await shows('h1', 'Overview')
-    await page.route(/\/(status|jobs|batches|executions|errors|workflows|admin|autoscale)\b/, async (route) => {
-      const response = await route.fetch()
-      const json = response.headers()['content-type']?.includes('json')
-      await (json ? route.fulfill({ response, json: poisoned(await response.json()) }) : route.fulfill({ response }))
-    })
-    for (const place of [...places, `/jobs/${id}`]) {
+    await page.route(
+      /\/(status|jobs|bulk|series|batches|executions|errors|workflows|admin|autoscale|session\/ways)\b/,
+      async (route) => {
+        const response = await route.fetch()
+        const json = response.headers()['content-type']?.includes('json')
+        await (json ? route.fulfill({ response, json: poisoned(await response.json()) }) : route.fulfill({ response }))
+      },
+    )
+    for (const place of [...places, ...ones, `/jobs/${id}`]) {
       await page.evaluate((hash) => window.location.assign(hash), `#${place}`)
       await vi.waitFor(async () => expect(await page.locator('h1').count()).toBe(1), patient)
       await vi.waitFor(async () => expect(await page.getByText('Loading …').count()).toBe(0), patient)
       expect([place, await page.locator('h1').innerText()]).not.toContain('This page could not be shown')
     }
     await shows('.page', hostile)
+    // The log comes as a stream of events, from the handler itself.
+    await shows('section.log', hostile)
     await nothingRan()
   })
 
@@ -126,12 +143,13 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
     await page.route('**/admin/audit**', (route) => route.fulfill(problem))
     await page.goto(`${serving.address}/#/audit`)
     await shows('.page', hostile)
-    const session = { service: hostile, permissions: ['admin'], types: null, ends_at: null }
+    const session = { service: hostile, permissions: ['admin'], types: null, ends_at: null, trace_url: null }
     await page.route('**/session', (route) =>
       route.request().method() === 'POST' ? route.fulfill(problem) : route.fulfill({ json: session }),
     )
     await page.reload()
     await shows('.who', hostile)
+    await page.route('**/session/ways', (route) => route.fulfill({ json: { key: hostile, oidc: hostile } }))
     await page.goto(`${serving.address}/#key=hf_another-key-that-is-long`)
     await shows('.sign-in b', hostile)
     await page.getByRole('button', { name: 'Change to the key' }).click()

@@ -27,6 +27,7 @@ const methods: Record<string, () => Promise<unknown>> = {
   'POST /jobs/:id/signals': () => client.signal(odd, 'paid'),
   'GET /events': () => client.events.page(),
   'GET /series': () => client.series(),
+  'GET /series/types': () => client.typeSeries(),
   'GET /jobs/counts': () => client.jobCounts(),
   'GET /workflows': () => client.executions.workflows(),
   'GET /errors': () => client.errorGroups.list(),
@@ -66,8 +67,8 @@ const methods: Record<string, () => Promise<unknown>> = {
   'PATCH /admin/workers/lanes/:name': () => client.flow.setLane(odd, { enabled: false }),
   'GET /admin/workers/lanes/:name/slots': () => client.flow.slots(odd),
   'GET /admin/workers/status': () => client.flow.workers(),
-  'POST /admin/workers/:id/drain': () => client.flow.drainWorker(7),
-  'POST /admin/workers/:id/resume': () => client.flow.resumeWorker(7),
+  'POST /admin/workers/processes/:id/drain': () => client.flow.drainWorker(7),
+  'POST /admin/workers/processes/:id/resume': () => client.flow.resumeWorker(7),
   'GET /admin/builds': () => client.flow.builds.list(),
   'GET /admin/builds/:build/canary': () => client.flow.builds.canary(odd, { baseline: odd }),
   'POST /admin/builds/:build/drain': () => client.flow.builds.drain(odd),
@@ -157,7 +158,7 @@ test('every route has its method in the client, or a reason why it has none', as
   for (const [route, call] of Object.entries(methods)) {
     asked.length = 0
     await call()
-    const path = route.replace(/(admin\/workers|keys|targets)\/:id/, '$1/7').replace(/:\w+/, encodeURIComponent(odd))
+    const path = route.replace(/(processes|keys|targets)\/:id/, '$1/7').replace(/:\w+/, encodeURIComponent(odd))
     expect(asked, route).toEqual([path])
   }
 })

@@ -27,7 +27,7 @@ async function setUp() {
 test('an SDK worker that is drained claims no more, and claims again when it is resumed, told at once both times', async () => {
   const { holdfast, call, shown } = await setUp()
   const worker = await startHere({ holdfast }, [mail])
-  const path = `/admin/workers/${worker.id}`
+  const path = `/admin/workers/processes/${worker.id}`
   expect((await call('POST', `${path}/drain`, { why: 'its host is replaced' })).status).toBe(204)
   await eventually(() => worker.health().warnings?.some((warning) => warning.includes('its host is replaced')) ?? false)
   expect(await shown()).toMatchObject([{ id: worker.id, drained: true, remote: false }])
@@ -43,7 +43,7 @@ test('a worker of a build that is drained whole is not resumed alone, and the an
   const { holdfast, call, shown } = await setUp()
   const worker = await startHere({ holdfast }, [mail], { build: 'broken' })
   await holdfast.flow.builds.drain('broken', { by: 'ada' })
-  const { status, body } = await call('POST', `/admin/workers/${worker.id}/resume`, {})
+  const { status, body } = await call('POST', `/admin/workers/processes/${worker.id}/resume`, {})
   expect({ status, detail: body.detail }).toMatchObject({
     status: 409,
     detail: expect.stringContaining('resume the build "broken"'),

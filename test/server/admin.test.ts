@@ -65,16 +65,16 @@ test('GET /admin/workers/status shows workers that live, lanes and how much wait
   expect((await call('GET', '/admin/workers/status')).body.workers).toEqual([])
 })
 
-test('POST /admin/workers/:id/drain orders a remote worker to claim no more, and it hears so', async () => {
+test('POST /admin/workers/processes/:id/drain orders a remote worker to claim no more, and it hears so', async () => {
   const { id, worker } = (await call('POST', '/worker/register', { name: 'r-1', types: ['greet'] })).body
-  expect((await call('POST', `/admin/workers/${id}/drain`, { why: 'at first' }, operator)).status).toBe(204)
-  expect((await call('POST', `/admin/workers/${id}/resume`, {}, operator)).status).toBe(204)
+  expect((await call('POST', `/admin/workers/processes/${id}/drain`, { why: 'at first' }, operator)).status).toBe(204)
+  expect((await call('POST', `/admin/workers/processes/${id}/resume`, {}, operator)).status).toBe(204)
   expect((await call('POST', '/worker/heartbeat', { worker, leases: [] })).body).toMatchObject({ drain: null })
-  expect((await call('POST', `/admin/workers/${id}/drain`, { why: 'a new version' }, operator)).status).toBe(204)
+  expect((await call('POST', `/admin/workers/processes/${id}/drain`, { why: 'a new version' }, operator)).status).toBe(204)
   expect((await call('POST', '/worker/claim', { worker })).body).toEqual({ jobs: [], drain: { why: 'a new version' } })
   expect((await call('POST', '/worker/sign-off', { worker })).body).toEqual({ handed_back: 0 })
-  expect((await call('POST', `/admin/workers/${id}/drain`, {}, operator)).status).toBe(404)
-  expect((await call('POST', '/admin/workers/999/drain', {}, operator)).status).toBe(404)
+  expect((await call('POST', `/admin/workers/processes/${id}/drain`, {}, operator)).status).toBe(404)
+  expect((await call('POST', '/admin/workers/processes/999/drain', {}, operator)).status).toBe(404)
 })
 
 describe('/admin/workers/jobs', () => {

@@ -79,6 +79,35 @@ test('a series tells what was enqueued, ended and waited in which step; types an
   expect(sum((await holdfast.series({ lane: 'default' })).enqueued)).toBe(0)
 })
 
+test('every type is summed up in one answer: rates, failures, percentiles, what waits, and points to draw', async () => {
+  const { holdfast, samples, sum, move, sql } = await makeSampled()
+  const first = await samples.take(null)
+  await holdfast.enqueueMany(Array.from({ length: 8 }, (_, n) => mail.job({ bad: n < 2 })))
+  await work(holdfast)
+  await holdfast.enqueueMany([mail.job({}), mail.job({})])
+  await move('30 seconds')
+  const second = await samples.take(first, 3)
+  await move('2 minutes')
+  const third = await samples.take(second, 7)
+  await move('3 minutes')
+  await samples.take(third)
+  const { types, stepMs } = await holdfast.typeSeries()
+  expect(types.map(({ type }) => type).slice(-2)).toEqual(['idle', 'mail'])
+  const [quiet, busy] = types.slice(-2) as [(typeof types)[number], (typeof types)[number]]
+  expect(quiet).toMatchObject({ enqueuedPerSecond: 0, endedPerSecond: 0, failedShare: null, waiting: 0 })
+  expect(quiet.run).toEqual({ p50: null, p95: null })
+  expect({ stepMs, points: busy.enqueued.length }).toEqual({ stepMs: 30_000, points: 30 })
+  expect([busy.enqueued, busy.ended, busy.failed].map(sum)).toEqual([10, 8, 2])
+  expect(busy).toMatchObject({ lane: 'interactive', waiting: 2, failedShare: 0.25, enqueuedPerSecond: 10 / 900 })
+  expect(busy.oldestSeconds).toBeGreaterThanOrEqual(100)
+  expect(busy.run.p95).toBeGreaterThanOrEqual(busy.run.p50 as number)
+  expect(busy.wait.p50).toEqual(expect.any(Number))
+  await expect(holdfast.typeSeries({ last: '30s' })).rejects.toMatchObject({ code: 'invalid_option', field: 'last' })
+  // Beside the workers that live stand those that are wanted, and a look that does not know says nothing of them.
+  expect((await holdfast.series({ step: '10s' })).wanted.at(-1)).toBe(7)
+  expect(await sql('select wanted from holdfast.samples where type_id = 0 order by at desc limit 1')).toEqual([{ wanted: 7 }])
+})
+
 test('two who sample at once write one row, a missed look loses no job, and a clock that is set back leaves nothing in the future', async () => {
   const { holdfast, samples, rows, sum, move } = await makeSampled()
   await holdfast.enqueue(mail, {})

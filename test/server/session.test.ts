@@ -28,6 +28,25 @@ async function cookieFor(key: string): Promise<string> {
 const call = (method: string, path: string, headers: Record<string, string>) =>
   fetch(serving.address + path, { method, headers: { origin: serving.address, ...headers } })
 
+test('the session tells the dashboard where traces are looked at, and a server with a wrong address does not start', async () => {
+  const traceUrl = 'https://traces.example.com/trace/{trace}?from=holdfast'
+  const tracing = await serve({ traceUrl })
+  onTestFinished(() => tracing.end())
+  expect(await (await tracing.call('GET', '/session')).json()).toMatchObject({ trace_url: traceUrl })
+  const refusal = (given: string) => {
+    try {
+      createServer(tracing.holdfast, { adminKey, traceUrl: given })
+    } catch (error) {
+      return (error as Error).message
+    }
+    return 'none'
+  }
+  expect(refusal('https://traces.example.com')).toMatch(/traceUrl.* is "https:\/\/traces\.example\.com"; it must have \{trace\}/)
+  expect(refusal('javascript:alert({trace})')).toContain('it must be an https or http address')
+  expect(refusal('traces/{trace}')).toContain('it must be an https or http address')
+  expect(refusal('https://{trace}.example.com/')).toContain('{trace} must not stand in its host')
+})
+
 describe('a session', () => {
   test('is had for a key, in a cookie that no script and no other site gets at, and stands for that key', async () => {
     const { key } = await serving.holdfast.access.createKey({ service: 'grace', roles: ['viewer'], types: ['greet'] }, who)
@@ -39,7 +58,7 @@ describe('a session', () => {
     )
     const shown = { service: 'grace', permissions: ['jobs:read', 'workers:view'], types: ['greet'] }
     const answer = await response.json()
-    expect(answer).toEqual({ ...shown, ends_at: expect.any(String) })
+    expect(answer).toEqual({ ...shown, ends_at: expect.any(String), trace_url: null })
     expect(JSON.stringify(answer)).not.toContain(key)
     const cookie = (response.headers.get('set-cookie') as string).split(';')[0] as string
     expect(await (await call('GET', '/session', { cookie })).json()).toEqual(answer)

@@ -70,7 +70,11 @@ async function bringUp(settings: StartSettings, schema: string | undefined, wish
   worker.events.on('duty.failed', ({ duty, error }) => print(yellow(`  The worker's duty ${duty} failed: ${error}`)))
   worker.events.on('database.away', ({ error }) => print(yellow(`  The database does not answer: ${error}`)))
   worker.events.on('database.back', ({ awayMs }) => print(`  The database is back after ${Math.ceil(awayMs / 1000)} s.`))
-  const server = createServer(holdfast, { adminKey, worker, logger: log, allowInsecure, ...(tls && { tls }) })
+  const server = createServer(holdfast, {
+    ...{ adminKey, worker, logger: log, allowInsecure },
+    ...(tls && { tls }),
+    ...(settings.traceUrl !== undefined && { traceUrl: settings.traceUrl }),
+  })
   undo.push(async (wishes) => {
     // The server answers until the worker has stopped, so that the page and health checks can see it stopping.
     await stopWorker(worker, wishes)

@@ -63,6 +63,7 @@ async function bringUp(settings: ServeSettings, options: ServeOptions, log: Logg
     ...{ logger: log, allowInsecure, prefix, trustProxy, stopping: wishes.stop },
     ...(adminKey !== undefined && { adminKey }),
     ...(oidc && { oidc }),
+    ...(settings.traceUrl !== undefined && { traceUrl: settings.traceUrl }),
     ...(tls && { tls }),
     ...(worker && { worker }),
   })

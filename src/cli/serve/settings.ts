@@ -9,6 +9,7 @@ import { shortestKey } from '../../server/callers.js'
 import { checkOidc, type OidcOptions } from '../../server/oidc/options.js'
 import { checkProxies } from '../../server/options.js'
 import { checkPrefix } from '../../server/prefix.js'
+import { checkTraceUrl } from '../../server/trace-url.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
@@ -33,6 +34,7 @@ export interface ServeSettings extends Listening {
   prefix: string
   trustProxy: readonly string[]
   alertHosts: string[]
+  traceUrl: string | undefined
   graceMs: number
   drain: Duration
 }
@@ -47,6 +49,7 @@ export function readServeSettings(env: Readonly<Record<string, string | undefine
   else check.read(() => checkDatabaseUrl(databaseUrl, 'DATABASE_URL'), undefined)
   const listening = check.read(() => readListening(given), undefined)
   const prefix = given.of('HOLDFAST_PREFIX', '--prefix')
+  const traceUrl = given.of('HOLDFAST_TRACE_URL')
   const proxies = given.of('HOLDFAST_TRUST_PROXY', '--trust-proxy')
   check.read(() => readLogLevel(given.of('HOLDFAST_LOG_LEVEL')), 'info')
   const settings = {
@@ -56,6 +59,7 @@ export function readServeSettings(env: Readonly<Record<string, string | undefine
     prefix: check.read(() => checkPrefix(prefix.value ?? '', prefix.name), ''),
     trustProxy: check.read(() => checkProxies(readList(proxies), proxies.name), []),
     alertHosts: readList(given.of('HOLDFAST_ALERT_HOSTS')),
+    traceUrl: check.read(() => traceUrl.value && checkTraceUrl(traceUrl.value, traceUrl.name), undefined) || undefined,
     graceMs: check.read(() => toMilliseconds(options.grace, '--grace'), 0),
     drain: options.drain,
   }

@@ -1,6 +1,7 @@
 import { lanesFromEnvironment } from '../../flow/lane-environment.js'
 import { Checker } from '../../job/checker.js'
 import { type LogLevel, readLogLevel } from '../../job/log-level.js'
+import { checkTraceUrl } from '../../server/trace-url.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList, readSwitch } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
@@ -13,6 +14,8 @@ export interface StartSettings extends Listening {
   logLevel: LogLevel
   /** Hosts that alerts may be sent to at a private address. */
   alertHosts: string[]
+  /** Where the dashboard links traces to. */
+  traceUrl: string | undefined
 }
 
 /** Reads the environment, and refuses values that were probably not meant. */
@@ -22,12 +25,14 @@ export function readStartSettings(env: Readonly<Record<string, string | undefine
   refuseMisspelt(check, env)
   check.read(() => lanesFromEnvironment(env), undefined)
   if (env.DATABASE_URL) check.read(() => checkDatabaseUrl(env.DATABASE_URL as string, 'DATABASE_URL'), undefined)
+  const traceUrl = given.of('HOLDFAST_TRACE_URL')
   const listening = check.read(() => readListening(given), undefined)
   const settings = {
     databaseUrl: env.DATABASE_URL || undefined,
     demo: check.read(() => readSwitch(given.of('HOLDFAST_DEMO'), true), true),
     logLevel: check.read(() => readLogLevel(given.of('HOLDFAST_LOG_LEVEL')), 'info'),
     alertHosts: readList(given.of('HOLDFAST_ALERT_HOSTS')),
+    traceUrl: check.read(() => traceUrl.value && checkTraceUrl(traceUrl.value, traceUrl.name), undefined) || undefined,
   }
   check.done('invalid_configuration', 'the environment has problems')
   return { ...settings, ...(listening as Listening) }

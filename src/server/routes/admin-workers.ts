@@ -98,7 +98,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
   )
 
   app.post<{ Params: { id: string }; Body: { why?: string } }>(
-    '/admin/workers/:id/drain',
+    '/admin/workers/processes/:id/drain',
     { schema: { summary: 'Order a worker to finish what it has and claim no more', params: workerParams, body: whyBody } },
     async (request, reply) => {
       await holdfast.flow.drainWorker(Number(request.params.id), actor(request, request.body.why))
@@ -107,7 +107,7 @@ export function adminWorkerRoutes(app: FastifyInstance, holdfast: Holdfast): voi
   )
 
   app.post<{ Params: { id: string }; Body: { why?: string } }>(
-    '/admin/workers/:id/resume',
+    '/admin/workers/processes/:id/resume',
     { schema: { summary: 'Let a worker claim again', params: workerParams, body: whyBody } },
     async (request, reply) => {
       await holdfast.flow.resumeWorker(Number(request.params.id), actor(request, request.body.why))

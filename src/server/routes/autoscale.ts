@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { number, numberOrNull } from '../../api/common.js'
 import { answer, type Of, object } from '../../api/schema.js'
-import { autoscale } from '../../flow/autoscale.js'
+import { autoscale, usual } from '../../flow/autoscale.js'
 import type { Holdfast } from '../../holdfast.js'
 import { insideOf } from '../../inside.js'
 import { toMilliseconds } from '../../job/duration.js'
@@ -13,7 +13,7 @@ const query = object({
     type: 'integer',
     minimum: 1,
     maximum: 10_000,
-    default: 10,
+    default: usual.concurrency,
     description: 'how many jobs one worker runs at once, 1 to 10000',
   },
   target: {
@@ -26,7 +26,7 @@ const query = object({
     type: 'integer',
     minimum: 0,
     maximum: 1_000,
-    default: 30,
+    default: usual.headroom * 100,
     description: 'how many more workers than are needed right now, in percent of them',
   },
   minimum: {
@@ -66,7 +66,13 @@ export function autoscaleRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       },
     },
     async (request, reply) => {
-      const { lane, concurrency = 10, target = '60s', headroom = 30, minimum = 0 } = request.query
+      const {
+        lane,
+        concurrency = usual.concurrency,
+        target = '60s',
+        headroom = usual.headroom * 100,
+        minimum = 0,
+      } = request.query
       const ms = toMilliseconds(target, 'target')
       if (ms < targetMs.least || ms > targetMs.most) {
         throw refused('target', `is ${target}; it must lie between 1s and 1d`)

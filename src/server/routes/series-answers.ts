@@ -1,5 +1,6 @@
-import type { SeriesAnswer, SeriesQuery } from '../../api/series.js'
+import type { SeriesAnswer, SeriesQuery, TypeSeriesAnswer } from '../../api/series.js'
 import type { Series, SeriesQuestion } from '../../history/series.js'
+import type { TypeSeries } from '../../history/type-series.js'
 
 /** The query of a request as the library asks. */
 export function seriesQuestion({ from, to, ...rest }: SeriesQuery): SeriesQuestion {
@@ -21,5 +22,23 @@ export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, wait, prior
     run_s: run,
     wait_s: wait,
     priorities: priorities.map(({ oldestSeconds: seconds, wait: its, ...rest }) => ({ ...rest, oldest_s: seconds, wait_s: its })),
+  }
+}
+
+/** What went on in every type, in the words of the API. */
+export function typeSeriesAnswer({ from, to, stepMs, types }: TypeSeries): TypeSeriesAnswer {
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    step_ms: stepMs,
+    types: types.map(({ oldestSeconds, enqueuedPerSecond, endedPerSecond, failedShare, run, wait, ...type }) => ({
+      ...type,
+      oldest_s: oldestSeconds,
+      enqueued_per_s: enqueuedPerSecond,
+      ended_per_s: endedPerSecond,
+      failed_share: failedShare,
+      run_s: run,
+      wait_s: wait,
+    })),
   }
 }

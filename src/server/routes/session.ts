@@ -7,7 +7,9 @@ import { refuseForeign } from '../credential.js'
 import { clearSession, setSession } from '../session-cookie.js'
 
 /** Exchanges a key for a session, so that the page need not keep the key. */
-export function sessionRoutes(app: FastifyInstance, callers: Callers): void {
+export function sessionRoutes(app: FastifyInstance, callers: Callers, traceUrl: string | undefined): void {
+  const whoami = (request: FastifyRequest) => ({ ...whose(request), trace_url: traceUrl ?? null })
+
   app.post<{ Body: SessionBody }>(
     '/session',
     {
@@ -45,7 +47,7 @@ export function sessionRoutes(app: FastifyInstance, callers: Callers): void {
   })
 }
 
-function whoami(request: FastifyRequest) {
+function whose(request: FastifyRequest) {
   const { service, permissions, types } = callerOf(request)
   return {
     service,

@@ -33,10 +33,11 @@ create or replace view holdfast.sampled_now as
          (select count(*) from holdfast.workers as w where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes')::integer;
 
 -- Counts what waits, and writes a row for each type whose numbers are others than in its last row; unless somebody did within p_apart.
+-- p_wanted: how many workers the caller finds are wanted; null: as many as before.
 -- p_previous: when the caller looked last; what changed did so after that. Null: it has not, and then it was after the last row of any type.
 -- Rows of the future were written before the clock was set back: they go, and what they counted is in the next ones.
 -- Returns when it looked, or p_previous where it did not.
-create or replace function holdfast.take_samples(p_previous timestamptz default null, p_apart interval default '7 seconds') returns timestamptz
+create or replace function holdfast.take_samples(p_previous timestamptz default null, p_apart interval default '7 seconds', p_wanted integer default null) returns timestamptz
 language plpgsql
 set jit = off
 as $$
@@ -60,7 +61,7 @@ begin
     delete from holdfast.samples as s where s.type_id = any (v_ahead) and s.at > v_now;
   end if;
   with changed as materialized (
-    select n.*, l.at as last_at, coalesce(t.registered_at, v_now) as registered_at
+    select n.*, case when n.type_id = 0 then coalesce(p_wanted, l.wanted, 0) else 0 end as wanted, l.at as last_at, coalesce(t.registered_at, v_now) as registered_at
     from holdfast.sampled_now as n
     left join holdfast.types as t on t.id = n.type_id
     left join lateral (select s.* from holdfast.samples as s where s.type_id = n.type_id order by s.at desc limit 1) as l on true
@@ -68,16 +69,16 @@ begin
       is distinct from (coalesce(l.enqueued, 0), coalesce(l.completed, 0), coalesce(l.failed, 0), coalesce(l.lost, 0), coalesce(l.dead, 0),
                         coalesce(l.expired, 0), coalesce(l.cancelled, 0), coalesce(l.running, 0), coalesce(l.depths, '[]'),
                         coalesce(l.runs, '{}'), coalesce(l.waits, '[]'), coalesce(l.workers, 0))
-      or n.lane_id <> l.lane_id
+      or n.lane_id <> l.lane_id or (n.type_id = 0 and coalesce(p_wanted, 0) <> coalesce(l.wanted, 0) and p_wanted is not null)
   ), begun as (
     -- Before the first row of a type everything was 0, from when it was registered on.
     insert into holdfast.samples (type_id, at, since, lane_id)
     select c.type_id, least(c.registered_at, v_now - interval '1 millisecond'), least(c.registered_at, v_now - interval '1 millisecond'), c.lane_id
     from changed as c where c.last_at is null
   )
-  insert into holdfast.samples (type_id, at, since, lane_id, enqueued, completed, failed, lost, dead, expired, cancelled, running, depths, runs, waits, workers)
+  insert into holdfast.samples (type_id, at, since, lane_id, enqueued, completed, failed, lost, dead, expired, cancelled, running, depths, runs, waits, workers, wanted)
   select c.type_id, v_now, greatest(least(coalesce(p_previous, v_last, c.registered_at), v_now), c.last_at, least(c.registered_at, v_now)),
-         c.lane_id, c.enqueued, c.completed, c.failed, c.lost, c.dead, c.expired, c.cancelled, c.running, c.depths, c.runs, c.waits, c.workers
+         c.lane_id, c.enqueued, c.completed, c.failed, c.lost, c.dead, c.expired, c.cancelled, c.running, c.depths, c.runs, c.waits, c.workers, c.wanted
   from changed as c;
   return v_now;
 end $$;

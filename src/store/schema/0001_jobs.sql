@@ -103,17 +103,12 @@ create table holdfast.workers (
   connections   integer,
   swallowed_at  timestamptz,
   own_channel   boolean not null default false,
-  -- What it said of its process with its last heartbeat: how late its event loop was at most since the one before, its memory, and how many connections
-  -- to the database it has open. Null: it does not say.
-  lag_ms            integer,
-  memory_bytes      bigint,
-  open_connections  integer,
+  -- What it said of its process with its last heartbeat: how late its event loop was at most since the one before, and so on. Null: it does not say.
+  lag_ms integer, memory_bytes bigint, open_connections integer,
   -- SHA-256 of the secret a remote worker was given when it registered. Null: it is none, and nobody can speak for it over HTTP.
   token_hash       bytea constraint hash_has_32_bytes check (octet_length(token_hash) = 32),
   -- The drain is an order: claim no more.
-  drain_asked_at   timestamptz,
-  drain_asked_by   text,
-  drain_asked_why  text
+  drain_asked_at timestamptz, drain_asked_by text, drain_asked_why text
 );
 
 create table holdfast.bodies (

@@ -187,7 +187,7 @@ insert into holdfast.dead_measured default values;
 -- row. The counters are those since ever, so a look that was missed costs detail and no job, and thinning out is deleting.
 -- Rows are about 10 s apart; after 2 hours the last of each minute is kept, after 2 days that of each hour, 35 days long (thin_samples).
 create table holdfast.samples (
-  -- 0: the fleet, of which only workers is known.
+  -- 0: the fleet, of which only workers and wanted are known.
   type_id    integer not null,
   at         timestamptz not null,
   -- Between the row before and this moment nothing changed.
@@ -208,6 +208,8 @@ create table holdfast.samples (
   -- A list for each priority: the priority, and how many attempts had been due for how long, by bucket.
   waits      jsonb not null default '[]',
   workers    integer not null default 0,
+  -- How many workers were wanted, as GET /autoscale says it of its standard settings.
+  wanted     integer not null default 0,
   primary key (type_id, at)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
 

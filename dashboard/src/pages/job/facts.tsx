@@ -4,6 +4,7 @@ import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
 import { Status } from '../../parts/status.js'
 import { inWords, Moment } from '../../parts/time.js'
+import { useSession } from '../../session/session.js'
 import { RunTime } from './run-time.js'
 
 /** What a job is, in a glance. */
@@ -93,12 +94,21 @@ export function JobFacts({ job }: { job: JobAnswer }) {
   )
 }
 
-/** The id of the trace that asked for the job, to paste into whatever keeps traces. */
+/** The trace that asked for the job: a link to whatever keeps traces, where the server names it, and the id to paste. */
 function Trace({ traceparent }: { traceparent: string }) {
   const [, trace = traceparent] = traceparent.split('-')
+  const { trace_url } = useSession()
+  const id = <span className="mono">{trace}</span>
   return (
     <Fact name="Trace">
-      <span className="mono">{trace}</span> <Copy text={trace} label="Copy the id of the trace" />
+      {trace_url === null ? (
+        id
+      ) : (
+        <a href={trace_url.replaceAll('{trace}', encodeURIComponent(trace))} target="_blank" rel="noreferrer">
+          {id}
+        </a>
+      )}{' '}
+      <Copy text={trace} label="Copy the id of the trace" />
     </Fact>
   )
 }

@@ -65,7 +65,7 @@ function Drain({ worker }: { worker: Worker }) {
       title={`Let ${worker.name} finish and claim no more?`}
       says="It hears so at once, or with its next heartbeat. One that works on the database waits until it is stopped or resumed; one that works over HTTP ends."
       needs="workers:manage"
-      posts={`admin/workers/${pathOf(worker.id)}/drain`}
+      posts={`admin/workers/processes/${pathOf(worker.id)}/drain`}
       done={`${worker.name} is told to drain`}
     />
   )
