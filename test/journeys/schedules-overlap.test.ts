@@ -76,6 +76,38 @@ test('cancel: a tick cancels what runs and what waits, and of missed ticks only 
   expect(story).toEqual([{ message: 'cancelled by schedule hourly: its next tick came' }])
 })
 
+test('cancel: a tick waits for a job that somebody holds, and no other schedule waits with it; then it cancels that and makes its own', async () => {
+  const queue = await makeScheduledQueue()
+  const many = ['a', 'b', 'c']
+  for (const name of many) await queue.create({ name, overlap: 'cancel' })
+  await tickAt(queue, '01:00')
+  const held = await queue.sql(
+    'select t.job_id from holdfast.ticks as t join holdfast.schedules as s on s.id = t.schedule_id where s.name <> $1',
+    ['c'],
+  )
+  const other = await queue.connect()
+  await other.query('begin')
+  await other.query('select from holdfast.queue where job_id = any ($1) for update', [held.map(({ job_id }) => job_id)])
+  await tickAt(queue, '02:00')
+  expect(await queue.ticks('a')).toEqual(['01:00 created'])
+  expect(await queue.ticks('c')).toEqual(['01:00 created', '02:00 created'])
+  const [a] = await queue.holdfast.schedules.list()
+  expect(a).toMatchObject({
+    name: 'a',
+    error: { message: expect.stringMatching(/^job .* of an earlier tick is held by a transaction/) },
+  })
+  await expect(queue.holdfast.schedules.runNow('a', ada)).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringMatching(/is held/),
+  })
+  await other.query('rollback')
+  await queue.setClock('2026-01-01T02:00:30Z')
+  await queue.fire()
+  for (const name of many) expect(await queue.ticks(name)).toEqual(['01:00 created', '02:00 created'])
+  expect((await queue.jobs()).sort()).toEqual([...many.map(() => '01:00 cancelled'), ...many.map(() => '02:00 pending')])
+  expect(queue.told).toEqual([])
+})
+
 test('the uniqueness of the type does not come in between', async () => {
   const queue = await makeScheduledQueue()
   await queue.sql(`update holdfast.types set uniqueness = '{"by": "payload", "on_conflict": "reject"}' where name = 'report'`)

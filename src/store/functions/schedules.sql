@@ -74,8 +74,27 @@ begin
     ) as d);
 end $$;
 
+-- For the overlap policy cancel, before a tick makes its job: cancels those of the last hundred ticks. Null where none of them lives any more, but for handlers
+-- that are still stopping; otherwise one that somebody holds. Nobody waits for it here: the caller holds the schedule, and a scheduler fires a few
+-- of all schedules at a time.
+create or replace function holdfast.cancel_earlier(p_schedule holdfast.schedules) returns uuid language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_earlier uuid[];
+begin
+  if holdfast.schedule_spec(p_schedule) ->> 'overlap' is distinct from 'cancel' then
+    return null;
+  end if;
+  v_earlier := array(
+    select n.job_id from (select t.job_id from holdfast.ticks as t where t.schedule_id = p_schedule.id order by t.tick desc limit 100) as n
+    where exists (select from holdfast.live as l where l.job_id = n.job_id));
+  perform holdfast.cancel_jobs(v_earlier, holdfast.actor('schedule ' || p_schedule.name, 'its next tick came', 'schedule'), false);
+  return (select l.job_id from holdfast.live as l where l.job_id = any (v_earlier) limit 1);
+end $$;
+
 -- Makes the job of one tick, unless the tick was fired before or the overlap policy says otherwise. No row: it was fired before. A backfill also
--- makes a job of a tick that was skipped. The caller has locked the schedule. The overlap policy stands in for the uniqueness of the type.
+-- makes a job of a tick that was skipped. The caller has locked the schedule, and cancelled earlier jobs where it has to. The overlap policy stands in for the uniqueness of the type.
 create or replace function holdfast.fire_tick(
   p_schedule holdfast.schedules, p_tick timestamptz, p_kind text, p_job uuid, p_payload text, p_due timestamptz
 ) returns setof holdfast.ticks language plpgsql as $$
@@ -83,7 +102,6 @@ declare
   v_now constant timestamptz := holdfast.now();
   v_spec constant jsonb := holdfast.schedule_spec(p_schedule);
   v_overlap constant text := case when p_kind = 'backfill' then 'allow' else v_spec ->> 'overlap' end;
-  v_earlier uuid;
   v_stands uuid;
   v_what text;
   v_made boolean;
@@ -93,16 +111,6 @@ begin
     where p_kind = 'backfill' and t.job_id is null;
   if not found then
     return;
-  end if;
-  if v_overlap = 'cancel' then
-    -- One by one: each is waited for, so that none is passed over.
-    for v_earlier in
-      select t.job_id from (
-        select t.job_id from holdfast.ticks as t where t.schedule_id = p_schedule.id and t.job_id <> p_job order by t.tick desc limit 100
-      ) as t where exists (select from holdfast.whereabouts(t.job_id))
-    loop
-      perform holdfast.cancel_jobs(array[v_earlier], holdfast.actor('schedule ' || p_schedule.name, 'its next tick came', 'schedule'));
-    end loop;
   end if;
   select e.job_id, e.what into v_stands, v_what from holdfast.enqueue_jobs(
     array[p_job], array[v_spec ->> 'type'], array[p_payload], array[(v_spec ->> 'priority')::smallint], array[(v_spec ->> 'maxAttempts')::smallint],
@@ -126,6 +134,7 @@ begin
 end $$;
 
 -- Fires what was decided about a schedule as it was at that revision and next_at; where it is another by now, nothing happens and there is no answer.
+-- Neither is there where a job has to be cancelled that somebody holds; a second later it is due again.
 -- The arrays stand side by side, one element a tick. With cancel only the last tick gets a job: those before it would be cancelled at once.
 create or replace function holdfast.fire_schedule(
   p_id uuid, p_revision bigint, p_next_at timestamptz, p_ticks timestamptz[], p_dues timestamptz[], p_jobs uuid[], p_payloads text[],
@@ -135,11 +144,23 @@ declare
   v_schedule holdfast.schedules;
   v_fired holdfast.ticks;
   v_last uuid;
+  v_held uuid;
   v_all jsonb := '[]';
 begin
   select * into v_schedule from holdfast.schedules as s
   where s.id = p_id and s.revision = p_revision and s.next_at = p_next_at and s.paused_at is null for update;
   if not found then
+    return null;
+  end if;
+  if exists (select from unnest(p_ticks[cardinality(p_ticks) :]) as n (tick)
+             where not exists (select from holdfast.ticks as t where t.schedule_id = p_id and t.tick = n.tick)) then
+    v_held := holdfast.cancel_earlier(v_schedule);
+  end if;
+  if v_held is not null then
+    update holdfast.schedules as s
+    set next_at = holdfast.now() + interval '1 second', error = format('job %s of an earlier tick is held by a transaction; it is cancelled when that has ended', v_held),
+        error_at = holdfast.now()
+    where s.id = p_id;
     return null;
   end if;
   for v_at in 1 .. cardinality(p_ticks) loop

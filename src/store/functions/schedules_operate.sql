@@ -174,8 +174,13 @@ end $$;
 create or replace function holdfast.run_schedule(p_name text, p_revision bigint, p_job uuid, p_payload text, p_actor holdfast.actor) returns jsonb language plpgsql as $$
 declare
   v_schedule constant holdfast.schedules := holdfast.lock_schedule(p_name, p_revision);
+  v_held constant uuid := holdfast.cancel_earlier(v_schedule);
   v_fired holdfast.ticks;
 begin
+  if v_held is not null then
+    raise exception 'job % of an earlier tick is held by a transaction, and has to be cancelled first; try again when that has ended', v_held
+      using errcode = 'HF006';
+  end if;
   select * into v_fired from holdfast.fire_tick(v_schedule, holdfast.now(), 'manual', p_job, p_payload, null);
   update holdfast.schedules as s set last_job = coalesce(v_fired.job_id, s.last_job) where s.id = v_schedule.id;
   perform holdfast.audit('run_schedule', p_name, null, jsonb_build_object('job', v_fired.job_id, 'outcome', v_fired.outcome), p_actor);
