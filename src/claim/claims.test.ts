@@ -43,6 +43,7 @@ function claimsOf(...enabled: Lane[]) {
   const claims = new Claims(1, { enabled } as unknown as Lanes, monitor, {
     claimable: () => 100,
     claimed: async (_, lane) => void claimed.push(lane.reader.lane),
+    claimTook() {},
   })
   return { claims, troubles, claimed }
 }
@@ -108,7 +109,7 @@ test('a lane that no claim is sent to, because it is full or refused, does not h
     { ...row, id: refusing },
   ])
   const { monitor } = monitorOf()
-  const claims = new Claims(1, lanes, monitor, { claimable: ({ slots }) => slots, claimed: async () => {} })
+  const claims = new Claims(1, lanes, monitor, { claimable: ({ slots }) => slots, claimed: async () => {}, claimTook() {} })
   await claims.round(0, never)
   expect(claims.lookAgainInMs).toBe(Number.POSITIVE_INFINITY)
 })

@@ -11,6 +11,8 @@ export interface ClaimsEvents {
   claimable(lane: Lane): number
   /** These jobs were claimed. Resolves when they are in their slots or wait for one. */
   claimed(rows: readonly ClaimedRow[], lane: Lane): Promise<void>
+  /** A claim that found jobs took so long to be answered. */
+  claimTook(ms: number): void
 }
 
 const mostPerClaim = 500
@@ -25,6 +27,7 @@ interface Expected {
 }
 
 interface Asked extends Expected {
+  readonly atMs: number
   readonly rows: Promise<readonly ClaimedRow[]>
 }
 
@@ -146,9 +149,10 @@ export class Claims {
   }
 
   /** Undefined where the database refused the claim. A refused claim took no jobs; only one that was never answered may have. */
-  async #answered({ lane, rows }: Asked): Promise<readonly ClaimedRow[] | undefined> {
+  async #answered({ lane, rows, atMs }: Asked): Promise<readonly ClaimedRow[] | undefined> {
     try {
       const answer = await rows
+      if (answer.length > 0) this.#events.claimTook(monotonicMs() - atMs)
       this.#refusals.delete(lane.reader)
       return answer
     } catch (error) {
@@ -178,7 +182,12 @@ export class Claims {
       return undefined
     }
     const jobs = Math.min(this.#most, claimable)
-    return { lane, jobs, rows: lane.reader.claim(this.#worker, { limit: jobs, inARow: lane.group.inARow() }, lane.leaseMs) }
+    return {
+      lane,
+      jobs,
+      atMs: monotonicMs(),
+      rows: lane.reader.claim(this.#worker, { limit: jobs, inARow: lane.group.inARow() }, lane.leaseMs),
+    }
   }
 
   /** Lets the claim be written to the socket. Whether it fails is handled when its turn comes. */

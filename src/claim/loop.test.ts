@@ -34,6 +34,7 @@ function loopOf(tick: (nth: number) => Promise<TickRow>, claim: (nth: number) =>
   const loop = new ClaimLoop(store, lanes, { worker: 1, pollMs: { notListening: 200, listening: 2_000 } }, monitor, {
     claimable: ({ group }) => group.claimable(),
     claimed: async () => {},
+    claimTook() {},
     listening: () => true,
     expiredLeases() {},
     unacknowledged: async () => 0,

@@ -5,6 +5,7 @@ import { Chunks } from './chunks.js'
 import { openProcess, ThreadSupervisor } from './isolate/channels.js'
 import { HostPool, type PoolTrouble } from './isolate/host-pool.js'
 import { IsolatedAttempt } from './isolate/isolated-attempt.js'
+import { ClaimTime } from './prefetch.js'
 import type { AttemptServices } from './services.js'
 import type { SlotShares } from './shared-slots.js'
 import { Slots, type SlotsEvents } from './slots.js'
@@ -37,6 +38,7 @@ export class SlotPools {
   readonly #shared: Slots
   readonly #own = new Map<string, Slots>()
   readonly #strands = new Strands()
+  readonly #claimTime = new ClaimTime()
   readonly #quarantine: Slots
   readonly #pools = new Map<string, HostPool>()
   readonly #quarantinePools = new Map<string, HostPool>()
@@ -52,7 +54,8 @@ export class SlotPools {
     this.#services = services
     this.#events = events
     const { concurrency, shares } = settings
-    this.#shared = new Slots({ concurrency, shared: shares?.of('', concurrency) }, services, events, this.#strands)
+    const shared = shares?.of('', concurrency)
+    this.#shared = new Slots({ concurrency, shared, claimTime: this.#claimTime }, services, events, this.#strands)
     for (const type of types.filter(hasOwnSlots)) this.#own.set(type.type, this.#ownSlots(type))
     this.#quarantine = new Slots(
       {
@@ -101,6 +104,11 @@ export class SlotPools {
   wanted(type?: string): void {
     const slots = type === undefined ? this.#shared : this.#own.get(type)
     slots?.share?.want()
+  }
+
+  /** A claim that found jobs took so long to be answered. */
+  claimTook(ms: number): void {
+    this.#claimTime.took(ms)
   }
 
   /** The claims of the worker were answered. */
@@ -182,7 +190,11 @@ export class SlotPools {
   #ownSlots(type: AnyJobType): Slots {
     const { kind, memoryMb, atOnce, graceMs, recycle } = type.isolation
     const concurrency = atOnce ?? availableParallelism()
-    const sharing = (slots: number) => ({ concurrency: slots, shared: this.#settings.shares?.of(type.type, slots) })
+    const sharing = (slots: number) => ({
+      concurrency: slots,
+      shared: this.#settings.shares?.of(type.type, slots),
+      claimTime: this.#claimTime,
+    })
     if (type.chunk) {
       const chunks = new Chunks(type.chunk, concurrency)
       this.#chunks.push(chunks)

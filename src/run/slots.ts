@@ -7,6 +7,7 @@ import { type AttemptTrace, telemetry } from '../tracing/telemetry.js'
 import { Attempt, type AttemptEvents, type RunningAttempt } from './attempt.js'
 import { Line } from './line.js'
 import { Overruns } from './overruns.js'
+import { ClaimTime, Prefetch } from './prefetch.js'
 import type { AttemptServices } from './services.js'
 import type { Share, SharedSlots } from './shared-slots.js'
 import { Strands } from './strands.js'
@@ -35,14 +36,11 @@ export interface SlotsSettings {
   open?(): boolean
   /** The slots are those of several workers of this process; `concurrency` of them in all. */
   shared?: SharedSlots | undefined
+  /** How long the claims of the worker take; left out where nobody measures. */
+  claimTime?: ClaimTime
 }
 
-/** How long a prefetched job, one claimed before a slot is free for it, may expect to wait. */
-const prefetchMs = 50
 const longestWaitMs = 1_000
-const mostInARow = 500
-/** The jobs of two claims under way, and of one whose jobs are about to begin. */
-const mostPrefetched = 1_500
 const watchEveryMs = 50
 
 const inline: BeginAttempt = (job, services, events) => new Attempt(job, services, events)
@@ -50,7 +48,7 @@ const inline: BeginAttempt = (job, services, events) => new Attempt(job, service
 /**
  * The slots in which handlers run, and the line of claimed jobs that wait for one. Where handlers take a millisecond, a worker that claims
  * one job at a time spends its time on round trips; where they take minutes, one that prefetches keeps jobs from other workers. So the
- * line may be as long as what the slots are measured to run within 50 ms.
+ * line may be as long as Prefetch says, by how long handlers and claims take.
  */
 export class Slots {
   /** Its part of slots that several workers of this process share. */
@@ -68,7 +66,7 @@ export class Slots {
   readonly #resumed = new Line<ClaimedJob>()
   /** Empty where nobody traces. */
   readonly #traces = new Map<RunningAttempt, AttemptTrace>()
-  #averageMs: number | undefined
+  readonly #prefetch: Prefetch
   #filling = false
   #watch: NodeJS.Timeout | undefined
 
@@ -77,6 +75,7 @@ export class Slots {
     this.#services = services
     this.#events = events
     this.#strands = strands
+    this.#prefetch = new Prefetch(settings.claimTime ?? new ClaimTime())
     this.share = settings.shared?.join({
       ready: () => this.#line.length + this.#resumed.length,
       fill: () => this.#fill(),
@@ -115,8 +114,7 @@ export class Slots {
 
   /** How many jobs run one after the other within the moment that a prefetched one may wait. */
   get inARow(): number {
-    if (this.#averageMs === undefined) return 1
-    return Math.min(mostInARow, Math.max(1, Math.floor(prefetchMs / Math.max(this.#averageMs, 0.01))))
+    return this.#prefetch.inARow
   }
 
   /** The types of handlers that ignore that they were told to stop, each as often as it does. */
@@ -137,12 +135,13 @@ export class Slots {
     if (this.#settings.open?.() === false) return 0
     const atOnce = this.#running.size + this.#free
     const held = this.#running.size + this.waiting
-    const prefetch = this.#prefetch()
+    const prefetch = this.#prefetch.jobs(this.#settings.concurrency)
     const more = atOnce + prefetch - held
     return held < atOnce || more >= Math.max(1, prefetch / 2) ? Math.max(0, more) : 0
   }
 
   add(jobs: readonly ClaimedJob[]): void {
+    this.#prefetch.came(jobs)
     if (jobs.some((job) => job.rated)) {
       this.#line.join(jobs.filter((job) => !job.rated))
       this.#line.jump(jobs.filter((job) => job.rated))
@@ -215,11 +214,6 @@ export class Slots {
     return this.share ? this.share.free : this.#settings.concurrency - this.#running.size
   }
 
-  #prefetch(): number {
-    if (this.#averageMs === undefined) return 0
-    return Math.min(mostPrefetched, Math.floor((this.#settings.concurrency * prefetchMs) / Math.max(this.#averageMs, 0.01)))
-  }
-
   #fill(): void {
     // An attempt that cannot even begin ends inside of start(), and its end calls this again: the loop that is running takes the next job.
     if (this.#filling) return
@@ -250,8 +244,7 @@ export class Slots {
     this.#running.delete(attempt)
     this.#strands.leave(attempt.job)
     if (attempt.startedAtMs !== null) {
-      const took = monotonicMs() - attempt.startedAtMs
-      this.#averageMs = this.#averageMs === undefined ? took : this.#averageMs + (took - this.#averageMs) * 0.05
+      this.#prefetch.took(monotonicMs() - attempt.startedAtMs)
     }
     this.#events.ended(attempt.job, outcome, attempt.startedAtMs)
     this.share?.give()
@@ -266,12 +259,12 @@ export class Slots {
       const now = monotonicMs()
       for (const attempt of [...this.#running]) if (now >= attempt.deadlineMs) this.#timeOut(attempt)
       const first = this.#longestWaiting()
-      if (first?.rated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? prefetchMs)) {
+      if (first?.rated && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? Prefetch.soonMs)) {
         // A rate counts the job as started from its claim on, so that it must not wait here: it is handed back to its gate.
         this.handBackWaiting((job) => job.rated === true)
       } else if (first && now - first.claimedAtMs > (this.#settings.longestWaitMs ?? longestWaitMs)) {
-        // Handlers take longer than was measured, so the line is emptied and the worker stops prefetching until they are fast again.
-        this.#averageMs = longestWaitMs
+        // Handlers take longer than was measured, so the line is emptied and the worker hardly prefetches until they are fast again.
+        this.#prefetch.expect(longestWaitMs)
         this.handBackWaiting()
       }
       const more = this.#overruns.tell(now, ({ job }) => this.#events.overrunning(job))

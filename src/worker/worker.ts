@@ -167,6 +167,7 @@ export class Worker {
       claimable: (lane) => intake.claimable(lane),
       listening: () => listener?.listening ?? false,
       claimed: (rows, lane) => intake.take(rows, lane),
+      claimTook: (ms) => pools.claimTook(ms),
       expiredLeases: (expired, sharing) => news.heard(expired, sharing),
       unacknowledged: () => store.releaseUnacknowledged(id, leases.known),
       looked: () => {
