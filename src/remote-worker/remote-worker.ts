@@ -112,6 +112,7 @@ export class RemoteWorker {
           }
           loop.slotFree()
         },
+        moreToCome: () => pools.waiting > 0,
         finished: (finished) => leases.release(finished),
         refused: ({ job }, error) => report.resultRefused(job.id, error),
       },

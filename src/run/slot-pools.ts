@@ -77,6 +77,11 @@ export class SlotPools {
     return this.#all().reduce((sum, slots) => sum + slots.running, 0)
   }
 
+  /** How many claimed jobs wait for a slot. */
+  get waiting(): number {
+    return this.#all().reduce((sum, slots) => sum + slots.waiting, 0)
+  }
+
   get overrunning(): string[] {
     return this.#all().flatMap((slots) => slots.overrunning)
   }

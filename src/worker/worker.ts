@@ -147,6 +147,7 @@ export class Worker {
     const settler: Settler = new Settler(store, id, (lease) => leases.ended(lease), report, {
       settling: (results) => logWriter.flush(results),
       settled: (results, lost) => outcomes.settled(results, lost),
+      moreToCome: () => pools.waiting > 0,
       finished: (finished) => leases.release(finished),
       refused: ({ job }, error) => report.resultRefused(job.id, error),
     })
