@@ -138,3 +138,20 @@ test('a worker that is notified alone and has slots for all of its types does no
   }
   expect(asked.unsubscribed).toBe(0)
 })
+
+test('a busy worker whose looks at what is due take long looks less often, so that a fleet of them is not kept busy by its looks', async () => {
+  const looksAt: number[] = []
+  const tookMs = 25
+  const { asked } = loopOf(
+    async () => {
+      looksAt.push(performance.now())
+      await pause(tookMs)
+      return found(0)
+    },
+    async () => [{ priority: 5, seq: '1' }] as never[],
+  )
+  while (asked.ticks < 4) await pause(1)
+  // The first of them ends a rest, because nothing was known before.
+  const rests = looksAt.slice(1).map((at, n) => at - (looksAt[n] as number))
+  expect(Math.min(...rests)).toBeGreaterThan(20 * tookMs)
+})

@@ -36,8 +36,11 @@ interface Promoted {
 
 const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
-/** The loop reads the waiting jobs from the start, instead of from where it last ended, in at most this share of its time. */
-const rereadShare = 1 / 20
+/**
+ * A worker looks for jobs that become due in at most this share of its time, and so often, too, reads the waiting jobs from the start instead of
+ * from where it last ended.
+ */
+const dueShare = 1 / 20
 const soonestMs = 10
 /**
  * How often to look for jobs that become due. A busy worker is not notified; an idle one is notified of jobs due within twelve
@@ -45,6 +48,8 @@ const soonestMs = 10
  * free slot could do nothing about them.
  */
 const lookForDueMs = { busy: 100, idle: 2_000 }
+/** When a busy worker looks again after a look that took so long: a hundred of them would otherwise look a thousand times a second. */
+const busyLookMs = (tookMs: number) => Math.min(lookForDueMs.idle, Math.max(lookForDueMs.busy, tookMs / dueShare))
 /** A worker without a free slot for this long cannot act on notifications, so it unsubscribes. */
 const fullForMs = 1_000
 const nothingAsked: Promoted = { found: false, noneFree: false, more: false }
@@ -248,12 +253,12 @@ export class ClaimLoop implements Background {
     if (this.#lanes.update(lanes)) this.#subscription.forget()
     if (readTo !== null) this.#promotedTo = readTo
     const answeredAt = monotonicMs()
-    if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / rereadShare
-    if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / rereadShare
+    if (fromStart) this.#rereadAt = answeredAt + (answeredAt - now) / dueShare
+    if (thorough) this.#thoroughAt = answeredAt + (answeredAt - now) / dueShare
     const inNoHurry = (this.#subscription.active && this.#events.listening()) || !this.#claims.canClaim
     const inMs = Math.min(
       nextInMs ?? Number.POSITIVE_INFINITY,
-      inNoHurry ? lookForDueMs.idle * this.#subscription.sharing : lookForDueMs.busy,
+      inNoHurry ? lookForDueMs.idle * this.#subscription.sharing : busyLookMs(answeredAt - now),
     )
     const more = promoted === promoteAtOnce
     const dueAt = answeredAt + (more ? 0 : Math.max(soonestMs, inMs))

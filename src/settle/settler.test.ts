@@ -4,15 +4,15 @@ import { type ResultStore, Settler, type Settling } from './settler.js'
 
 const monitor: Monitor = { asking() {}, answered() {}, failed() {}, gaveUp() {} }
 
-/** A settler whose statements take so long, by a clock that the test moves, and the sizes of its batches. */
+/** A settler whose statements take so long, by a clock that the test moves, and how many results each has. */
 function settlerOf(statementMs: number) {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const batches: number[] = []
+  const statements: number[] = []
   const store: ResultStore = {
     async settle(_, ended) {
       await new Promise((resolve) => setTimeout(resolve, statementMs))
-      batches.push(ended.length)
+      statements.push(ended.length)
       return []
     },
   }
@@ -21,30 +21,30 @@ function settlerOf(statementMs: number) {
   const settler = new Settler(store, 1, () => false, monitor, events)
   const end = (gated = false) => settler.add({ job: { id: 'a', lease: '1', gated }, settlement: {} } as Settling)
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-  return { settler, batches, line, end, pass }
+  return { settler, statements, line, end, pass }
 }
 
 test('while jobs are in line, results wait for others for as long as the last statement took', async () => {
-  const { batches, end, pass } = settlerOf(40)
+  const { statements, end, pass } = settlerOf(40)
   end()
   await pass(41)
-  expect(batches).toEqual([1])
+  expect(statements).toEqual([1])
   end()
   await pass(20)
   end()
   await pass(18)
-  expect(batches).toEqual([1])
+  expect(statements).toEqual([1])
   await pass(2 + 40)
-  expect(batches).toEqual([1, 2])
+  expect(statements).toEqual([1, 2])
 })
 
 test('no longer than 100 ms', async () => {
-  const { batches, end, pass } = settlerOf(400)
+  const { statements, end, pass } = settlerOf(400)
   end()
   await pass(401)
   end()
   await pass(100 + 401)
-  expect(batches).toEqual([1, 1])
+  expect(statements).toEqual([1, 1])
 })
 
 test.each([
@@ -68,16 +68,16 @@ test.each([
   await settler.pass(50)
   happens(settler)
   await settler.pass(41)
-  expect(settler.batches).toHaveLength(2)
+  expect(settler.statements).toHaveLength(2)
 })
 
 test('results that wait for others are written when the settler stops', async () => {
-  const { settler, batches, end, pass } = settlerOf(40)
+  const { settler, statements, end, pass } = settlerOf(40)
   end()
   await pass(41)
   end()
   const stopped = settler.stop(1_000)
   await pass(41)
   await stopped
-  expect(batches).toEqual([1, 1])
+  expect(statements).toEqual([1, 1])
 })
