@@ -33,8 +33,8 @@ export class Cli {
   }
 
   /** A command that looks. */
-  looking(under: Command, name: string, description: string): Command {
-    return this.database(under, name, description).option(
+  looking(under: Command, name: string, description: string, options: { isDefault?: boolean } = {}): Command {
+    return this.database(under, name, description, options).option(
       '--url <url>',
       'or the server, such as https://jobs.example.com, with its key in HOLDFAST_KEY (default: HOLDFAST_URL)',
     )
@@ -58,9 +58,9 @@ export class Cli {
   }
 
   /** A command that needs the database itself. */
-  database(under: Command, name: string, description: string): Command {
+  database(under: Command, name: string, description: string, options: { isDefault?: boolean } = {}): Command {
     return under
-      .command(name)
+      .command(name, options)
       .description(description)
       .addOption(
         new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name (default: DATABASE_URL)'),

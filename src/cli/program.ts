@@ -21,6 +21,7 @@ import { addMigrate } from './commands/migrate.js'
 import { addOneJob } from './commands/one-job.js'
 import { addApprovals, addAudit } from './commands/people.js'
 import { addReencrypt } from './commands/reencrypt.js'
+import { addRoles } from './commands/roles.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
 import { addSettings } from './commands/settings.js'
@@ -29,6 +30,7 @@ import { addPause, addTypes } from './commands/types.js'
 import { addUp } from './commands/up-command.js'
 import { addWork } from './commands/work.js'
 import { addWorkflows } from './commands/workflows.js'
+import { addExamples } from './examples.js'
 import type { Io } from './io.js'
 import { chooseMember, refuseUnsaid } from './member.js'
 import { refuseMisspelt } from './variable-names.js'
@@ -90,6 +92,7 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
       addSettings,
       addAudit,
       addKeys,
+      addRoles,
       addTop,
       addDoctor,
       addMembers,
@@ -97,6 +100,7 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
     ...[addConfig, addCompletion],
   ]
   for (const add of adders) add(program, cli)
+  addExamples(program)
   return { program, cli }
 }
 

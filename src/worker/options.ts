@@ -7,6 +7,7 @@ import { storableText } from '../job/text.js'
 import { moduleUrl } from '../run/isolate/load-types.js'
 import type { SlotShares } from '../run/shared-slots.js'
 import type { Schedule } from '../schedule/spec.js'
+import type { Choice } from './chosen.js'
 import type { Logger } from './logger.js'
 
 /** What a worker is started with. */
@@ -90,6 +91,16 @@ export interface WorkerOptions extends JobHooks {
    */
   upkeepOnly?: boolean
   /**
+   * The only types it runs, by name, of those it has handlers of; all are registered. A few workers can be kept for what is urgent so.
+   * @default all of them
+   */
+  types?: readonly string[]
+  /**
+   * Only types in these lanes, as they are when the worker starts.
+   * @default all of them
+   */
+  lanes?: readonly string[]
+  /**
    * The schedules that stand in code: all of this program, or of the set it names. Those that stood there before and do not any more are
    * reported, and go on until they are pruned.
    * @default those that the file of handlers exports; where it exports none, the schedules are left as they are
@@ -130,6 +141,8 @@ export interface WorkerSettings {
   handleSignals: boolean
   upkeepOnly: boolean
   alerts: boolean
+  /** Which of its types it runs. */
+  choice: Choice
   hooks: JobHooks
   /** Where workers of this process share their slots. */
   shares?: SlotShares
@@ -150,6 +163,8 @@ const known = [
   'logger',
   'handleSignals',
   'upkeepOnly',
+  'types',
+  'lanes',
   'schedules',
   'scheduleSet',
   'alerts',
@@ -183,6 +198,12 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     const wrong = 'is less than a day or more than 10 years'
     return given === undefined ? null : read(given, `retention.${what}`, '', day, 3650 * day, wrong)
   }
+  const names = (given: readonly string[] | undefined, field: string) =>
+    check.read(() => {
+      if (given === undefined) return null
+      if (Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string')) return given
+      throw refused(field, 'must be a list of names')
+    }, null)
   const settings: WorkerSettings = {
     concurrency,
     name: options.name,
@@ -197,6 +218,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     deadMs: kept('dead'),
     module: options.module === undefined ? null : moduleUrl(options.module),
     quarantineAfter,
+    choice: { types: names(options.types, 'types'), lanes: names(options.lanes, 'lanes') },
     handleSignals: options.handleSignals ?? false,
     upkeepOnly: options.upkeepOnly ?? false,
     alerts: options.alerts ?? false,

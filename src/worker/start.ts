@@ -20,6 +20,7 @@ import { threadsFile } from '../threads.js'
 import { version } from '../version.js'
 import type { AnyWorkflow } from '../workflow/typed.js'
 import { buildOf } from './build.js'
+import { checkChoice, chosen } from './chosen.js'
 import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
@@ -61,7 +62,8 @@ export async function beginWorker(
     // Any job may have been enqueued with a webhook, so every worker sends them: otherwise one would wait for a worker that nobody starts.
     ...(read.upkeepOnly && !read.alerts ? [] : [webhookDelivery(store.webhooks, alertHosts, privacy), bulkWork(store.bulk)]),
   ]
-  const handlers = new Map([...given, ...own.map((type) => [type.type, type] as const)])
+  checkChoice(given, read.choice)
+  const all = new Map([...given, ...own.map((type) => [type.type, type] as const)])
   const shares = among.shares && { shares: among.shares }
   let settings = { ...read, module, build: await buildOf(read.build, exportedBuild), ...shares }
   try {
@@ -73,7 +75,8 @@ export async function beginWorker(
     }
     if (read.completedMs !== null) await store.operate.settings.define('retention_completed', read.completedMs)
     if (read.deadMs !== null) await store.operate.settings.define('retention_dead', read.deadMs)
-    const { types: known, webhooks: hadWebhooks, newest, lease, ...durability } = await types.update([...handlers.values()])
+    const { types: registered, webhooks: hadWebhooks, newest, lease, ...durability } = await types.update([...all.values()])
+    const { handlers, known } = chosen(all, registered, read.choice)
     if (options.lease === undefined) settings = { ...settings, leaseMs: lease }
     if (hadWebhooks || webhooks.length > 0) await store.webhooks.define([...given.keys()], webhooks)
     for (const workflow of workflows) await holdfast.executions.register(workflow)

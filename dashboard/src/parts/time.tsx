@@ -81,6 +81,11 @@ export const exactTime = (at: string) => (Number.isNaN(Date.parse(at)) ? at : ex
 const day = { weekday: 'short', year: 'numeric', month: 'short', day: 'numeric' } as const
 const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const
 
-/** A moment as the clocks of a time zone show it. */
-export const timeIn = (zone: string, at: string) =>
-  new Intl.DateTimeFormat(undefined, { ...day, ...clock, timeZone: zone }).format(new Date(at))
+/** A moment as the clocks of a time zone show it; of a zone that this browser does not know, as our own do. */
+export function timeIn(zone: string, at: string): string {
+  try {
+    return new Intl.DateTimeFormat(undefined, { ...day, ...clock, timeZone: zone }).format(new Date(at))
+  } catch {
+    return exactTime(at)
+  }
+}

@@ -12,10 +12,11 @@ import { wallMs } from '../../clock.js'
 import { type Duration, formatDuration, toMilliseconds } from '../../job/duration.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { UsageError } from '../exit.js'
 import { ago, type Screen } from '../screen.js'
 import type { Column } from '../table.js'
-import { examples, why } from './jobs.js'
+import { why } from './jobs.js'
 
 /** `holdfast alerts ls|rules|set|silence|drop` and `holdfast alerts targets ls|create|test|rotate|delete`. */
 export function addAlerts(program: Command, cli: Cli): void {

@@ -4,8 +4,9 @@ import { monotonicMs, sleep } from '../../clock.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { buildTable, canaryLines } from '../show/builds.js'
-import { examples, why } from './jobs.js'
+import { why } from './jobs.js'
 
 /** What scripts go by: a failed command ends with 1 and a wrong one with 2, so that no verdict can be mistaken for them. */
 const codes = { go: 0, wait: 3, 'roll back': 4 } as const

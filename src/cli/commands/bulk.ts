@@ -4,12 +4,13 @@ import { sleep } from '../../clock.js'
 import { HoldfastError } from '../../errors.js'
 import { type Cli, type Common, limitOption, moment } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { UsageError } from '../exit.js'
 import type { Operator } from '../operator/operator.js'
 import { Progress } from '../progress.js'
 import { ago, type Screen, words } from '../screen.js'
 import { more } from '../show/jobs.js'
-import { examples, filterOf, jobFilters, type Listed, why } from './jobs.js'
+import { filterOf, jobFilters, type Listed, why } from './jobs.js'
 
 interface BulkOptions extends Omit<Listed, 'limit' | 'cursor'> {
   all?: boolean

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Cli, Common } from '../cli.js'
 import type { ConfigurationReport, ProgramName } from '../configuration.js'
-import { examples } from './jobs.js'
+import { examples } from '../examples.js'
 
 /** `holdfast config check`. What it needs is loaded when it is run. */
 export function addConfig(program: Command, cli: Cli): void {

@@ -4,12 +4,13 @@ import { sleep } from '../../clock.js'
 import { HoldfastError } from '../../errors.js'
 import { type Cli, type Common, limitOption, moment, parsed } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { UsageError } from '../exit.js'
 import type { Operator } from '../operator/operator.js'
 import { Progress } from '../progress.js'
 import { letterGroups, letterTable, lookedAt } from '../show/dead-letters.js'
 import { jobLines } from '../show/jobs.js'
-import { examples, say, why } from './jobs.js'
+import { say, why } from './jobs.js'
 
 interface Filtered extends Common {
   type?: string

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { checkUpLines } from '../show/doctor.js'
-import { examples } from './jobs.js'
 
 const codes = { fine: 0, warnings: 1, errors: 2 } as const
 

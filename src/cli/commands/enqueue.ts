@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { JobOptions } from '../../job/job-options.js'
 import { type Cli, type Common, moment, parsed } from '../cli.js'
 import { defined } from '../defined.js'
-import { examples } from './jobs.js'
+import { examples } from '../examples.js'
 
 interface EnqueueOptions extends Common {
   id?: string

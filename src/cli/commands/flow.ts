@@ -3,11 +3,12 @@ import type { LaneAnswer, LaneBody } from '../../api/admin.js'
 import { formatDuration } from '../../job/duration.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { UsageError } from '../exit.js'
 import { laneTable, workerTable } from '../show/flow.js'
 import { overrideLines } from '../show/gates.js'
 import { ends, forOption, type Lasting, namedFields } from './gates.js'
-import { examples, why } from './jobs.js'
+import { why } from './jobs.js'
 import { countOf } from './limits.js'
 
 interface LaneOptions extends Common, Lasting {

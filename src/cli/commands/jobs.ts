@@ -5,6 +5,7 @@ import { HoldfastError } from '../../errors.js'
 import { type JobStatus, statuses } from '../../job/state.js'
 import { type Cli, type Common, limitOption, moment, parsed } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { UsageError } from '../exit.js'
 import type { Operator } from '../operator/operator.js'
 import { words } from '../screen.js'
@@ -20,6 +21,10 @@ export interface Listed extends Common {
   tag?: string[]
   createdAfter?: string
   createdBefore?: string
+  endedAfter?: string
+  endedBefore?: string
+  errorGroup?: string
+  batch?: string
   payload?: string
   text?: string
   limit: number
@@ -68,6 +73,10 @@ export function jobFilters(command: Command): Command {
     .option('--tag <tag...>', 'only those that have all of these tags')
     .option('--created-after <time>', 'only those created then or later, such as 2026-03-01T00:00:00Z')
     .option('--created-before <time>', 'only those created before')
+    .option('--ended-after <time>', 'only those that ended then or later')
+    .option('--ended-before <time>', 'only those that ended before')
+    .option('--error-group <fingerprint>', 'only those that failed with errors of this group, as jobs show names it')
+    .option('--batch <id>', 'only those that are part of this batch or execution')
     .option('--payload <json>', 'only those whose payload holds this, such as \'{"tenant": 7}\'')
     .option('--text <text>', 'only those with this text in their id, keys, tags, owner, last error or payload')
 }
@@ -159,10 +168,6 @@ export function unknown(id: string): never {
   throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`, { field: 'id' })
 }
 
-export function examples(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  holdfast ${line}`).join('\n')}`
-}
-
 function queryOf(options: Listed): ListQuery {
   const { limit, cursor } = options
   return { ...filterOf(options), ...defined({ limit, cursor }) }
@@ -170,14 +175,18 @@ function queryOf(options: Listed): ListQuery {
 
 /** The filter that was typed, in the fields of the API. */
 export function filterOf(options: Omit<Listed, 'limit' | 'cursor'>): Omit<ListQuery, 'limit' | 'cursor'> {
-  const { type, status, lane, key, owner, tag, createdAfter, createdBefore, payload, text } = options
+  const { type, status, lane, key, owner, tag, errorGroup, batch, payload, text } = options
+  const time = (given: string | undefined, name: string) => (given === undefined ? undefined : moment(given, name))
   if (payload !== undefined) parsed(payload, '--payload')
   return defined({
-    ...{ type, status, lane, owner, payload, text },
+    ...{ type, status, lane, owner, batch, payload, text },
     concurrency_key: key,
+    error_group: errorGroup,
     tags: tag,
-    created_after: createdAfter === undefined ? undefined : moment(createdAfter, '--created-after'),
-    created_before: createdBefore === undefined ? undefined : moment(createdBefore, '--created-before'),
+    created_after: time(options.createdAfter, '--created-after'),
+    created_before: time(options.createdBefore, '--created-before'),
+    ended_after: time(options.endedAfter, '--ended-after'),
+    ended_before: time(options.endedBefore, '--ended-before'),
   })
 }
 

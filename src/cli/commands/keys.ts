@@ -2,8 +2,9 @@ import { type Command, Option } from 'commander'
 import type { KeyAnswer, KeyBody, NewKeyAnswer } from '../../api/admin.js'
 import type { Cli, Common } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { ago } from '../screen.js'
-import { examples, why } from './jobs.js'
+import { why } from './jobs.js'
 
 interface KeyOptions extends Common {
   role: string[]

@@ -3,9 +3,10 @@ import { HoldfastError } from '../../errors.js'
 import { isJobId } from '../../job/id.js'
 import { type Cli, type Common, parsed } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { explanationLines } from '../show/jobs.js'
 import { reasonLines } from '../show/schedules.js'
-import { examples, unknown, why } from './jobs.js'
+import { unknown, why } from './jobs.js'
 import { everyType } from './types.js'
 
 /** `holdfast explain`, `holdfast signal` and `holdfast resume`. */

@@ -44,7 +44,7 @@ type Verdict = Common & { revision?: number }
 const revisionOption = () =>
   new Option('--revision <n>', 'the revision of the payload that you looked at; another one is refused').argParser(Number)
 
-/** `holdfast audit` and `holdfast roles`. */
+/** `holdfast audit`. */
 export function addAudit(program: Command, cli: Cli): void {
   const columns = [
     { head: 'AGE', right: true },
@@ -68,27 +68,6 @@ export function addAudit(program: Command, cli: Cli): void {
         ({ lines, next }) => {
           const rows = lines.map((line) => [ago(line.at), line.actor, line.action, line.target ?? '', line.why ?? ''])
           return cli.screen.table(columns, rows, 'Nothing stands in the audit log.') + more(cli.screen, next)
-        },
-      ),
-    )
-  cli
-    .looking(program, 'roles', 'Lists the roles of keys and what each allows.')
-    .summary('list the roles of keys')
-    .action((options: Common) =>
-      cli.show(
-        options,
-        async ({ access }) => ({ roles: await access.roles() }),
-        ({ roles }) => {
-          const rows = roles.map(({ name, permissions, built_in }) => [
-            name,
-            built_in ? 'built in' : 'your own',
-            permissions.join(' '),
-          ])
-          return cli.screen.table(
-            [{ head: 'ROLE' }, { head: 'KIND' }, { head: 'ALLOWS', cut: true }],
-            rows,
-            'There are no roles.',
-          )
         },
       ),
     )

@@ -1,18 +1,21 @@
 import { type Command, Option } from 'commander'
-import type { ScheduleAnswer } from '../../api/schedules.js'
+import type { ScheduleAnswer, ScheduleBody } from '../../api/schedules.js'
 import { HoldfastError } from '../../errors.js'
 import { type Cli, type Common, moment } from '../cli.js'
+import { examples } from '../examples.js'
+import { UsageError } from '../exit.js'
 import type { Operator } from '../operator/operator.js'
 import { untilWords } from '../show/gates.js'
 import { scheduleLines, scheduleTable } from '../show/schedules.js'
 import { ends, forOption, type Lasting } from './gates.js'
 import { why } from './jobs.js'
+import { type ScheduleOptions, scheduleFields, scheduleOf } from './schedule-fields.js'
 
 const ofOne = ['<name>', 'the name of the schedule'] as const
 
-/** `holdfast schedules ls|show|preview|pause|resume|reset|run-now|backfill|remove|prune`. */
+/** `holdfast schedules ls|show|create|change|preview|pause|resume|reset|run-now|backfill|remove|prune`. */
 export function addSchedules(program: Command, cli: Cli): void {
-  const schedules = program.command('schedules').summary('list, preview, pause, run and backfill schedules')
+  const schedules = program.command('schedules').summary('list, make, change, preview, pause, run and backfill schedules')
   schedules.description('Shows and operates what makes jobs by the clock. What is changed stands in the audit log.')
 
   cli
@@ -32,6 +35,39 @@ export function addSchedules(program: Command, cli: Cli): void {
         (state) => scheduleLines(cli.screen, state),
       ),
     )
+  scheduleFields(cli.changing(schedules, 'create', 'Makes a schedule; one of that name is refused.').argument(...ofOne))
+    .addHelpText(
+      'after',
+      examples(
+        'schedules create nightly --type report --cron "0 3 * * *" --time-zone Europe/Vienna',
+        'schedules create nightly --file nightly.json --why "asked for by sales"',
+      ),
+    )
+    .action(async (name: string, options: ScheduleOptions) => {
+      const body = { ...scheduleOf(options, name), name } as ScheduleBody
+      if (body.type === undefined)
+        throw new UsageError('no type was given: pass --type report, or a --file that has it', '--type')
+      const made = await cli.using(options, (operator) => operator.schedules.create(body))
+      cli.answer(options, made, () => `${name} ticks next at ${made.next ?? 'no time'}.`)
+    })
+  scheduleFields(
+    cli
+      .changing(
+        schedules,
+        'change',
+        'Changes the fields that are given. Of a schedule that stands in code this holds, also after deploys, until reset.',
+      )
+      .argument(...ofOne),
+  )
+    .addHelpText('after', examples('schedules change nightly --cron "0 4 * * *"', 'schedules change nightly --file change.json'))
+    .action(async (name: string, options: ScheduleOptions) => {
+      const { why: because, ...change } = scheduleOf(options)
+      if (Object.keys(change).length === 0) {
+        throw new UsageError('nothing to change was given: pass --cron "0 4 * * *", for example', 'schedule')
+      }
+      const state = await cli.using(options, (operator) => operator.schedules.change(name, { ...change, ...why(options) }))
+      cli.answer(options, state, () => scheduleTable(cli.screen, [state]))
+    })
   cli
     .looking(schedules, 'preview', 'Says when a schedule ticks next.')
     .argument(...ofOne)

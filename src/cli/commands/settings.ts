@@ -3,8 +3,9 @@ import type { SettingsAnswer } from '../../api/settings.js'
 import { isTime } from '../../flow/settings.js'
 import { formatDuration } from '../../job/duration.js'
 import type { Cli, Common } from '../cli.js'
+import { examples } from '../examples.js'
 import { ago } from '../screen.js'
-import { examples, why } from './jobs.js'
+import { why } from './jobs.js'
 
 type One = SettingsAnswer['settings'][number]
 

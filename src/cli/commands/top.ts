@@ -3,13 +3,13 @@ import { sleep, wallMs } from '../../clock.js'
 import { toMilliseconds } from '../../job/duration.js'
 import { refused } from '../../job/refused.js'
 import type { Cli, Common } from '../cli.js'
+import { examples } from '../examples.js'
 import type { LiveTerminal } from '../io.js'
 import type { Operator } from '../operator/operator.js'
 import { oneLine } from '../table.js'
 import { LivePicture } from '../top/live.js'
 import { pictureOf } from '../top/picture.js'
 import { readSnapshot, type Snapshot } from '../top/snapshot.js'
-import { examples } from './jobs.js'
 
 interface TopOptions extends Common {
   once?: boolean

@@ -7,6 +7,7 @@ import { leanHeapFlags } from '../../worker/lean-heap.js'
 import type { WorkerOptions } from '../../worker/options.js'
 import type { Cli } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import { isForAll } from '../member.js'
 
 export interface WorkOptions {
@@ -15,6 +16,8 @@ export interface WorkOptions {
   name?: string
   build?: string
   drain?: string
+  types?: string[]
+  lanes?: string[]
   listen?: boolean
   alerts?: boolean
   healthPort?: string
@@ -35,6 +38,8 @@ export function addWork(program: Command, cli: Cli): void {
       new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name (default: DATABASE_URL)'),
     )
     .addOption(new Option('--concurrency <n>', 'how many inline handlers run at once').argParser(Number))
+    .option('--types <type...>', 'run only these of the types in the file; all are registered')
+    .option('--lanes <lane...>', 'run only types that are in these lanes when the worker starts')
     .option('--name <name>', 'what this worker is called in history')
     .option('--build <name>', 'which code it runs, such as a commit; git: the one that is checked out (HOLDFAST_BUILD)')
     .option('--drain <time>', 'how long running handlers may go on after SIGTERM, such as 30s')
@@ -42,6 +47,14 @@ export function addWork(program: Command, cli: Cli): void {
     .option('--alerts', 'also send the webhooks of alerts')
     .option('--health-port <n>', 'answer /healthz, /readyz and /metrics of this process there (HOLDFAST_HEALTH_PORT)')
     .option('--health-host <address>', 'the address of that port (HOLDFAST_HEALTH_HOST; default: 127.0.0.1)')
+    .addHelpText(
+      'after',
+      examples(
+        'work ./handlers.js --concurrency 20',
+        'work ./handlers.js --types send_email send_invoice',
+        'work ./handlers.js --lanes interactive',
+      ),
+    )
     .action((file: string, options: WorkOptions) => work(file, cli.schema, options))
 }
 

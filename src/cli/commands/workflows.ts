@@ -5,9 +5,10 @@ import { HoldfastError } from '../../errors.js'
 import { toMilliseconds } from '../../job/duration.js'
 import { type Cli, type Common, limitOption, parsed } from '../cli.js'
 import { defined } from '../defined.js'
+import { examples } from '../examples.js'
 import type { Operator } from '../operator/operator.js'
 import { executionLines, executionTable, failures } from '../show/executions.js'
-import { examples, why } from './jobs.js'
+import { why } from './jobs.js'
 
 const mostTasksShown = 100
 const longestWaitMs = 20_000

@@ -1,7 +1,11 @@
 import type { BatchAnswer, BatchListQuery, RetriedBatchAnswer, RetryBatchBody } from '../../api/batches.js'
 import type { BatchFilter } from '../../batch/batches.js'
+import type { ClientBatch } from '../../client/batch-body.js'
+import type { ClientBatchCreated } from '../../client/batches.js'
+import type { ClientEnqueued } from '../../client/stored.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
+import type { JobRequest } from '../../job/type.js'
 import { batchAnswer } from '../../server/routes/batch-answers.js'
 import { libraryFilter } from '../../server/routes/filter.js'
 import { defined } from '../defined.js'
@@ -17,6 +21,14 @@ export class DatabaseBatches implements Pick<Batches, keyof Batches> {
   constructor(holdfast: Holdfast, who: Acting) {
     this.#holdfast = holdfast
     this.#who = who
+  }
+
+  async create(request: ClientBatch): Promise<ClientBatchCreated> {
+    return this.#holdfast.batch(request)
+  }
+
+  async add(id: string, jobs: readonly JobRequest[]): Promise<ClientEnqueued[]> {
+    return this.#holdfast.batches.add(id, jobs)
   }
 
   async list({

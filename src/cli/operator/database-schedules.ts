@@ -6,12 +6,16 @@ import type {
   PruneBody,
   RanAnswer,
   ScheduleAnswer,
+  ScheduleBody,
+  ScheduleChange,
   ScheduleStoryAnswer,
   SchedulesQuery,
 } from '../../api/schedules.js'
 import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
-import { scheduleAnswer, tickAnswer } from '../../server/routes/schedule-answers.js'
+import type { ScheduleDefinition } from '../../schedule/spec.js'
+import { definitionOf, scheduleAnswer, tickAnswer } from '../../server/routes/schedule-answers.js'
+import { overHttp } from '../../server/spelling.js'
 import { defined } from '../defined.js'
 import type { Acting, Operator } from './operator.js'
 
@@ -44,6 +48,17 @@ export class DatabaseSchedules implements Pick<Schedules, keyof Schedules> {
   async preview(name: string, options: { count?: number } = {}): Promise<PreviewAnswer['ticks']> {
     const ahead = await this.#holdfast.schedules.preview(name, options)
     return ahead.map(({ tick, due }) => ({ tick: tick.toISOString(), due: due.toISOString() }))
+  }
+
+  async create({ name, why, ...fields }: ScheduleBody): Promise<ScheduleAnswer> {
+    const definition = { name, ...definitionOf(fields) } as ScheduleDefinition
+    await this.#holdfast.schedules.create(definition, this.#who(why)).catch(spelled)
+    return this.#afterwards(name)
+  }
+
+  async change(name: string, { why, ...fields }: ScheduleChange): Promise<ScheduleAnswer> {
+    await this.#holdfast.schedules.change(name, definitionOf(fields), this.#who(why)).catch(spelled)
+    return this.#afterwards(name)
   }
 
   async pause(name: string, { why, ...ends }: PauseBody = {}): Promise<ScheduleAnswer> {
@@ -85,4 +100,9 @@ export class DatabaseSchedules implements Pick<Schedules, keyof Schedules> {
     if (state) return scheduleAnswer(state)
     throw new HoldfastError('not_found', `there is no schedule named "${name}"`, { field: 'name' })
   }
+}
+
+/** Over HTTP an option has its name there. */
+function spelled(error: unknown): never {
+  throw overHttp(error)
 }

@@ -34,11 +34,11 @@ export interface Operator
     | 'doctor'
     | 'series'
   > {
-  readonly batches: Pick<ClientBatches, 'list' | 'get' | 'cancel' | 'retry' | 'close'>
+  readonly batches: Pick<ClientBatches, 'create' | 'add' | 'list' | 'get' | 'cancel' | 'retry' | 'close'>
   readonly executions: Pick<ClientExecutions, 'start' | 'get' | 'list' | 'tasks' | 'wait' | 'cancel' | 'resume' | 'rerun'>
   readonly schedules: Pick<
     ClientSchedules,
-    'list' | 'get' | 'preview' | 'pause' | 'resume' | 'reset' | 'runNow' | 'backfill' | 'remove' | 'prune'
+    'create' | 'change' | 'list' | 'get' | 'preview' | 'pause' | 'resume' | 'reset' | 'runNow' | 'backfill' | 'remove' | 'prune'
   >
   readonly deadLetters: Pick<ClientDeadLetters, 'list' | 'get' | 'replay' | 'discard' | 'replayMany' | 'discardMany'>
   readonly flow: Pick<

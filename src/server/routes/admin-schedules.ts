@@ -26,8 +26,8 @@ import type { Holdfast } from '../../holdfast.js'
 import type { ScheduleDefinition } from '../../schedule/spec.js'
 import { actor, refuseOtherTypes } from '../auth.js'
 import type { Reading } from '../reading.js'
-import { camelCase, overHttp } from '../spelling.js'
-import { scheduleAnswer as stateAnswer, tickAnswer } from './schedule-answers.js'
+import { overHttp } from '../spelling.js'
+import { definitionOf, scheduleAnswer as stateAnswer, tickAnswer } from './schedule-answers.js'
 
 interface One<Body = { why?: string }> {
   Params: { name: string }
@@ -192,10 +192,6 @@ export function adminScheduleRoutes(app: FastifyInstance, holdfast: Holdfast, { 
       return { names: await schedules.prune(actor(request, why), { dryRun }) }
     },
   )
-}
-
-function definitionOf(fields: object): Partial<ScheduleDefinition> {
-  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [camelCase(field), value]))
 }
 
 async function spelled<Answer>(call: Promise<Answer>): Promise<Answer> {

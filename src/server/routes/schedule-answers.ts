@@ -1,6 +1,7 @@
 import type { ScheduleAnswer, ScheduleStoryAnswer } from '../../api/schedules.js'
+import type { ScheduleDefinition } from '../../schedule/spec.js'
 import type { ScheduleState, ScheduleTick } from '../../schedule/states.js'
-import { snakeCase } from '../spelling.js'
+import { camelCase, snakeCase } from '../spelling.js'
 import { doneAnswer, pausedAnswer } from './admin-answers.js'
 import { moment } from './job-answers.js'
 
@@ -35,4 +36,9 @@ export function tickAnswer({ tick, inTheWay, ...same }: ScheduleTick): ScheduleS
 
 function snakeCased(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([field, value]) => [snakeCase(field), value]))
+}
+
+/** The fields of a request as the library calls them. */
+export function definitionOf(fields: object): Partial<ScheduleDefinition> {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [camelCase(field), value]))
 }
