@@ -2,7 +2,7 @@
 import { inModule, inSql } from './patches.mjs'
 import { lateStep, oneParentFirst, slowMember, stepsAndRetries, twoEndsAtOnce, twoSignals } from './stories-of-long-work.mjs'
 
-const startedNow = `exists (select from holdfast.tasks as t where t.execution_id = p_execution and t.item = -1 and t.status = 'started')`
+const startedNow = `exists (select from holdfast.tasks as t where t.execution_id = p_execution.id and t.item = -1 and t.status = 'started')`
 
 export const defectsInLongWork = [
   {
@@ -51,8 +51,8 @@ export const defectsInLongWork = [
     put: [
       inSql('fold_execution', 'where e.id = p_execution for update skip locked', 'where e.id = p_execution'),
       inSql('fold_execution', 'where c.group_id = p_execution returning', 'where c.ctid = any (array(select o.ctid from holdfast.group_changes as o where o.group_id = p_execution for update skip locked)) returning'), // biome-ignore format: what becomes what
-      inSql('fold_execution', 'update holdfast.executions as e set started = e.started - cardinality(v_ended) where e.id = p_execution;', 'null;'), // biome-ignore format: what becomes what
-      inSql('carry_on', '(select e.started = 0 from holdfast.executions as e where e.id = p_execution)', `not ${startedNow}`),
+      inSql('carry_on', 'p_execution.started + v_more = 0 then', `not ${startedNow} then`),
+      inSql('carry_on', 'elsif v_more <> 0 then', 'elsif false then'),
     ],
   },
   {

@@ -1,4 +1,5 @@
 import { defineType, defineWorkflow } from 'holdfast'
+import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { costOf } from '../support/plans.js'
 import { sized } from '../support/sized.js'
@@ -85,4 +86,70 @@ describe('a task', () => {
     // it keeps from being pruned leave no room on their page, and the next version of each stands on another, with index entries of its own.
     expect(Math.min(...costs)).toBeLessThan(1_300)
   })
+
+  test('of a chain is written three times from its start to its end, names its job once, and is news once; its execution is written by none of that', async () => {
+    const queue = await freshQueue()
+    await queue.holdfast.registerTypes([bare])
+    const client = await queue.connect()
+    const [short, long] = [chainOf(3), chainOf(13)]
+    const of: { writes: Record<string, number>; wal: number }[] = []
+    for (const chain of [short, long, short, long]) {
+      await queue.holdfast.executions.register(chain)
+      of.push(await wholeCost(client, chain.name, chain === long ? 13 : 3))
+    }
+    const [, , three, thirteen] = of as [never, never, (typeof of)[0], (typeof of)[0]]
+    const each = Object.fromEntries(
+      Object.entries(thirteen.writes).map(([what, count]) => [what, (count - (three.writes[what] ?? 0)) / 10]),
+    )
+    const once = { 'tasks inserted': 1, 'members inserted': 1, 'group_changes inserted': 1, 'group_changes deleted': 1 }
+    expect(Object.fromEntries(Object.entries(each).filter(([, count]) => count !== 0))).toEqual({ ...once, 'tasks updated': 2 })
+    // The job itself is 430 of it until it waits in the queue.
+    expect((thirteen.wal - three.wal) / 10).toBeLessThan(1_600)
+  })
 })
+
+function chainOf(length: number) {
+  return defineWorkflow({
+    name: `chain${length}`,
+    tasks(task) {
+      let last: ReturnType<typeof task> | undefined
+      for (let n = 0; n < length; n++) last = task(`t${n}`, { type: bare, after: last ? [last] : [] }) as never
+      return last
+    },
+  })
+}
+
+/** What the tables of an execution of a chain were written, and the WAL, from its start to its end. */
+async function wholeCost(client: pg.Client, workflow: string, tasks: number) {
+  await client.query('begin')
+  const before = await written(client)
+  let wal = 0
+  const add = async (text: string, values: unknown[]) => {
+    const cost = await costOf(client, text, values)
+    wal += cost.wal - cost.pageImages * 8_192
+  }
+  const [{ id, hash }] = (
+    await client.query('select holdfast.new_job_id() as id, w.hash from holdfast.workflows as w where w.name = $1', [workflow])
+  ).rows
+  await add(`select holdfast.start_execution($1, $2, $3, '{}')`, [id, workflow, hash])
+  for (let n = 0; n < tasks; n++) {
+    await add(endStarted, [id])
+    await add('select holdfast.advance_execution($1)', [id])
+  }
+  const after = await written(client)
+  expect((await client.query('select status from holdfast.executions where id = $1', [id])).rows).toEqual([
+    { status: 'completed' },
+  ])
+  await client.query('commit')
+  return { writes: Object.fromEntries(Object.entries(after).map(([what, count]) => [what, count - (before[what] ?? 0)])), wal }
+}
+
+/** How many rows of the tables of executions this session has inserted, updated and deleted, as far as it has not told the server yet. */
+async function written(client: pg.Client): Promise<Record<string, number>> {
+  const { rows } = await client.query(
+    `select w.what, w.count::integer from pg_stat_xact_user_tables as s
+     cross join lateral (values (s.relname || ' inserted', n_tup_ins), (s.relname || ' updated', n_tup_upd), (s.relname || ' deleted', n_tup_del)) as w (what, count)
+     where s.schemaname = 'holdfast' and s.relname = any ('{executions,group_changes,members,open_groups,tasks}')`,
+  )
+  return Object.fromEntries(rows.map(({ what, count }) => [what, count]))
+}

@@ -1,7 +1,8 @@
 -- How an execution ends, is opened again, and is cancelled or resumed.
 
 -- Ends an execution of which no task is started any more: nothing can start from here on. Its counter is checked against the tasks, once.
-create or replace function holdfast.finish_execution(p_execution uuid) returns void language plpgsql
+-- Returns how many are started by that.
+create or replace function holdfast.finish_execution(p_execution uuid) returns integer language plpgsql
 set enable_seqscan = off set jit = off
 as $$
 declare
@@ -13,13 +14,14 @@ begin
   from holdfast.tasks as t where t.execution_id = p_execution and t.item = -1;
   if v_started > 0 then
     update holdfast.executions as e set started = v_started where e.id = p_execution;
-    return;
+    return v_started;
   end if;
-  update holdfast.executions as e set status = case when v_failed then 'failed' else 'completed' end, ended_at = holdfast.now()
+  update holdfast.executions as e set status = case when v_failed then 'failed' else 'completed' end, ended_at = holdfast.now(), started = 0
   where e.id = p_execution and e.status = 'running' returning e.* into v_ended;
   perform holdfast.close_group(p_execution);
   perform holdfast.tell_parent(v_ended, 'live', case when v_failed then 'dead' else 'completed' end);
   perform holdfast.tell_waiters(array[p_execution]);
+  return 0;
 end $$;
 
 -- An execution that has ended costs no settle a look any more. Where somebody is just reviving a job of it, it stays open: their change comes, and where

@@ -175,7 +175,7 @@ begin
     where t.execution_id = p_execution and t.status in ('dead', 'cancelled') and t.sub_workflow is not null and t.job_id is not null and r.done);
   -- Those that live again count as started from here on: what waits for them, or for their failure, must not start before they have ended.
   v_ready := holdfast.reopen_execution(p_execution, v_live);
-  perform holdfast.carry_on(p_execution, '{}', v_ready, true, false);
+  perform holdfast.carry_on(e, 0, '{}', v_ready, true, false) from holdfast.executions as e where e.id = p_execution;
   perform holdfast.fold_execution(p_execution);
   if exists (select from holdfast.executions as e where e.id = p_execution and e.status = 'running' and e.started = 0) then
     perform holdfast.finish_execution(p_execution);

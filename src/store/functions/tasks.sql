@@ -1,67 +1,69 @@
 -- How a task of an execution starts. All of it runs under the lock of the execution's row.
 
--- Starts tasks whose parents have all ended, or skips them. Returns those that have ended with that: skipped ones, ones without an item, and ones that
--- could not be started, which are dead and say why.
-create or replace function holdfast.begin_tasks(p_execution uuid, p_names text[], p_wake_always boolean) returns text[] language plpgsql
+-- Starts tasks whose parents have all ended, or skips them. ended: those that have ended with that, skipped ones, ones without an item, and ones that
+-- could not be started, which are dead and say why. begun: how many are started; the caller counts them.
+create or replace function holdfast.begin_tasks(p_execution holdfast.executions, p_names text[], p_wake_always boolean, out ended text[], out begun integer)
+language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_execution holdfast.executions;
-  v_ended text[];
   v_plain text[];
   v_special text[];
   v_dead text[] := '{}';
-  v_parents text[];
   v_ran text[];
   v_failed text[];
   v_name text;
   v_what text;
 begin
-  select * into v_execution from holdfast.executions as e where e.id = p_execution;
-  v_parents := array(select distinct u.name from holdfast.tasks as t cross join lateral unnest(t.parents) as u (name)
-                     where t.execution_id = p_execution and t.name = any (p_names) and t.item = -1);
+  begun := 0;
   select array_agg(p.name) filter (where p.status = 'completed'),
          array_agg(p.name) filter (where p.status in ('dead', 'cancelled', 'discarded') or p.because in ('failed', 'stopped', 'cancelled'))
-  into v_ran, v_failed from holdfast.tasks as p where p.execution_id = p_execution and p.name = any (v_parents) and p.item = -1;
+  into v_ran, v_failed from holdfast.tasks as p
+  where p.execution_id = p_execution.id and p.item = -1 and p.name = any (array(
+    select distinct u.name from holdfast.tasks as t cross join lateral unnest(t.parents) as u (name)
+    where t.execution_id = p_execution.id and t.name = any (p_names) and t.item = -1));
   with judged as materialized (
     select t.name, t.starts_when, t.condition is not null or t.each_of is not null or t.sub_workflow is not null as special,
            cardinality(t.parents) as parents, (select count(*) from unnest(t.parents) as u (name) where u.name = any (v_ran)) as ran,
            (select count(*) from unnest(t.parents) as u (name) where u.name = any (v_failed)) as failed
-    from holdfast.tasks as t where t.execution_id = p_execution and t.name = any (p_names) and t.item = -1 and t.status = 'blocked'
+    from holdfast.tasks as t where t.execution_id = p_execution.id and t.name = any (p_names) and t.item = -1 and t.status = 'blocked'
   ), decided as (
     select j.*, case j.starts_when when 'succeeded' then j.failed = 0 and (j.parents = 0 or j.ran > 0) when 'failed' then j.failed > 0 else true end as goes
     from judged as j
   ), skipped as (
     update holdfast.tasks as t
     set status = 'skipped', because = case when d.starts_when = 'succeeded' and d.failed > 0 then 'failed' else 'condition' end, ended_at = holdfast.now()
-    from decided as d where not d.goes and t.execution_id = p_execution and t.name = any (p_names) and t.name = d.name and t.item = -1
+    from decided as d where not d.goes and t.execution_id = p_execution.id and t.name = any (p_names) and t.name = d.name and t.item = -1
     returning t.name
   )
   select (select array_agg(s.name) from skipped as s), array_agg(d.name) filter (where d.goes and not d.special),
          array_agg(d.name) filter (where d.goes and d.special)
-  into v_ended, v_plain, v_special from decided as d;
+  into ended, v_plain, v_special from decided as d;
   foreach v_name in array coalesce(v_special, '{}') loop
     begin
-      v_what := holdfast.begin_special(v_execution, v_name, p_wake_always);
+      v_what := holdfast.begin_special(p_execution, v_name, p_wake_always);
     exception when others then
       if holdfast.is_of_no_row(sqlstate) then
         raise;
       end if;
-      perform holdfast.fail_task(p_execution, v_name, sqlerrm);
+      perform holdfast.fail_task(p_execution.id, v_name, sqlerrm);
       v_what := 'dead';
     end;
     v_plain := case v_what when 'plain' then v_plain || v_name else v_plain end;
-    v_ended := case when v_what in ('ended', 'dead') then v_ended || v_name else v_ended end;
+    ended := case when v_what in ('ended', 'dead') then ended || v_name else ended end;
+    begun := begun + (v_what = 'started')::integer;
     v_dead := case v_what when 'dead' then v_dead || v_name else v_dead end;
   end loop;
   if v_plain is not null then
-    v_dead := v_dead || holdfast.enqueue_plain(v_execution, v_plain, p_wake_always);
-    v_ended := v_ended || v_dead;
+    v_failed := holdfast.enqueue_plain(p_execution, v_plain, p_wake_always);
+    begun := begun + cardinality(v_plain) - cardinality(v_failed);
+    v_dead := v_dead || v_failed;
+    ended := ended || v_dead;
   end if;
-  if v_dead <> '{}' and v_execution.stops then
-    v_ended := v_ended || holdfast.stop_tasks(p_execution, 'stopped');
+  if v_dead <> '{}' and p_execution.stops then
+    ended := ended || holdfast.stop_tasks(p_execution.id, 'stopped');
   end if;
-  return array(select distinct n from unnest(v_ended) as n);
+  ended := array(select distinct n from unnest(ended) as n);
 end $$;
 
 create or replace function holdfast.fail_task(p_execution uuid, p_name text, p_error text) returns void language sql volatile as $$
@@ -127,8 +129,14 @@ begin
   if v_jobs.ids is null then
     return;
   end if;
-  if not p_items then
-    update holdfast.executions as e set started = e.started + cardinality(v_jobs.ids) where e.id = p_execution.id;
+  if cardinality(v_jobs.ids) = 1 and v_jobs.delayed + v_jobs.tagged = 0 then
+    if holdfast.enqueue_job(
+        v_jobs.ids[1], v_jobs.types[1], v_jobs.payloads[1], v_jobs.priorities[1], v_jobs.max_attempts[1], v_jobs.keys[1], p_wake_always, p_execution.owner,
+        p_execution.traceparent,
+        p_unique => case when exists (select from holdfast.types as t where t.name = v_jobs.types[1] and t.uniqueness is not null) then 'false' end) is not null then
+      raise exception 'another job stands for it' using errcode = 'HF410';
+    end if;
+    return;
   end if;
   if exists (select from holdfast.enqueue_jobs(
       v_jobs.ids, v_jobs.types, v_jobs.payloads, v_jobs.priorities, v_jobs.max_attempts, case when v_jobs.delayed > 0 then v_jobs.delays else '{}' end,
@@ -168,7 +176,6 @@ begin
     perform holdfast.begin_sub_workflow(p_execution, v_task, coalesce(v_task.payload, p_execution.input)::text, p_wake_always);
     update holdfast.tasks as t set status = 'started', started_at = holdfast.now()
     where t.execution_id = p_execution.id and t.name = p_name and t.item = -1;
-    update holdfast.executions as e set started = e.started + 1 where e.id = p_execution.id;
     return 'started';
   end if;
   v_items := jsonb_path_query_array(v_read, v_task.each_of::jsonpath);
@@ -189,7 +196,6 @@ begin
     returning name, item, job_id
   )
   insert into holdfast.members (job_id, group_id, kind, task, item) select i.job_id, p_execution.id, 'execution', i.name, i.item from item as i;
-  update holdfast.executions as e set started = e.started + 1 where e.id = p_execution.id;
   if v_task.sub_workflow is null then
     perform holdfast.enqueue_tasks(p_execution, array[p_name], true, p_wake_always);
   else
