@@ -17,11 +17,12 @@ test('a sample takes from every group alike, and never more than there is', () =
 })
 
 test('options that nobody knows are refused, and a seed is always there', () => {
-  expect(readOptions(['--long', '--seed', '5', '--only=sweep/claim'])).toEqual({
+  expect(readOptions(['--long', '--seed', '5', '--only=sweep/claim'])).toMatchObject({
     long: true,
     list: false,
     seed: 5,
     only: 'sweep/claim',
+    resume: false,
   })
   expect(readOptions(['fuzz', '--seed', '7', '--path', '0:1'])).toMatchObject({ only: 'fuzz/', seed: 7, path: '0:1' })
   expect(() => readOptions(['--path', '0:1'])).toThrow('--path is for a sequence of the fuzz')

@@ -82,6 +82,12 @@ export function rangeOf(question: SeriesQuestion, nowMs: number): { fromMs: numb
   return { fromMs: first * stepMs, stepMs, points: Math.max(0, last - first) }
 }
 
+/** So many whole steps, the last of which is the latest that is known: as many at every moment. */
+export function latestSteps(points: number, stepMs: number, nowMs: number): { fromMs: number; stepMs: number; points: number } {
+  const last = Math.floor((nowMs - sampledWithinMs) / stepMs)
+  return { fromMs: (last - points) * stepMs, stepMs, points }
+}
+
 async function typesOf(store: Store, { type }: SeriesQuestion, allowed?: ReadonlySet<string>): Promise<string[] | null> {
   if (type === undefined) return allowed ? [...allowed] : null
   if ((await store.types([storableText(type, 'type')])).length === 0) {

@@ -2,7 +2,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused, refuseUnknown } from '../job/refused.js'
 import type { SampleRow } from '../store/sample-store.js'
 import type { Store } from '../store/store.js'
-import { rangeOf } from './series.js'
+import { latestSteps } from './series.js'
 import { type SeriesColumns, type Steps, seriesOf } from './series-of.js'
 
 /** Which time is summed up. */
@@ -61,7 +61,7 @@ export async function readTypeSeries(
   if (lastMs < 60_000 || lastMs > 86_400_000) throw refused('last', 'must lie between 1m and 1d')
   const nowMs = (await store.inspect.now()).getTime()
   const step = Math.ceil(lastMs / points / finestMs) * finestMs
-  const steps = rangeOf({ from: new Date(nowMs - lastMs), to: new Date(nowMs), step }, nowMs)
+  const steps = latestSteps(Math.ceil(lastMs / step), step, nowMs)
   const toMs = steps.fromMs + steps.points * step
   const types = (await store.types(allowed ? [...allowed] : null)).sort((a, b) => (a.name < b.name ? -1 : 1))
   const rows = await store.samples.read({ fromMs: steps.fromMs, toMs, stepMs: step }, allowed ? [...allowed] : null)

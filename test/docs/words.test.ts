@@ -68,6 +68,8 @@ test('a page says batch of a group of jobs alone', () => {
 const aboutGroups = [
   ...[
     'api/jobs.ts',
+    'cli/commands/jobs.ts',
+    'cli/examples.ts',
     'cli/operator/database.ts',
     'cli/operator/operator.ts',
     'cli/program.ts',

@@ -143,6 +143,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'Holdfast.explain',
     'Holdfast.series',
     'Holdfast.start',
+    'Holdfast.typeSeries',
     'Holdfast.wait',
     'HoldfastClient',
     'Holdfasts',

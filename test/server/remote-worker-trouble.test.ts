@@ -127,7 +127,7 @@ describe('stopping', () => {
   test('an operator can order it: the worker finishes and ends', patient, async () => {
     const idle = defineType({ type: 'idle', run: () => {} }) as AnyJobType
     const worker = await working(serving, [idle], { lease: '4s', unsafe: true })
-    await serving.call('POST', `/admin/workers/remote/${worker.id}/drain`, { why: 'a new version' })
+    await serving.call('POST', `/admin/workers/processes/${worker.id}/drain`, { why: 'a new version' })
     const { id } = await serving.holdfast.enqueue(idle, {})
     await ended(serving, id)
     await worker.stopped

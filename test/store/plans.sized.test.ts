@@ -54,7 +54,7 @@ const steps: Step[] = [
     index: 'leases_pkey',
     async values(client) {
       const { rows } = await client.query('select id from holdfast.leases where worker_id = 2 limit 20')
-      return [2, rows.map(({ id }) => id), rows.map(() => 60_000), 0]
+      return [2, rows.map(({ id }) => id), rows.map(() => 60_000), 0, null, null, null]
     },
   },
   { statement: 'anyLeaseExpired', index: 'leases_lost_first', values: () => [] },

@@ -43,7 +43,10 @@ export function runProgram(
   })
   const said: Said[] = []
   let complained = ''
-  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => said.push(JSON.parse(line)))
+  // A process that is killed while it writes leaves half a line, and every whole one ends with a brace.
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+    if (line.endsWith('}')) said.push(JSON.parse(line))
+  })
   child.stderr?.on('data', (text) => {
     complained += text
   })
