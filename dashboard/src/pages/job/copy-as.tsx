@@ -7,7 +7,7 @@ export function CopyAs({ job }: { job: JobAnswer }) {
   return (
     <span className="copy-as">
       copy as <Copy text={asCurl(job)} label="Copy as a curl command" words="curl" />{' '}
-      <Copy text={asCommand(job)} label="Copy as a holdfast command" words="CLI" />
+      <Copy text={asCommand(job)} label="Copy as a CLI command" words="CLI" />
     </span>
   )
 }
