@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { defineType, FatalError } from 'holdfast'
+import { HoldfastClient } from 'holdfast/client'
 import { rules } from 'holdfast/server'
 import { startWorker } from 'holdfast/worker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -80,6 +81,15 @@ test('has a client example that runs as it stands', { timeout: 60_000 }, async (
     rmSync(folder, { recursive: true })
     await worker.stop()
   }
+})
+
+test('names every method of the client, and nothing that is none', () => {
+  const client = new HoldfastClient({ url: 'http://127.0.0.1:1', key: 'k' })
+  const methods = Object.getOwnPropertyNames(HoldfastClient.prototype).filter((name) => name !== 'constructor')
+  const [, section = ''] = /## From TypeScript([\s\S]*?)\n## /.exec(page) ?? []
+  const rows = [...section.matchAll(/^\| [\w ]+ \| (`.+`) \|$/gm)].map(([, names = '']) => names)
+  const named = rows.flatMap((names) => names.match(/\w+/g) ?? [])
+  expect(named.sort()).toEqual([...methods, ...Object.keys(client)].sort())
 })
 
 test('names every path with the permission it needs, and every role with what it allows', async () => {
