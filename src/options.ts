@@ -4,6 +4,7 @@ import { type Duration, toMilliseconds } from './job/duration.js'
 import { refused, wholeNumber } from './job/refused.js'
 import { readRetry } from './job/retry-for.js'
 import { readHosts } from './job/target-url.js'
+import { refuseMisspelt } from './job/variable-names.js'
 import { encryptionFrom, redactFrom } from './privacy/environment.js'
 import { Privacy, type PrivacyOptions } from './privacy/privacy.js'
 import { checkSchemaName, defaultSchema } from './store/schema-name.js'
@@ -79,6 +80,8 @@ export function readOptions(options: HoldfastOptions, environment: Record<string
   const { pool, preparedStatements, connections } = options
   const check = new Checker()
   check.known(options, known)
+  // What it was to say would be left out in silence: payloads would be plain, or go to another database.
+  refuseMisspelt(check, environment)
   const connectionString = options.connectionString ?? environment.DATABASE_URL
   if (!connectionString && !pool) check.wrong('connectionString', 'is missing, and so is pool; or set DATABASE_URL')
   const statementTimeoutMs = check.read(() => readTimeout(options.statementTimeout ?? '20s'), 0)

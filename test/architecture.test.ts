@@ -83,10 +83,12 @@ describe('what only one place may do', () => {
       'dev/postgres/reachable.ts: process.env.XDG_CACHE_HOME',
       'holdfast.ts: process.env',
       'members/holdfasts.ts: process.env',
+      'remote-worker/start.ts: process.env',
       // A process of its own, which stops a test's Postgres when the test has gone.
       'testing/server-guard.ts: process.kill',
       'testing/server-guard.ts: process.kill',
       'testing/server-guard.ts: process.stdin',
+      'testing/server.ts: process.env',
       'testing/server.ts: process.env.DATABASE_URL',
       'testing/server.ts: process.env.HOLDFAST_TEST_URL',
       'worker/build.ts: process.env.HOLDFAST_BUILD',

@@ -110,7 +110,8 @@ export async function configurationPage() {
 Every option and variable, with its default, its range and what it is for; commands have [a page of their own](cli.md). This page is generated
 from the code by \`npm run configuration\`; a test checks that it is current. Options that nobody knows are refused with the nearest
 name by every function and method that takes some, before anything is stored or removed; a test calls each of them. Everything that is wrong
-is in one error.
+is in one error. So is a variable of the environment whose name is nearly one of these: unread, it would leave payloads plain or go to another
+database.
 
 Durations are milliseconds or texts such as \`'90s'\`, \`'5m'\`, \`'2h'\`, \`'1d'\`, \`'1h 30m'\`, \`'3 days'\` and \`'1 hour 30 minutes'\`: big units
 before small ones, each at most once.

@@ -1,6 +1,7 @@
 import { lanesFromEnvironment } from '../flow/lane-environment.js'
 import { type Issue, sentenceOf } from '../issue.js'
 import { Checker } from '../job/checker.js'
+import { refuseMisspelt, unreadNames } from '../job/variable-names.js'
 import { membersFrom, readMembers } from '../members/options.js'
 import { readOptions } from '../options.js'
 import { httpsOptions } from '../server/tls.js'
@@ -10,7 +11,6 @@ import { Given } from './given.js'
 import { readListening } from './listening.js'
 import { readServeSettings } from './serve/settings.js'
 import { readStartSettings } from './up/settings.js'
-import { refuseMisspelt, unreadNames } from './variable-names.js'
 import { readWorkSettings } from './work/settings.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -78,7 +78,7 @@ function usableTls(env: Environment): void {
 }
 
 /** What may contain a password. */
-const addresses = ['DATABASE_URL', 'HOLDFAST_LISTEN_URL', 'HOLDFAST_READ_URL', 'HOLDFAST_WAKE_URL']
+const addresses = ['DATABASE_URL', 'HOLDFAST_LISTEN_URL', 'HOLDFAST_READ_URL', 'HOLDFAST_WAKE_URL', 'HOLDFAST_TEST_URL']
 const secret = /_KEYS?$|_SECRET$/
 
 function setIn(env: Environment): SetVariable[] {

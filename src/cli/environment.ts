@@ -1,8 +1,10 @@
+import type { VariableName } from '../job/variable-names.js'
+
 /** A variable of the environment: who reads it, and what it means. */
 export interface Variable {
-  name: string
+  name: VariableName
   /** The commands that read it, or `library` for every program that makes a Holdfast, `worker` for every worker. */
-  readBy: readonly ('library' | 'worker' | 'up' | 'serve' | 'work' | 'cli')[]
+  readBy: readonly ('library' | 'worker' | 'up' | 'serve' | 'work' | 'cli' | 'testing')[]
   /** What it is when it is not set. */
   otherwise: string
   what: string
@@ -192,6 +194,12 @@ export const variables: readonly Variable[] = [
     readBy: ['serve'],
     otherwise: 'none',
     what: 'the proxies before it, as 10.0.0.0/8,127.0.0.1, whose X-Forwarded-For is believed',
+  },
+  {
+    name: 'HOLDFAST_TEST_URL',
+    readBy: ['testing'],
+    otherwise: 'DATABASE_URL, or an embedded PostgreSQL',
+    what: 'the server on which tests make their databases',
   },
 ]
 

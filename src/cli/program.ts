@@ -1,6 +1,6 @@
 // The commands and their options. Commands are loaded when they are run, so that --help does not wait for an HTTP server.
 import { Command, Help, type Option } from 'commander'
-import { Checker } from '../job/checker.js'
+import { checkVariableNames } from '../job/variable-names.js'
 import { version } from '../version.js'
 import { Cli } from './cli.js'
 import { addAlerts } from './commands/alerts.js'
@@ -33,7 +33,6 @@ import { addWorkflows } from './commands/workflows.js'
 import { addExamples } from './examples.js'
 import type { Io } from './io.js'
 import { chooseMember, refuseUnsaid } from './member.js'
-import { refuseMisspelt } from './variable-names.js'
 
 /** Every command, reading from and writing to `io`. */
 export function makeProgram(io: Io): { program: Command; cli: Cli } {
@@ -109,9 +108,7 @@ const checksItself = ['up', 'serve', 'work', 'check', 'completion']
 
 /** A misspelt name would send the command elsewhere than it was meant. */
 function refuseEnvironment(env: Io['env']): void {
-  const check = new Checker()
-  refuseMisspelt(check, env)
-  check.done('invalid_configuration', 'the environment has problems')
+  checkVariableNames(env)
 }
 
 /** What most commands take stands under what only this one does. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, HoldfastError } from '../errors.js'
-import type { Issue, Path } from '../issue.js'
+import { type Issue, type Path, sentenceOf } from '../issue.js'
 import { issueOf, refusal, unknownNames } from './refused.js'
 
 /** Goes through options to the end and throws everything that is wrong with them at once. */
@@ -31,9 +31,10 @@ export class Checker {
     return this.#issues.length
   }
 
-  /** What was wrong, as one error. */
+  /** What was wrong, as one error. What several readers of the same thing found is said once. */
   problem(code: ErrorCode, heading: string): HoldfastError {
-    return refusal(code, this.#issues, heading)
+    const once = new Map(this.#issues.map((issue) => [sentenceOf(issue), issue]))
+    return refusal(code, [...once.values()], heading)
   }
 
   /** Throws if anything was wrong. */

@@ -2,6 +2,7 @@ import { checkAddress } from '../client/address.js'
 import { Checker } from '../job/checker.js'
 import type { Duration } from '../job/duration.js'
 import { hookNames, type JobHooks } from '../job/hooks.js'
+import { refuseMisspelt } from '../job/variable-names.js'
 import type { Logger } from '../worker/logger.js'
 import { readWorkerOptions, type WorkerSettings } from '../worker/options.js'
 
@@ -83,12 +84,14 @@ const known = ['concurrency', 'name', 'build', 'lease', 'drain', 'unhealthyAfter
 export function readRemoteOptions(
   server: RemoteServerOptions,
   options: RemoteWorkerOptions,
+  environment: Readonly<Record<string, string | undefined>>,
 ): { server: { url: string; key: string; timeoutMs: number }; settings: WorkerSettings } {
   const { url, key, timeoutMs = 30_000 } = server
   const check = new Checker()
   check.known(server, ['url', 'key', 'timeoutMs'])
   const address = checkAddress(check, { url, key, timeoutMs }, 'holdfast keys create <service> --role worker')
   check.known(options, [...known, ...hookNames])
+  refuseMisspelt(check, environment)
   const settings = check.read(() => readWorkerOptions(options), undefined)
   if (settings && (settings.leaseMs < 1_000 || settings.leaseMs > 86_400_000)) {
     check.wrong('lease', 'is outside of 1s to 24h, which is what a server takes')

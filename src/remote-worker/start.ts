@@ -29,7 +29,7 @@ export async function startRemoteWorker(
   source: readonly AnyJobType[] | URL | string,
   options: RemoteWorkerOptions = {},
 ): Promise<RemoteWorker> {
-  const { server: reached, settings: read } = readRemoteOptions(server, options)
+  const { server: reached, settings: read } = readRemoteOptions(server, options, process.env)
   const { handlers, module, build } = await collectHandlers(source as readonly (AnyJobType | AnyWorkflow)[], read)
   const settings = { ...read, module, build: await buildOf(read.build, build) }
   const log = options.logger ?? defaultLogger()

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fileBesideCode } from '../code-files.js'
+import { checkVariableNames } from '../job/variable-names.js'
 
 /** A PostgreSQL that databases can be made on, until it is released. */
 export interface TestServer {
@@ -14,6 +15,7 @@ export interface TestServer {
 
 /** The given server, else HOLDFAST_TEST_URL, else DATABASE_URL, else an embedded one that this process shares. */
 export async function findTestServer(given?: string): Promise<TestServer> {
+  checkVariableNames(process.env)
   const url = given ?? (process.env.HOLDFAST_TEST_URL || process.env.DATABASE_URL)
   return url ? { url, release() {} } : borrowEmbedded()
 }

@@ -4,6 +4,7 @@ import { HoldfastClient } from 'holdfast/client'
 import { createServer } from 'holdfast/server'
 import { expect, test } from 'vitest'
 import { variables } from '../../src/cli/environment.js'
+import { variableNames } from '../../src/job/variable-names.js'
 import { readWorkerOptions } from '../../src/worker/options.js'
 import { docsPage } from '../support/docs-page.js'
 import { repository, sourceFiles } from '../support/source.js'
@@ -22,10 +23,14 @@ test('the page about the command line is what the code says', async () => {
 
 test('every variable that the code reads is on it', () => {
   const named = sourceFiles().flatMap(({ code }) => code.match(/\bHOLDFAST_[A-Z_]+[A-Z]\b/g) ?? [])
-  // Of our own tests; of an example; and parts of the names of lanes.
-  const others = ['HOLDFAST_TEST_URL', 'HOLDFAST_LANE_INTERACTIVE_SLOTS', 'HOLDFAST_LANE_BULK_POLL']
+  // Of an example.
+  const others = ['HOLDFAST_LANE_INTERACTIVE_SLOTS', 'HOLDFAST_LANE_BULK_POLL']
   const known = new Set([...variables.map(({ name }) => name), ...others])
   expect([...new Set(named)].filter((name) => !known.has(name) && !name.startsWith('HOLDFAST_TLS_'))).toEqual([])
+})
+
+test('every variable that a misspelt name is compared with is on it, and no other', () => {
+  expect(variables.map(({ name }) => name).sort()).toEqual([...variableNames].sort())
 })
 
 const nowhere = { connectionString: 'postgres://localhost:1/nothing' }

@@ -1,6 +1,7 @@
-import { defineType, Holdfast, HoldfastError } from 'holdfast'
+import { defineType, Holdfast, HoldfastError, Holdfasts } from 'holdfast'
 import { HoldfastClient } from 'holdfast/client'
 import { startPostgres } from 'holdfast/dev'
+import { startRemoteWorker } from 'holdfast/remote-worker'
 import { createServer } from 'holdfast/server'
 import { runJob, scratchQueue } from 'holdfast/testing'
 import { startWorker } from 'holdfast/worker'
@@ -136,6 +137,59 @@ test.each(Object.entries(calls))('an option that nobody knows is refused with th
 test('so is one inside of limits and isolation', async () => {
   const definition = { type: 'mail', limits: { rate: { count: 1, pr: '1s' } }, isolation: 'thread', recycle: { job: 1 } }
   expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(['rate.pr', 'recycle.job'])
+})
+
+/** Calls this while the environment has these variables; it has to read them before it waits for anything. */
+function withVariables<Result>(variables: Record<string, string>, act: () => Result): Result {
+  Object.assign(process.env, variables)
+  try {
+    return act()
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name]
+  }
+}
+
+describe('a variable whose name is nearly one of ours is refused with the one that was meant', () => {
+  const misspelt = { HOLDFAST_ENCRYPTION_KEY: 'a:c2VjcmV0', HOLDFAST_REDCAT: 'card', HOLFDAST_SCHEMA: 'jobs' }
+  const meant = {
+    HOLDFAST_ENCRYPTION_KEY: 'is not known (did you mean "HOLDFAST_ENCRYPTION_KEYS"?)',
+    HOLDFAST_REDCAT: 'is not known (did you mean "HOLDFAST_REDACT"?)',
+    HOLFDAST_SCHEMA: 'is not known (did you mean "HOLDFAST_SCHEMA"?)',
+  }
+  const server = { url: 'http://localhost:1', key: 'k' }
+  const makers: Record<string, () => unknown> = {
+    'a Holdfast': () => new Holdfast(nowhere),
+    'a Holdfast of each member': () => new Holdfasts({ members: { eu: nowhere, us: { ...nowhere, schema: 'us' } } }),
+    'a remote worker': () => startRemoteWorker(server, [mail]),
+    'a scratch queue': () => scratchQueue(nowhere),
+  }
+  test.each(Object.entries(makers))('by %s, and no value is repeated', async (_, make) => {
+    const problems = await problemsOf(() => withVariables(misspelt, make))
+    expect(problems).toEqual(meant)
+    expect(JSON.stringify(problems)).not.toContain('c2VjcmV0')
+  })
+
+  test('beside what else is wrong, once', async () => {
+    const wrong = { HOLDFAST_REDCAT: 'card', HOLDFAST_ENCRYPTION_ALL: 'yes' }
+    const make = () => new Holdfasts({ members: { eu: nowhere, us: { ...nowhere, schema: 'us' } } })
+    const error = await Promise.resolve()
+      .then(() => withVariables(wrong, make))
+      .catch((refused: unknown) => refused)
+    expect((error as HoldfastError).issues.map(({ path }) => path.join('.'))).toEqual([
+      'HOLDFAST_REDCAT',
+      'HOLDFAST_ENCRYPTION_ALL',
+    ])
+  })
+
+  test('but not one of the programs around it, of Kubernetes, or of a lane, which its worker reads', () => {
+    const others = {
+      HOLDFAST_SOMETHING_ELSE: '1',
+      HOLDFAST_PORT_80_TCP_ADDR: '10.0.0.7',
+      HOLDFAST_LANE_BULK_SLOTS: '4',
+      HOSTNAME_OF_US: 'a',
+    }
+    expect(withVariables(others, () => new Holdfast(nowhere))).toBeInstanceOf(Holdfast)
+  })
 })
 
 test('one that is wrong alone is told in one sentence, with its parts', async () => {

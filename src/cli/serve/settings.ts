@@ -5,6 +5,7 @@ import { type Duration, toMilliseconds } from '../../job/duration.js'
 import { showValue } from '../../job/failure.js'
 import { readLogLevel } from '../../job/log-level.js'
 import { misconfigured } from '../../job/refused.js'
+import { refuseMisspelt } from '../../job/variable-names.js'
 import { shortestKey } from '../../server/callers.js'
 import { checkOidc, type OidcOptions } from '../../server/oidc/options.js'
 import { checkProxies } from '../../server/options.js'
@@ -13,7 +14,6 @@ import { checkTraceUrl } from '../../server/trace-url.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
-import { refuseMisspelt } from '../variable-names.js'
 
 /** What `holdfast serve` takes on the command line, beside what the environment says. */
 export interface ServeOptions {

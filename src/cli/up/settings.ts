@@ -1,11 +1,11 @@
 import { lanesFromEnvironment } from '../../flow/lane-environment.js'
 import { Checker } from '../../job/checker.js'
 import { type LogLevel, readLogLevel } from '../../job/log-level.js'
+import { refuseMisspelt } from '../../job/variable-names.js'
 import { checkTraceUrl } from '../../server/trace-url.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList, readSwitch } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
-import { refuseMisspelt } from '../variable-names.js'
 
 export interface StartSettings extends Listening {
   /** Undefined: a Postgres of our own. */

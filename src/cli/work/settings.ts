@@ -1,9 +1,9 @@
 import { lanesFromEnvironment } from '../../flow/lane-environment.js'
 import { Checker } from '../../job/checker.js'
 import { readLogLevel } from '../../job/log-level.js'
+import { refuseMisspelt } from '../../job/variable-names.js'
 import { checkDatabaseUrl } from '../database-url.js'
 import { Given, readList, readPort } from '../given.js'
-import { refuseMisspelt } from '../variable-names.js'
 
 /** What `holdfast work` takes on the command line for what the environment can say too. */
 export interface WorkEnvironment {
