@@ -3,7 +3,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { version } from '../version.js'
 import type { Database } from './database.js'
-import { type AppliedFunctions, currentFunctions, dropLeftOver, toBeReplaced } from './functions.js'
+import { type AppliedFunctions, currentFunctions, definers, dropLeftOver, toBeReplaced, withoutPublic } from './functions.js'
 import { statement } from './queries.js'
 import { hashOf, indexMadeBy, type SchemaFile, schemaFiles, statementsOf } from './schema-files.js'
 import { inSchema, quotedSchema } from './schema-name.js'
@@ -117,8 +117,10 @@ async function runInside(tx: Queryable, schema: string): Promise<Missing> {
 
 async function writeFunctions(tx: Queryable): Promise<void> {
   const { sql, hash } = currentFunctions()
+  const known = await definers(tx)
   await run(tx, sql, `writing the functions of ${version}`)
   await dropLeftOver(tx)
+  await tx.query(withoutPublic(known), [])
   await tx.query(recordFunctions, [version, hash])
   await tx.query(makePartitions, [])
 }
@@ -231,7 +233,7 @@ export function migrationScript(schema: string): string {
     return `-- ── ${String(file.number).padStart(4, '0')} ${file.name}\n${body}\n${record}\n`
   })
   const { sql, hash } = currentFunctions()
-  const functions = `-- ── functions\n${sql}\n${recordFunctions.replace('$1::text', literal(version)).replace('$2::text', literal(hash))};\n${makePartitions};\n`
+  const functions = `-- ── functions\n${sql}\n${withoutPublic()};\n${recordFunctions.replace('$1::text', literal(version)).replace('$2::text', literal(hash))};\n${makePartitions};\n`
   const begin = `begin isolation level read committed;\nselect ${takeLock.replace('try_', '')};\ncreate schema if not exists ${quotedSchema(schema)};\n${ownTables}\n`
   return inSchema(`${begin}\n${files.join('\n')}\n${functions}\ncommit;\n`, schema)
 }

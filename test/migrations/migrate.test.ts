@@ -146,11 +146,24 @@ describe('functions', () => {
     expect(await marked()).toBe('newer')
   })
 
-  test('that no release serves any more are dropped by the next one', async () => {
+  test('and views that no release serves any more are dropped by the next one', async () => {
+    const views = `create or replace view holdfast.marks as select holdfast.mark() as mark;
+      create or replace view holdfast.marked as select mark from holdfast.marks;`
+    const left = () =>
+      onDatabase(database.connectionString, async (client) => {
+        const { rows } = await client.query<{ name: string }>(`
+          select relname as name from pg_class where relnamespace = 'holdfast'::regnamespace and relname ~ '^mark(s|ed)?$'
+          union all select proname from pg_proc where pronamespace = 'holdfast'::regnamespace and proname ~ '^mark(s|ed)?$' order by name`)
+        return rows.map(({ name }) => name)
+      })
     await haveMigrated()
-    await release('1.0.0', mark('one'))
-    await release('1.1.0', {})
-    await expect(marked()).rejects.toThrow('does not exist')
+    const before = await describeSchema(database.connectionString)
+    await release('1.0.0', { ...mark('one'), 'views_of_marks.sql': views })
+    await release('1.1.0', { ...mark('two'), 'views_of_marks.sql': views })
+    expect(await left()).toEqual(['mark', 'marked', 'marks'])
+    await release('1.2.0', {})
+    expect(await left()).toEqual([])
+    expect(await describeSchema(database.connectionString)).toBe(before)
   })
 
   test('that do not fit are named, and nothing is changed', async () => {

@@ -30,8 +30,6 @@ begin
   return v_gone;
 end $$;
 
-revoke execute on function holdfast.sweep_audit from public;
-
 -- Makes an actor of who does something, why, and where they came from (an address, or "cli"). Whoever is not named is the database
 -- user of the session.
 create or replace function holdfast.actor(p_name text, p_why text default null, p_origin text default null) returns holdfast.actor

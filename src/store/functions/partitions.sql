@@ -77,6 +77,3 @@ begin
                  p_family, v_name, v_low, v_high);
   return true;
 end $$;
-
--- It runs with the rights of its owner, so that a worker needs to own no table; who may call it, says src/store/sql/roles.sql.
-revoke execute on function holdfast.make_partition from public;

@@ -83,8 +83,6 @@ begin
   return null;
 end $$;
 
-revoke execute on function holdfast.drop_oldest_partition from public;
-
 -- Removes what outlived its day in the default partitions, and what belongs to jobs that are gone: at most p_limit rows of
 -- each. These are the few that were carried over, so they go row by row. Returns how many went.
 -- Planning one of these deletes takes a session two milliseconds, and each worker that starts is a session that has not planned any: the
