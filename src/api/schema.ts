@@ -59,7 +59,9 @@ type OfObject<S> = S extends { properties: infer Fields; required: readonly (inf
   ? { [Name in keyof Fields as Name extends Needed ? Name : never]: Of<Fields[Name]> } & {
       [Name in keyof Fields as Name extends Needed ? never : Name]?: Of<Fields[Name]>
     }
-  : Record<string, unknown>
+  : S extends { additionalProperties: infer Each extends Schema }
+    ? Record<string, Of<Each>>
+    : Record<string, unknown>
 
 /** An object that has these fields and no others; those named in `required` are always there. */
 export function object<

@@ -51,6 +51,12 @@ export const registerBody = object(
     pid: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
     version: short(100),
     build: { ...short(100), description: 'the name of the code that it runs, such as a commit' },
+    payload_versions: {
+      type: 'object',
+      additionalProperties: { type: 'integer', minimum: 1, maximum: 32_767 },
+      description:
+        'the newest version of payloads that it knows, by type; it is given no newer ones. Of a type left out: every job',
+    },
   },
   ['name', 'types'],
 )

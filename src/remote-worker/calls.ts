@@ -76,6 +76,7 @@ export class WorkerCalls {
     host: string
     pid: number
     version: string
+    payload_versions: Record<string, number>
   }): Promise<number> {
     const { worker, id } = await this.#post<{ worker: string; id: number }>('register', body, { once: true })
     this.#token = worker

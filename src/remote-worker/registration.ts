@@ -33,7 +33,7 @@ const notOverHttp = {
 
 /**
  * Registers a worker for these types by their names, and those that the server does not know by their definitions. A type that is known stays as
- * it is: a worker that runs jobs of it need not be allowed to change it.
+ * it is: a worker that runs jobs of it need not be allowed to change it, but where its payloads have a newer version here than any worker knew before.
  */
 export async function registerRemotely(
   calls: WorkerCalls,
@@ -42,7 +42,8 @@ export async function registerRemotely(
   handlers: ReadonlyMap<string, AnyJobType>,
 ): Promise<number> {
   const types: (string | object)[] = [...handlers.keys()]
-  const about = { name, host: hostname(), pid: process.pid, version, ...(build !== null && { build }) }
+  const payload_versions = Object.fromEntries([...handlers].map(([type, handler]) => [type, handler.version]))
+  const about = { name, host: hostname(), pid: process.pid, version, payload_versions, ...(build !== null && { build }) }
   for (;;) {
     try {
       return await calls.register({ ...about, types })

@@ -42,8 +42,6 @@ export interface RemoteSetup {
 const stopWithinMs = 5_000
 /** People who cancel a job wait for a heartbeat, since nobody can call a remote worker. */
 const slowestBeatMs = 5_000
-/** How long a job is put off whose payload is too new for this worker. */
-const tooNewMs = 60_000
 /** With so many results that the server has not taken, no more jobs are claimed. */
 const mostUnwritten = 10_000
 
@@ -210,10 +208,7 @@ export class RemoteWorker {
 
   #take(claimed: readonly RemoteJob[], askedAtMs: number): void {
     for (const { lease, lease_ms } of claimed) this.#leases.hold(lease, lease_ms, askedAtMs)
-    const jobs = claimed.map((job) => this.#claimedJob(job))
-    const isTooNew = ({ version = 1, type }: ClaimedJob) => version > type.version
-    for (const job of jobs.filter(isTooNew)) this.#ended(job, { kind: 'snoozed', delayMs: tooNewMs }, null)
-    this.#pools.add(jobs.filter((job) => !isTooNew(job)))
+    this.#pools.add(claimed.map((job) => this.#claimedJob(job)))
   }
 
   #claimedJob(job: RemoteJob): ClaimedJob {

@@ -1,6 +1,7 @@
 import type { Background } from '../background/background.js'
 import { type Lane, Lanes } from '../claim/lanes.js'
 import { monotonicMs, sleep } from '../clock.js'
+import type { Settlement } from '../job/settlement.js'
 import type { ClaimedRow } from '../store/rows.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -30,6 +31,8 @@ const promoteAtOnce = 1_000
 const distantPast = '1970-01-01T00:00:00Z'
 const pollMs = { listening: 2_000, notListening: 200, soonest: 10 }
 const lanesFreshForMs = 1_000
+/** How long a job is put off whose payload is too new for its worker. */
+const tooNewMs = 5_000
 const asMany = () => Number.POSITIVE_INFINITY
 /** For how many sets of types this server remembers how far it has read. */
 const mostReadings = 1_000
@@ -56,13 +59,16 @@ export class RemoteClaims implements Background {
 
   /** Returns at most `limit` jobs as soon as there is one, or none after `waitMs`. */
   async claim(worker: RemoteWorker, ask: ClaimAsk): Promise<RemoteClaim[]> {
-    const group = `${[...ask.types].sort((a, b) => a - b).join()} ${ask.leaseMs}`
+    const versions = new Map(worker.types.map(({ id, version }) => [id, version]))
+    // Workers that know other versions have readings of their own: what one leaves behind is for the other.
+    const known = [...ask.types].sort((a, b) => a - b).map((type) => `${type}v${versions.get(type) ?? ''}`)
+    const group = `${known.join()} ${ask.leaseMs}`
     const reading = this.#reading(group, ask)
     const { lanes } = reading
     const deadline = monotonicMs() + ask.waitMs
-    const first = await this.#look(worker.id, reading, ask.limit)
+    const first = await this.#look(worker, reading, ask.limit)
     if (first.length > 0) return first
-    if (ask.waitMs === 0) return this.#lookFromHead(worker.id, reading, ask.limit)
+    if (ask.waitMs === 0) return this.#lookFromHead(worker, reading, ask.limit)
     const waiter = this.#polls.enter(group, worker.id, lanes.ids)
     const ended = () => waiter.wake.signal()
     ask.gone.addEventListener('abort', ended)
@@ -74,7 +80,7 @@ export class RemoteClaims implements Background {
         if (ask.gone.aborted || this.closing) return []
         // It may have been woken because a lane was resumed: what is known of the lanes says that nothing is to be had there.
         if (lanes.someDrained) reading.staleAt = 0
-        const rows = await this.#look(worker.id, reading, ask.limit)
+        const rows = await this.#look(worker, reading, ask.limit)
         if (rows.length > 0) return rows
         if (monotonicMs() >= deadline) return []
       }
@@ -86,12 +92,9 @@ export class RemoteClaims implements Background {
   }
 
   /** Frees jobs whose worker hung up before it got the answer: no attempt is spent, and none is recorded. */
-  async handBack(worker: Pick<RemoteWorker, 'id'>, rows: readonly RemoteClaim[]): Promise<void> {
+  async handBack(worker: RemoteWorker, rows: readonly RemoteClaim[]): Promise<void> {
     if (rows.length === 0) return
-    const settlement = { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null } as const
-    const ended = rows.map((job) => ({ job, settlement, startedAtMs: null, endedAtMs: 0 }))
-    await this.#store.settle(worker.id, ended, 0, [])
-    await this.#store.remote.closeEmpty(worker.id, [...new Set(rows.map(({ lease }) => lease))])
+    await this.#end(worker, rows, { move: 'hand_back', outcome: 'handed_back', delayMs: null, failure: null })
   }
 
   /** Ends jobs that the worker cannot get as dead, with the reason. */
@@ -124,7 +127,7 @@ export class RemoteClaims implements Background {
     await this.#polls.close()
   }
 
-  async #look(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
+  async #look(worker: RemoteWorker, reading: Reading, limit: number): Promise<RemoteClaim[]> {
     await this.#promote(reading)
     const claimed: RemoteClaim[] = []
     for (const lane of reading.lanes.enabled) {
@@ -144,25 +147,31 @@ export class RemoteClaims implements Background {
   }
 
   /** A remote worker asks for as many jobs as it can start at once; it would not run jobs of one key one after the other. */
-  async #take(worker: number, { reader, leaseMs }: Lane, wanted: number): Promise<RemoteClaim[]> {
-    const rows = await reader.claim(worker, { limit: wanted, inARow: 1 }, leaseMs)
-    return rows.map((row) => ({ ...row, leaseMs }))
+  async #take(worker: RemoteWorker, { reader, leaseMs }: Lane, wanted: number): Promise<RemoteClaim[]> {
+    const claimed = await reader.claim(worker.id, { limit: wanted, inARow: 1 }, leaseMs)
+    const rows = claimed.map((row) => ({ ...row, leaseMs }))
+    const isTooNew = ({ type, version }: RemoteClaim) =>
+      version > (worker.types.find(({ id }) => id === type)?.version ?? version)
+    const tooNew = rows.filter(isTooNew)
+    if (tooNew.length === 0) return rows
+    await this.#putOff(worker, tooNew)
+    return rows.filter((row) => !isTooNew(row))
   }
 
   /**
    * Claims from a lane that has a limit of slots per worker. Polls of one worker at this server take turns, because two that counted at
    * once would both find a free slot. What a poll at another server claimed meanwhile is counted afterwards, and as many jobs are handed back.
    */
-  async #inTurn(worker: number, lane: Lane, wanted: number): Promise<RemoteClaim[]> {
-    const turnKey = `${worker} ${lane.reader.lane}`
+  async #inTurn(worker: RemoteWorker, lane: Lane, wanted: number): Promise<RemoteClaim[]> {
+    const turnKey = `${worker.id} ${lane.reader.lane}`
     const before = this.#turns.get(turnKey)
     const turn = (async () => {
       await before?.catch(() => {})
-      const running = () => this.#store.remote.runningInLane(worker, lane.reader.lane)
+      const running = () => this.#store.remote.runningInLane(worker.id, lane.reader.lane)
       const free = Math.min(wanted, lane.slots - (await running()))
       const rows = free > 0 ? await this.#take(worker, lane, free) : []
       const tooMany = rows.length > 0 ? Math.max(0, (await running()) - lane.slots) : 0
-      if (tooMany > 0) await this.handBack({ id: worker }, rows.slice(-tooMany))
+      if (tooMany > 0) await this.handBack(worker, rows.slice(-tooMany))
       return rows.slice(0, Math.max(0, rows.length - tooMany))
     })()
     this.#turns.set(turnKey, turn)
@@ -173,8 +182,22 @@ export class RemoteClaims implements Background {
     }
   }
 
+  /**
+   * Such a job was given a newer payload while it stood in the queue. It waits, and becomes blocked where no worker knows that version; a worker
+   * that does takes it.
+   */
+  #putOff(worker: RemoteWorker, rows: readonly RemoteClaim[]): Promise<void> {
+    return this.#end(worker, rows, { move: 'snooze', outcome: 'snoozed', delayMs: tooNewMs, failure: null })
+  }
+
+  async #end(worker: RemoteWorker, rows: readonly RemoteClaim[], settlement: Settlement): Promise<void> {
+    const ended = rows.map((job) => ({ job, settlement, startedAtMs: null, endedAtMs: 0 }))
+    await this.#store.settle(worker.id, ended, 0, [])
+    await this.#store.remote.closeEmpty(worker.id, [...new Set(rows.map(({ lease }) => lease))])
+  }
+
   /** A caller that does not wait gets one more claim, from the head: the first may have started to read behind a job that was handed back. */
-  async #lookFromHead(worker: number, reading: Reading, limit: number): Promise<RemoteClaim[]> {
+  async #lookFromHead(worker: RemoteWorker, reading: Reading, limit: number): Promise<RemoteClaim[]> {
     const again = reading.lanes.lookAgainInMs()
     if (again > pollMs.notListening) return []
     await sleep(again)

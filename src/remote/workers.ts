@@ -3,6 +3,7 @@ import type { Vitals } from '../background/vital-signs.js'
 import { HoldfastError } from '../errors.js'
 import type { RecordedActor } from '../job/actor.js'
 import { didYouMean } from '../job/nearest.js'
+import { refused } from '../job/refused.js'
 import type { NamedType, RemoteWorkerRow } from '../store/remote-rows.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -30,28 +31,35 @@ export class RemoteWorkers {
 
   /**
    * Registers a worker for these types, and the types that it defines. For a type that is registered already, `mayChange` allows to
-   * change the fields that the definition names, but never its lane and `sensitive`.
+   * change the fields that the definition names, but never its lane and `sensitive`. `versions`: the newest payloads that the worker knows,
+   * by type; a claim leaves newer ones out. Of a type that is missing there it is given every job.
    */
   async register(
     worker: { name: string; host: string; pid: number; version: string; build: string | null },
     types: readonly (string | NamedType)[],
+    versions: ReadonlyMap<string, number>,
     { mayChange, who }: { mayChange: boolean; who: RecordedActor },
   ): Promise<{ id: number; token: string; types: string[] }> {
     try {
-      const defined = types.filter((type) => typeof type !== 'string')
+      const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
+      const stray = [...versions.keys()].find((name) => !names.includes(name))
+      if (stray !== undefined)
+        throw refused(`payload_versions.${stray.slice(0, 100)}`, `is not for a type of this worker${didYouMean(stray, names)}`)
+      const defined = types.filter((type) => typeof type !== 'string').map((type) => versioned(type, versions.get(type.type)))
       if (defined.length > 0) {
         await this.#checkLanes(defined)
         await this.#store.remote.registerTypes(defined, mayChange, who)
         await this.#store.remote.defineUses(defined, who)
       }
-      const names = [...new Set(types.map((type) => (typeof type === 'string' ? type : type.type)))]
       const rows = await this.#store.types(names)
       const missing = names.find((name) => !rows.some((row) => row.name === name))
       if (missing !== undefined) throw await this.#unknown(missing, types.indexOf(missing))
+      if (versions.size > 0) await this.#store.remote.knowVersions(versions, mayChange, who)
       const secret = randomBytes(secretBytes).toString('base64url')
       const id = await this.#store.remote.register({
         ...worker,
         types: rows.map((row) => row.id),
+        versions: versions.size > 0 ? rows.map((row) => versions.get(row.name) ?? null) : null,
         hash: hashed(secret).toString('hex'),
       })
       return { id, token: `${id}.${secret}`, types: names }
@@ -101,6 +109,10 @@ export class RemoteWorkers {
     const problem = `no job type named "${missing}" is registered${didYouMean(missing, known)}; give its definition instead of its name`
     return new HoldfastError('unknown_type', problem, { field: `types[${index}]` })
   }
+}
+
+function versioned(type: NamedType, version: number | undefined): NamedType {
+  return version === undefined ? type : { ...type, version }
 }
 
 function hashed(secret: string): Buffer {

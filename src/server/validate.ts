@@ -30,6 +30,10 @@ function checked(schema: Schema, given: unknown, path: string, part: RequestPart
   if (typeof value === 'number') checkNumber(schema, value, path)
   if (Array.isArray(value) && schema.items) return checkList(schema, value, path, part)
   if (isObject(value) && schema.properties) return checkFields(schema, value, path, part)
+  if (isObject(value) && typeof schema.additionalProperties === 'object') {
+    for (const [name, one] of Object.entries(value))
+      checked(schema.additionalProperties, one, `${path}.${name.slice(0, 100)}`, part)
+  }
   return value
 }
 

@@ -4,7 +4,8 @@ export interface RemoteWorkerRow {
   build: string | null
   drain: boolean
   why: string | null
-  types: { id: number; name: string; timeoutMs: number; encrypted: boolean }[]
+  /** `version`: the newest payload of it that the worker knows; null: any. */
+  types: { id: number; name: string; timeoutMs: number; encrypted: boolean; version: number | null }[]
 }
 
 /** An attempt that holds its lease, and what decides about its end. */
@@ -40,4 +41,6 @@ export interface NamedType {
   backoff?: object
   /** In order, each once. */
   uses?: readonly string[]
+  /** The newest version of payloads that its worker knows. */
+  version?: number
 }

@@ -20,16 +20,23 @@ export class RemoteStore {
     version: string
     build: string | null
     types: readonly number[]
+    versions: readonly (number | null)[] | null
     hash: string
   }): Promise<number> {
-    const { name, host, pid, version, build, types, hash } = worker
-    const values = [name, host, pid, version, types, hash, build]
+    const { name, host, pid, version, build, types, versions, hash } = worker
+    const values = [name, host, pid, version, types, hash, build, versions]
     return ((await this.#database.query(statement('registerRemoteWorker'), values))[0] as { id: number }).id
   }
 
   /** Makes types known, each with what it names alone; with `may`, what is named of a known one is changed where it can be. */
   async registerTypes(types: readonly NamedType[], may: boolean, who: RecordedActor): Promise<void> {
     await this.#database.query(statement('registerRemoteTypes'), [JSON.stringify(types), may, who.by, who.from])
+  }
+
+  /** Notes the versions of payloads that a worker knows of registered types; newer ones than any worker knew only with `may`. */
+  async knowVersions(versions: ReadonlyMap<string, number>, may: boolean, who: RecordedActor): Promise<void> {
+    const values = [[...versions.keys()], [...versions.values()], may, who.by, who.from]
+    await this.#database.query(statement('knowRemoteVersions'), values)
   }
 
   /** Says what those of these types use that name it. */

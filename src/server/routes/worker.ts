@@ -92,13 +92,14 @@ export function workerRoutes(app: FastifyInstance, holdfast: Holdfast, callers: 
     '/worker/register',
     { schema: { summary: 'Sign on as a worker', body: registerBody, response: { 201: registerAnswer } } },
     async (request, reply) => {
-      const { name, types, host = 'remote', pid = 0, version = 'remote', build } = request.body
+      const { name, types, host = 'remote', pid = 0, version = 'remote', build, payload_versions: versions = {} } = request.body
       refuseOtherTypes(
         request,
         types.map((type) => (typeof type === 'string' ? type : type.type)),
       )
       const rights = { mayChange: allows(callerOf(request), 'types:manage'), who: checkedActor(actor(request, undefined)) }
-      const made = await workers.register({ name, host, pid, version, build: readBuild(build) }, types.map(defined), rights)
+      const about = { name, host, pid, version, build: readBuild(build) }
+      const made = await workers.register(about, types.map(defined), new Map(Object.entries(versions)), rights)
       background.start()
       return answer(reply.status(201), { worker: made.token, id: made.id, types: made.types })
     },

@@ -58,7 +58,8 @@ begin
     'due_in_ms', case when v_live.place = 'waiting' and isfinite(v_live.due_at) then extract(epoch from v_live.due_at - v_now) * 1000 end,
     'due_at', case when v_live.place = 'waiting' then v_live.due_at end,
     'version', coalesce(v_body.version, 1), 'type_version', v_type.version,
-    'known_version', (select max(k.version) from holdfast.workers as w cross join unnest(w.types, w.versions) as k (type_id, version)
+    -- A worker that does not say which versions it knows takes any.
+    'known_version', (select case when bool_and(k.version is not null) then max(k.version) end from holdfast.workers as w cross join unnest(w.types, w.versions) as k (type_id, version)
                       where k.type_id = v_type.id and w.stopped_at is null and w.seen_at > v_now - interval '60 seconds'),
     'start_by', (select d.start_by from holdfast.start_deadlines as d where d.job_id = p_job and not holdfast.has_started(p_job, v_live.attempt)),
     'waits', case when v_live.place = 'waiting' then (

@@ -17,13 +17,13 @@ $$;
 -- What a registration over HTTP may name of a type: for the audit log, and to see what differs.
 create or replace function holdfast.type_facts(p_type text) returns jsonb language sql stable as $$
   select jsonb_build_object('lane', l.name, 'sensitive', t.sensitive, 'priority', t.priority, 'max_attempts', t.max_attempts,
-                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff, 'max_result_bytes', t.max_result_bytes,
+                            'timeout_ms', t.timeout_ms, 'backoff', t.backoff, 'max_result_bytes', t.max_result_bytes, 'version', t.version,
                             'uses', holdfast.used_names(t.id))
   from holdfast.types as t join holdfast.lanes as l on l.id = coalesce(t.defined_lane, t.lane_id) where t.name = p_type
 $$;
 
 -- Makes types known that a remote worker defines: [{"type", "lane", "priority", "max_attempts", "timeout_ms", "sensitive",
--- "backoff", "max_result_bytes", "uses"}], each with what it names alone. Of a type that is known, what is not named stays as it is, and so does what guards
+-- "backoff", "max_result_bytes", "uses", "version"}], each with what it names alone; the version of payloads is for new types (know_versions). Of a type that is known, what is not named stays as it is, and so does what guards
 -- it, whoever asks: its approval, uniqueness, limits, encryption and redaction cannot be named at all, and a lane or sensitive
 -- that differs is refused. The rest changes where p_may says that the key may do that. Every change has its line in the audit log.
 -- Takes types in the order of their names, as registerTypes does. What a known type uses is only compared here: define_uses changes it, which
@@ -50,10 +50,10 @@ begin
     else
       v_lane := holdfast.lane_named('default');
     end if;
-    insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, sensitive, backoff, max_result_bytes)
+    insert into holdfast.types (name, lane_id, defined_lane, priority, max_attempts, timeout_ms, sensitive, backoff, max_result_bytes, version)
     select v_type, v_lane, v_lane, coalesce((v_named ->> 'priority')::smallint, 5), coalesce((v_named ->> 'max_attempts')::smallint, 5),
            coalesce((v_named ->> 'timeout_ms')::integer, 300000), coalesce((v_named ->> 'sensitive')::boolean, false), v_named -> 'backoff',
-           coalesce((v_named ->> 'max_result_bytes')::integer, 65536)
+           coalesce((v_named ->> 'max_result_bytes')::integer, 65536), coalesce((v_named ->> 'version')::smallint, 1)
     -- Asked for first: an insert that finds its name taken has used up an id.
     where not exists (select from holdfast.types as t where t.name = v_type)
     on conflict (name) do nothing;
@@ -67,6 +67,7 @@ begin
       perform holdfast.audit('define_type', v_type, null, holdfast.type_facts(v_type), p_actor);
       continue;
     end if;
+    v_named := v_named - 'version';
     perform from holdfast.types as t where t.name = v_type for update;
     -- What an operator said is no difference between what two workers say.
     v_known := holdfast.type_facts(v_type) || coalesce((
@@ -92,6 +93,31 @@ begin
         defined = case when t.operator is not null then coalesce(t.defined, '{}') || (v_named - 'uses') end
       where t.name = v_type;
       perform holdfast.audit('change_type', v_type, v_known, holdfast.type_facts(v_type), p_actor);
+    end if;
+  end loop;
+end $$;
+
+-- Notes which versions of payloads a remote worker knows of types that are registered. A newer one than any worker knew before counts for every
+-- job from then on, those that are enqueued without a version too, so it is a change of the type. Takes types in the order of their names.
+create or replace function holdfast.know_versions(p_types text[], p_versions smallint[], p_may boolean, p_actor holdfast.actor) returns void
+language plpgsql as $$
+declare
+  v_type text;
+  v_version smallint;
+  v_known smallint;
+begin
+  for v_type, v_version, v_known in
+    select k.type, k.version, t.version from unnest(p_types, p_versions) as k (type, version) join holdfast.types as t on t.name = k.type
+    where k.version > t.version order by k.type
+  loop
+    if not p_may then
+      raise exception '"%" is registered with version % of its payloads; to register version % the key needs types:manage', v_type, v_known, v_version
+        using errcode = 'HF011', detail = 'payload_versions.' || v_type,
+          hint = 'Register it once where the database is, with registerTypes and update: true or a worker there.';
+    end if;
+    update holdfast.types as t set version = v_version where t.name = v_type and t.version < v_version;
+    if found then
+      perform holdfast.audit('change_type', v_type, jsonb_build_object('version', v_known), jsonb_build_object('version', v_version), p_actor);
     end if;
   end loop;
 end $$;

@@ -1,7 +1,8 @@
 -- name: registerRemoteWorker
--- A new identity for a worker behind HTTP, never given out before, with the hash of its secret.
-insert into holdfast.workers (name, host, pid, version, types, token_hash, build_id)
-values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'), holdfast.build_named($7::text))
+-- A new identity for a worker behind HTTP, never given out before, with the hash of its secret. $8: the version of payloads it knows of each
+-- of its types; null: any.
+insert into holdfast.workers (name, host, pid, version, types, token_hash, build_id, versions)
+values ($1::text, $2::text, $3::text::integer, $4::text, $5::integer[], decode($6::text, 'hex'), holdfast.build_named($7::text), $8::smallint[])
 returning id
 
 -- name: defineRemoteUses
@@ -11,6 +12,10 @@ select holdfast.define_uses($1::text[], $2::jsonb[], holdfast.actor($3::text, nu
 -- name: registerRemoteTypes
 -- Makes types known, or changes of them what is named and may be changed, with a line in the audit log.
 select holdfast.register_remote_types($1::jsonb, $2::text::boolean, holdfast.actor($3::text, null, $4::text))::text as done
+
+-- name: knowRemoteVersions
+-- Notes versions of payloads that a remote worker knows and no worker knew before, if it may; with a line in the audit log.
+select holdfast.know_versions($1::text[], $2::smallint[], $3::text::boolean, holdfast.actor($4::text, null, $5::text))::text as done
 
 -- name: remoteWorker
 -- A remote worker that is signed on, with its types, and, where the hash is its own, that it was heard of and what it said of its process ($3 to $5).
@@ -23,8 +28,9 @@ with seen as (
 )
 select encode(w.token_hash, 'hex') as hash, exists (select from holdfast.drain_order(w)) as drain, (select o.why from holdfast.drain_order(w) as o) as why,
        (select b.name from holdfast.builds as b where b.id = w.build_id) as build,
-       (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms, 'encrypted', t.encrypted)), '[]')
-        from holdfast.types as t where t.id = any (w.types)) as types
+       (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'timeoutMs', t.timeout_ms, 'encrypted', t.encrypted,
+                                                     'version', k.version)), '[]')
+        from unnest(w.types, w.versions) as k (type_id, version) join holdfast.types as t on t.id = k.type_id) as types
 from holdfast.workers as w where w.id = $1::text::integer and w.token_hash is not null and w.stopped_at is null
 
 -- name: typesHeld
