@@ -2,17 +2,28 @@
 
 export type { Access, KeyFields, KeyState, Role } from './access/access.js'
 export type { AuditLine, AuditQuestion } from './access/audit.js'
+export type { Caller } from './access/caller.js'
+export type { CertificateNames } from './access/certificate.js'
 export type { Alert, AlertRule, Alerts, AlertTarget, RuleFields, TargetFields, Trouble } from './alerts/alerts.js'
 export type { AlertKind, AlertSeverity, TargetForm } from './api/alerts.js'
 export { type Permission, permissions } from './api/permissions.js'
 export type { Batch } from './batch/batch.js'
-export type { BatchCancelled, BatchCreated, Batches, BatchFilter, BatchRequest } from './batch/batches.js'
+export type {
+  BatchCancelled,
+  BatchCreated,
+  Batches,
+  BatchFilter,
+  BatchOwner,
+  BatchRequest,
+  BatchStoreOptions,
+} from './batch/batches.js'
 export type { BatchCallbacks } from './batch/callbacks.js'
 export type { CheckUp, DoctorOptions } from './doctor/doctor.js'
 export type { DoctorFinding } from './doctor/finding.js'
-export type { Enqueued } from './enqueue/enqueue.js'
+export type { Enqueued, EnqueueOptions } from './enqueue/enqueue.js'
 export {
   type ErrorCode,
+  type ErrorParts,
   errorTable,
   FatalError,
   HoldfastError,
@@ -22,8 +33,10 @@ export {
   RetryableError,
   UniqueConflictError,
 } from './errors.js'
+export type { WorkerEvents } from './events.js'
 export type { BuildState, Builds } from './flow/builds.js'
-export type { CanaryFinding, CanaryVerdict } from './flow/canary-verdict.js'
+export type { CanaryAdvice, CanaryFinding, CanaryVerdict } from './flow/canary-verdict.js'
+export type { DepthFields } from './flow/depth.js'
 export type { Explanation } from './flow/explain.js'
 export type { Gate } from './flow/explain-gates.js'
 export type { BreakerAction, Flow } from './flow/flow.js'
@@ -34,6 +47,7 @@ export type {
   BreakerState,
   DependencyState,
   DepthLimitState,
+  DoneBy,
   GateState,
   KeySettings,
   LaneState,
@@ -48,39 +62,50 @@ export type { JobListFilter, JobPage } from './history/list.js'
 export type { Series, SeriesQuestion } from './history/series.js'
 export type { SeriesColumns, SeriesPercentiles } from './history/series-of.js'
 export type { JobSignal, JobStep } from './history/steps.js'
-export type { JobApproval, JobAttempt, JobChange, JobProgress, JobStory, LogLine } from './history/story.js'
+export type { JobApproval, JobAttempt, JobChange, JobProgress, JobStory, JobSummary, LogLine } from './history/story.js'
 export type { TypeActivity, TypeSeries, TypeSeriesQuestion } from './history/type-series.js'
 export type { WaitOptions } from './history/wait.js'
 export { Holdfast } from './holdfast.js'
 export type { Issue, Path } from './issue.js'
 export type { Actor } from './job/actor.js'
-export type { ApprovalOption } from './job/approval.js'
-export type { ChunkContext, ChunkJob, ChunkOptions } from './job/chunk.js'
-export { type Dependency, defineDependency } from './job/dependency.js'
+export type { Approval, ApprovalOption } from './job/approval.js'
+export type { DrizzleLike, KnexLike, KyselyLike, PgClientLike, PostgresJsLike, PrismaLike } from './job/caller-transaction.js'
+export type { Chunk, ChunkAnswer, ChunkContext, ChunkJob, ChunkOptions, ChunkReturn, ChunkRun } from './job/chunk.js'
+export { type DefinedDependency, type Dependency, defineDependency } from './job/dependency.js'
 export type { Duration } from './job/duration.js'
-export type { EventError, EventKind, JobEvent } from './job/event.js'
+export type { EventError, EventKind, EventOf, JobEvent } from './job/event.js'
 export type { Failure } from './job/failure.js'
 export type { ForATime } from './job/for-a-time.js'
 export type { DeathNotice, JobHooks, TypeHooks } from './job/hooks.js'
-export type { IsolationKind, IsolationOptions } from './job/isolation.js'
+export type { Isolation, IsolationKind, IsolationOptions } from './job/isolation.js'
 export type { JobOptions } from './job/job-options.js'
 export type { DependencyLimits, Limits, Rate } from './job/limits.js'
+export type { LogLevel } from './job/log-entry.js'
 export type { AttemptOutcome } from './job/outcome.js'
-export type { BackoffOption } from './job/retry.js'
-export { type ExecutionInHand, type JobLog, type RunContext, Snooze } from './job/run-context.js'
+export type { Backoff, BackoffFunction, BackoffOption } from './job/retry.js'
+export {
+  type CompleteWith,
+  type ExecutionInHand,
+  type JobInHand,
+  type JobLog,
+  type RunContext,
+  Snooze,
+} from './job/run-context.js'
 export type { JobStatus } from './job/state.js'
 export type { StepInHand, StepKind, StepOptions } from './job/steps.js'
 export { type AnyJobType, defineType, type JobRequest, type JobType } from './job/type.js'
 export type { ChunkDefinition, TypeDefinition } from './job/type-definition.js'
-export type { OnConflict, UniqueOption } from './job/unique.js'
+export type { Upcasts } from './job/type-fields.js'
+export type { OnConflict, Uniqueness, UniqueOption } from './job/unique.js'
 export type { Webhook, WebhookOption } from './job/webhook.js'
 export { Holdfasts, type MemberState } from './members/holdfasts.js'
-export type { HoldfastsOptions, MemberAddress } from './members/options.js'
+export type { HoldfastsOptions, MemberAddress, MemberOptions } from './members/options.js'
 export type { MemberJobPage } from './members/pages.js'
 export type { RouteOptions } from './members/router.js'
-export type { Decided } from './operate/approval.js'
+export type { Decided, VerdictOptions } from './operate/approval.js'
 export type { BulkAction, BulkActions, BulkEstimate } from './operate/bulk.js'
 export type { BulkActionName, BulkRequest } from './operate/bulk-request.js'
+export type { Confirm } from './operate/confirm.js'
 export type { DeadLetterFilter, DeathReason } from './operate/dead-letter-filter.js'
 export type {
   DeadLetter,
@@ -104,8 +129,11 @@ export {
   type OverlapPolicy,
   type Schedule,
   type ScheduleDefinition,
+  type ScheduleSpec,
 } from './schedule/spec.js'
 export type { ScheduleState, ScheduleTick } from './schedule/states.js'
+export type { WaitReason } from './store/load-rows.js'
+export type { AppliedFile, Migrated } from './store/migrate.js'
 export type { CallerTransaction } from './store/transaction.js'
 export type { Reencrypted, ReencryptOptions } from './upkeep/reencrypt.js'
 export { defineWorkflow, type WorkflowDefinition } from './workflow/define.js'
@@ -117,7 +145,7 @@ export type {
   RegisteredWorkflow,
   WorkflowSummary,
 } from './workflow/executions.js'
-export type { Graph, GraphTask, OnFailure, When } from './workflow/graph.js'
+export type { Graph, GraphTask, GraphTaskJob, OnFailure, When } from './workflow/graph.js'
 export type { ExecutionOwner, TaskPage, TaskPageOptions } from './workflow/look.js'
 export type { MovedExecution } from './workflow/moved.js'
 export type { Started, StartOptions } from './workflow/start.js'
@@ -133,10 +161,12 @@ export type {
   AnyTask,
   AnyWorkflow,
   JobTaskOptions,
+  OutputTasks,
   RunTaskOptions,
   Task,
   TaskContext,
   TaskMaker,
   TaskOptions,
+  TaskParents,
   Workflow,
 } from './workflow/typed.js'

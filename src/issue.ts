@@ -10,7 +10,10 @@ export interface Issue {
   readonly value?: unknown
   /** What would be right. */
   readonly expected?: string
-  /** The problem with the names of options apart from the rest, for those who write them in another way. */
+  /**
+   * The problem with the names of options apart from the rest, for those who write them in another way.
+   * @internal
+   */
   readonly words?: Words
 }
 

@@ -2,10 +2,11 @@ import type { JobStatus } from '../job/state.js'
 
 /** The statuses that the first page of the dashboard counts. */
 export const shownStatuses = ['pending', 'processing', 'failed', 'dead', 'completed', 'scheduled', 'blocked'] as const
+/** One of these. */
 export type ShownStatus = (typeof shownStatuses)[number]
 
-/** `more`: counting stopped there, so it is a least number. */
-export interface Count {
+/** How many jobs have a status. `more`: counting stopped there, so it is a least number. */
+export interface StatusCount {
   count: number
   more: boolean
 }
@@ -15,8 +16,8 @@ export interface StatusAnswer {
   version: string
   /** Completed jobs are counted if they were enqueued within so many seconds. */
   completed_within_s: number
-  counts: Record<ShownStatus, Count>
-  types: ({ type: string } & Record<ShownStatus, Count>)[]
+  counts: Record<ShownStatus, StatusCount>
+  types: ({ type: string } & Record<ShownStatus, StatusCount>)[]
   jobs: {
     id: string
     type: string

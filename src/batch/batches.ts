@@ -72,12 +72,14 @@ export interface BatchFilter {
 
 const batchStatuses: readonly Batch['status'][] = ['running', 'succeeded', 'failed', 'cancelled']
 
-interface Options {
+/** Whose batches are looked at and changed. */
+export interface BatchOwner {
   /** The service that asks, which sees and changes its own batches alone. Left out: the application itself, which sees all. */
   owner?: string
 }
 
-interface StoreOptions {
+/** How the jobs of a batch are stored. */
+export interface BatchStoreOptions {
   /** The caller's own transaction. */
   tx?: CallerTransaction
   /**
@@ -110,7 +112,7 @@ export class Batches {
   }
 
   /** Makes a batch and stores its members, all or none; with `tx`, as part of the caller's transaction. */
-  async create(request: BatchRequest, options: StoreOptions = {}): Promise<BatchCreated> {
+  async create(request: BatchRequest, options: BatchStoreOptions = {}): Promise<BatchCreated> {
     refuseUnknown(options, stored)
     refuseUnknown(request, ['jobs', 'name', 'id', 'open', ...callbackNames])
     const { jobs = [] } = request
@@ -143,7 +145,7 @@ export class Batches {
    * Adds members to a batch that has not ended, all or none. A member that runs may add more to its own batch: that cannot end meanwhile. They
    * belong to the service whose batch it is.
    */
-  async add(id: string, jobs: readonly JobRequest[], options: StoreOptions = {}): Promise<Enqueued[]> {
+  async add(id: string, jobs: readonly JobRequest[], options: BatchStoreOptions = {}): Promise<Enqueued[]> {
     refuseUnknown(options, stored)
     const { tx, retryFor, owner = null } = options
     const batch = await this.#kept(id, owner, tx)
@@ -160,7 +162,7 @@ export class Batches {
   }
 
   /** One batch with its counts by status; undefined where no such batch is kept. */
-  async get(id: string, options: Options = {}): Promise<Batch | undefined> {
+  async get(id: string, options: BatchOwner = {}): Promise<Batch | undefined> {
     refuseUnknown(options, ['owner'])
     const { owner } = options
     const row = await told(this.#store.batches.progress(checkedId(id), owner ?? null))
@@ -168,7 +170,7 @@ export class Batches {
   }
 
   /** The batch that a job is a member or a callback of; undefined where there is none. */
-  async of(job: string, options: Options = {}): Promise<Batch | undefined> {
+  async of(job: string, options: BatchOwner = {}): Promise<Batch | undefined> {
     refuseUnknown(options, ['owner'])
     const id = await told(this.#store.batches.ofJob(checkedId(job)))
     return id === undefined ? undefined : this.get(id, options)
@@ -192,7 +194,7 @@ export class Batches {
   }
 
   /** Lets a batch that is open end with its last member. False: it was not open. */
-  async close(id: string, options: Options = {}): Promise<boolean> {
+  async close(id: string, options: BatchOwner = {}): Promise<boolean> {
     refuseUnknown(options, ['owner'])
     return told(this.#store.batches.close(checkedId(id), options.owner ?? null))
   }
@@ -201,7 +203,7 @@ export class Batches {
    * Cancels whatever is live of a batch. When the handlers that were running have stopped, the batch ends as cancelled. Workers go on with it
    * where this process does not live to see the end.
    */
-  async cancel(id: string, who: Actor, options: Options = {}): Promise<BatchCancelled> {
+  async cancel(id: string, who: Actor, options: BatchOwner = {}): Promise<BatchCancelled> {
     refuseUnknown(options, ['owner'])
     const by = checkedActor(who)
     const was = await told(this.#store.batches.cancel(checkedId(id), options.owner ?? null, by))
@@ -215,7 +217,7 @@ export class Batches {
    * Replays the dead members of a batch, all in one transaction: of a batch that has ended they are one new round. Those of sensitive types only
    * with `confirm`, as in `deadLetters.replay`.
    */
-  async retry(id: string, who: Actor, options: Options & { confirm?: Confirm } = {}): Promise<MovedMany> {
+  async retry(id: string, who: Actor, options: BatchOwner & { confirm?: Confirm } = {}): Promise<MovedMany> {
     refuseUnknown(options, ['owner', 'confirm'])
     const { owner, confirm } = options
     const by = checkedActor(who)

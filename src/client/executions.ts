@@ -42,7 +42,8 @@ export interface ClientStartOptions {
   tags?: readonly string[]
 }
 
-interface StartedExecution {
+/** An execution that was started; `existing`: there was one with this id before. */
+export interface StartedExecution {
   id: string
   status: 'created' | 'existing'
 }

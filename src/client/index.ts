@@ -28,8 +28,9 @@ export type {
   TestAnswer,
 } from '../api/alerts.js'
 export type { BatchAnswer, BatchListQuery, RetriedBatchAnswer, RetryBatchBody } from '../api/batches.js'
+export type { BuildAnswer, CanaryAnswer } from '../api/builds.js'
 export type { BulkAnswer, BulkBody, BulkEstimateAnswer, BulkListQuery } from '../api/bulk.js'
-export type { MovedAnswer } from '../api/common.js'
+export type { MovedAnswer, PauseBody, ReleaseBody } from '../api/common.js'
 export type {
   DlqQuery,
   LetterAnswer,
@@ -75,6 +76,7 @@ export type {
   SchedulesQuery,
 } from '../api/schedules.js'
 export type { SeriesAnswer, SeriesQuery, TypeSeriesAnswer, TypeSeriesQuery } from '../api/series.js'
+export type { EndedAnswer } from '../api/session.js'
 export type { SettingBody, SettingsAnswer } from '../api/settings.js'
 export type { MovedTypeAnswer, SlotsAnswer, TypeAnswer, TypeBody } from '../api/types.js'
 export type { ApproveBody, DecidedAnswer, RejectBody } from '../api/verdicts.js'
@@ -85,12 +87,13 @@ export type { ClientAccess } from './access.js'
 export type { ClientAlerts } from './alerts.js'
 export type { ClientBatch } from './batch-body.js'
 export type { ClientBatchCreated, ClientBatches } from './batches.js'
+export type { ClientBuilds } from './builds.js'
 export type { ClientBulkActions } from './bulk.js'
 export { type ClientOptions, HoldfastClient } from './client.js'
 export type { ClientDeadLetters } from './dead-letters.js'
 export type { ClientErrorGroups } from './error-groups.js'
 export type { ClientEventPage, ClientEvents, ClientFollowOptions } from './events.js'
-export type { ClientExecutions, ClientStartOptions } from './executions.js'
+export type { ClientExecutions, ClientStartOptions, StartedExecution } from './executions.js'
 export type { ClientFlow } from './flow.js'
 export type { ClientPersistence } from './persistence.js'
 export type { ClientSchedules } from './schedules.js'

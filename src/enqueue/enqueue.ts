@@ -61,7 +61,7 @@ export interface Enqueued<Result = unknown> {
    * unique keys: `replaced` and `debounced` gave the waiting job a new payload, `queued_behind` made a job that starts
    * when the running one has ended.
    */
-  status: 'created' | Stands['what']
+  status: 'created' | 'existing' | 'replaced' | 'debounced' | 'queued_behind'
 }
 
 /** What an enqueue works with: the registered types, the depths, and the batcher that concurrent enqueues share. */

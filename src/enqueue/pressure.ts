@@ -1,4 +1,4 @@
-import type { Aside, Depth } from '../store/load-rows.js'
+import type { Depth, WaitReason } from '../store/load-rows.js'
 
 /** What becomes of a job that is enqueued: it can run, has a time of its own, or waits for an approval. */
 export type Class = 'ready' | 'scheduled' | 'unapproved'
@@ -22,7 +22,7 @@ export interface Refusal {
 export function refusal(depths: readonly Depth[], priority: number, jobs: Counts): Refusal | undefined {
   for (const depth of depths) {
     const scope = depth.scope === 'queue' ? 'the queue' : `${depth.scope} ${depth.name}`
-    const full = asides.find((aside) => isFull(depth, aside, jobs))
+    const full = reasons.find((reason) => isFull(depth, reason, jobs))
     if (full) {
       const why = `${scope} has ${depth.counts[full]} ${full} jobs (limit ${depth.most[full]})`
       return { depth, upTo: 9, why, retryAfterMs: 30_000 }
@@ -39,14 +39,14 @@ export function refusal(depths: readonly Depth[], priority: number, jobs: Counts
   return undefined
 }
 
-const asides: readonly Aside[] = ['scheduled', 'retrying', 'unapproved', 'blocked']
+const reasons: readonly WaitReason[] = ['scheduled', 'retrying', 'unapproved', 'blocked']
 
 /** Jobs become scheduled and unapproved by an enqueue; retrying and blocked later, so that past these limits whatever may become so is refused. */
-function isFull({ counts, most }: Depth, aside: Aside, jobs: Counts): boolean {
-  const limit = most[aside]
+function isFull({ counts, most }: Depth, reason: WaitReason, jobs: Counts): boolean {
+  const limit = most[reason]
   if (limit === null) return false
-  if (aside === 'retrying' || aside === 'blocked') return counts[aside] >= limit
-  return jobs[aside] > 0 && counts[aside] + jobs[aside] > limit
+  if (reason === 'retrying' || reason === 'blocked') return counts[reason] >= limit
+  return jobs[reason] > 0 && counts[reason] + jobs[reason] > limit
 }
 
 /** The highest priority that is refused; −1 for none. */

@@ -33,20 +33,21 @@ export interface CanaryFacts {
   }[]
 }
 
-export type Verdict = 'go' | 'wait' | 'roll back'
+/** What to do with a canary: go on to its next stage, wait, or go back to its baseline. */
+export type CanaryAdvice = 'go' | 'wait' | 'roll back'
 
 /** Something that was looked at. `says` is `go` where it holds. */
 export interface CanaryFinding {
   check: 'workers' | 'bake' | 'attempts' | 'failures' | 'duration' | 'dead_letters' | 'restarts'
   type: string | null
-  says: Verdict
+  says: CanaryAdvice
   /** In words, with the numbers. */
   because: string
 }
 
 /** Whether a build may go on to its next stage, and each finding that this rests on. */
 export interface CanaryVerdict {
-  verdict: Verdict
+  verdict: CanaryAdvice
   build: string
   baseline: string | null
   stage: {
@@ -150,7 +151,7 @@ function deathsSay(type: string, rollout: AttemptCounts, base: AttemptCounts | n
   return finding('dead_letters', type, more ? 'roll back' : 'go', words)
 }
 
-function finding(check: CanaryFinding['check'], type: string | null, says: Verdict, because: string): CanaryFinding {
+function finding(check: CanaryFinding['check'], type: string | null, says: CanaryAdvice, because: string): CanaryFinding {
   return { check, type, says, because }
 }
 

@@ -1,7 +1,7 @@
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused } from '../job/refused.js'
 import type { SettingRow } from '../store/settings-store.js'
-import type { Done } from './states.js'
+import type { DoneBy } from './states.js'
 
 /** Settings of the whole installation that are times. */
 const times = ['retention_completed', 'retention_dead', 'retention_audit', 'retention_keys', 'remote_grace', 'lease'] as const
@@ -21,7 +21,7 @@ export interface SettingState {
   code: number | null
   /** What an operator said; null: none did, or it was given back to the code. */
   operator: number | null
-  changed: Done | null
+  changed: DoneBy | null
 }
 
 /** Whether a setting is a time, which is kept in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Aside } from '../store/load-rows.js'
+import type { WaitReason } from '../store/load-rows.js'
 import { type Override, overrides, type ToldOverride } from './overrides.js'
 
 /** A lane as it is now. Times are in milliseconds. */
@@ -19,7 +19,7 @@ export interface LaneState {
   /** What operators said of it, beside what it was made with or the environment of the first worker said. */
   overrides: Override[]
   /** Who changed it last; null where nobody has. */
-  changed: Done | null
+  changed: DoneBy | null
 }
 
 /** A job that takes a slot of a lane. */
@@ -38,14 +38,14 @@ export interface SlotState {
 }
 
 /** Who did something, when and why. */
-export interface Done {
+export interface DoneBy {
   by: string
   why: string | null
   at: Date
 }
 
 /** A pause, and when it is over; null: when somebody resumes it. */
-export interface Paused extends Done {
+export interface Paused extends DoneBy {
   until: Date | null
 }
 
@@ -126,8 +126,8 @@ export interface DepthLimitState {
   /** How long the oldest has waited; null: nothing waits. */
   waitsMs: number | null
   /** How many jobs wait otherwise than for a worker, and how many may. */
-  counts: Record<Aside, number>
-  most: Record<Aside, number | null>
+  counts: Record<WaitReason, number>
+  most: Record<WaitReason, number | null>
 }
 
 /** The same as the database says it: every moment is a number of milliseconds. */
@@ -175,7 +175,7 @@ function paused(told: Told<Paused> | null): Paused | null {
   return told && { ...told, at: new Date(told.at), until: moment(told.until) }
 }
 
-function done(told: Told<Done> | null): Done | null {
+function done(told: Told<DoneBy> | null): DoneBy | null {
   return told && { ...told, at: new Date(told.at) }
 }
 

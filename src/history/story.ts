@@ -169,12 +169,13 @@ export async function readStories(
   return ids.map((id) => jobs.get(id)).filter((story) => story !== undefined)
 }
 
-type JobOrigin = Pick<
-  JobStory,
-  'version' | 'timeoutMs' | 'sensitive' | 'traceparent' | 'startBy' | 'batch' | 'execution' | 'schedule' | 'errorGroup'
+/** What a story says of where its job comes from. */
+type OriginField = Exclude<
+  keyof JobStory,
+  keyof JobSummary | 'result' | 'attempts' | 'progress' | 'changes' | 'approval' | 'steps' | 'signals'
 >
 
-function originOf({ version, timeout, sensitive, traceparent, ...origin }: OneJobRow['origin']): JobOrigin {
+function originOf({ version, timeout, sensitive, traceparent, ...origin }: OneJobRow['origin']): Pick<JobStory, OriginField> {
   const { group, kind, task, item, schedule, tick, startBy, fingerprint } = origin
   return {
     ...{ version, timeoutMs: timeout, sensitive, traceparent, errorGroup: fingerprint },
@@ -188,7 +189,22 @@ function originOf({ version, timeout, sensitive, traceparent, ...origin }: OneJo
 /** A job as it is now, without result, attempts, changes and where it comes from. */
 export type JobSummary = Omit<
   JobStory,
-  'result' | 'attempts' | 'progress' | 'changes' | 'approval' | 'steps' | 'signals' | keyof JobOrigin
+  | 'result'
+  | 'attempts'
+  | 'progress'
+  | 'changes'
+  | 'approval'
+  | 'steps'
+  | 'signals'
+  | 'version'
+  | 'timeoutMs'
+  | 'sensitive'
+  | 'traceparent'
+  | 'startBy'
+  | 'batch'
+  | 'execution'
+  | 'schedule'
+  | 'errorGroup'
 >
 
 /** A job as people see it. */

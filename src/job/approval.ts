@@ -26,6 +26,7 @@ export type ApprovalOption =
       onDeadline?: 'cancel' | 'approve'
     }
 
+/** Whose approval the jobs of a type need: its definition, checked. */
 export interface Approval {
   readonly quorum: number
   readonly deadlineMs: number | undefined

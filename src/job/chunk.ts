@@ -48,9 +48,10 @@ export type EntryOf<Answer> = Answer extends readonly (infer Entry)[]
     ? Snooze
     : undefined
 
+/** What runs several jobs of a type in one call, whatever their payloads are. */
 export type ChunkRun = (jobs: readonly ChunkJob<never>[], context: ChunkContext) => unknown
 
-/** The same, checked. */
+/** How a type takes several jobs in one call: its definition, checked. */
 export interface Chunk {
   readonly size: number
   readonly waitMs: number

@@ -10,7 +10,8 @@ export interface EventError {
   message: string
 }
 
-interface EventOf<Kind extends EventKind> {
+/** What events of every kind have. */
+export interface EventOf<Kind extends EventKind> {
   kind: Kind
   /** Where this event is in the feed. It is the same whenever the event is read, so it also tells whether one was seen before. */
   cursor: string

@@ -38,7 +38,7 @@ export interface IsolationOptions {
   recycle?: { jobs?: number; memory?: number }
 }
 
-/** The same, checked. */
+/** Where the handler of a type runs and with how much memory: its definition, checked. */
 export interface Isolation {
   readonly kind: IsolationKind
   /** Null: no cap, as for everything inline. */

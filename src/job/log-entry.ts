@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors.js'
 
+/** How grave a log line of a handler is. */
 export type LogLevel = 'info' | 'warn' | 'error'
 
 /** What a handler reports while it runs. */

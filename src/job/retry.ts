@@ -15,6 +15,7 @@ export interface Backoff {
 /** The jitter pulls apart jobs that failed in one moment, so that they do not come back as one wave. Left out, it is half of the base, at most this. */
 export const defaultBackoff: Backoff = { base: 30_000, factor: 2, cap: 3_600_000, jitter: 15_000 }
 
+/** How long a job waits after its attempt `attempt`, from 1, which failed of `error`. */
 export type BackoffFunction = (attempt: number, error: Failure) => Duration
 
 /**

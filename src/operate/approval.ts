@@ -13,8 +13,8 @@ export interface Decided extends Moved {
 /** What a verdict is about. */
 export interface VerdictOptions {
   /**
-   * The revision of the payload that was looked at, as `job.approval.revision` says it. Without it the one that stands when the verdict arrives. A
-   * verdict on another one than the job has is refused.
+   * The revision of the payload that was looked at, as `job.approval.revision` says it. A verdict on another one than the job has is refused.
+   * @default the one that stands when the verdict arrives
    */
   revision?: number
 }

@@ -1,4 +1,4 @@
-import { type Count, type ShownStatus, type StatusAnswer, shownStatuses } from '../api/status.js'
+import { type ShownStatus, type StatusAnswer, type StatusCount, shownStatuses } from '../api/status.js'
 import { monotonicMs } from '../clock.js'
 import { ReplicaFirst } from '../store/replica.js'
 import type { CappedCount } from '../store/rows.js'
@@ -50,12 +50,12 @@ export class StatusReader {
   }
 }
 
-function byStatus(rows: readonly CappedCount[]): Record<ShownStatus, Count> {
-  const sum = (status: ShownStatus): Count => {
+function byStatus(rows: readonly CappedCount[]): Record<ShownStatus, StatusCount> {
+  const sum = (status: ShownStatus): StatusCount => {
     const those = rows.filter((row) => row.status === status)
     return { count: those.reduce((total, row) => total + row.count, 0), more: those.some((row) => row.cut) }
   }
-  return Object.fromEntries(shownStatuses.map((status) => [status, sum(status)])) as Record<ShownStatus, Count>
+  return Object.fromEntries(shownStatuses.map((status) => [status, sum(status)])) as Record<ShownStatus, StatusCount>
 }
 
 function workerStatus(worker: Worker | undefined): StatusAnswer['worker'] {

@@ -35,14 +35,14 @@ export interface Depth {
   ageMs: number | null
   oldestMs: number | null
   /** How many jobs wait otherwise than for a worker, and how many may; null: not limited. */
-  counts: Record<Aside, number>
-  most: Record<Aside, number | null>
+  counts: Record<WaitReason, number>
+  most: Record<WaitReason, number | null>
   /** Whether one of the types that were asked about wants its jobs approved. */
   approves: boolean
 }
 
 /** What a job waits for that does not wait for a worker. */
-export type Aside = 'scheduled' | 'retrying' | 'unapproved' | 'blocked'
+export type WaitReason = 'scheduled' | 'retrying' | 'unapproved' | 'blocked'
 
 export interface DepthRow extends Omit<Depth, 'ageMs' | 'oldestMs'> {
   age: string | number | null

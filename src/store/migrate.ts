@@ -10,6 +10,7 @@ import { inSchema, quotedSchema } from './schema-name.js'
 import { explained, isLockTrouble } from './sqlstate.js'
 import type { Queryable } from './transaction.js'
 
+/** A schema file that was run: its number, and what it is about. */
 export interface AppliedFile {
   number: number
   name: string

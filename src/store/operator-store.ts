@@ -1,7 +1,7 @@
 import type { RecordedActor } from '../job/actor.js'
 import { BuildStore } from './build-store.js'
 import type { Database } from './database.js'
-import type { Aside, Depth, DepthRow } from './load-rows.js'
+import type { Depth, DepthRow, WaitReason } from './load-rows.js'
 import { statement } from './queries.js'
 import type { SlotRow, StoredType } from './rows.js'
 import { SettingsStore } from './settings-store.js'
@@ -13,7 +13,7 @@ export interface DepthLimit {
   hard: number | null
   oldestMs: number | null
   /** How many may wait otherwise than for a worker. */
-  most: Partial<Record<Aside, number>>
+  most: Partial<Record<WaitReason, number>>
 }
 
 /** What operators do. Each verb is one function in the database that leaves no half-done state. */

@@ -26,11 +26,11 @@ export interface GraphTask {
   readonly each?: string
   /** JSON text; left out: the input of the execution, or the item. */
   readonly payload?: string
-  readonly options: TaskJobOptions
+  readonly options: GraphTaskJob
 }
 
-/** What the job of a task is enqueued with; what is left out is the type's. */
-export interface TaskJobOptions {
+/** What the job of a task is enqueued with, as the database keeps it; what is left out is that of the execution, or of the type. */
+export interface GraphTaskJob {
   readonly priority?: number
   readonly maxAttempts?: number
   readonly delayMs?: number

@@ -7,7 +7,7 @@ import { readTags } from '../job/tags.js'
 import { type AnyJobType, defineType, isJobType } from '../job/type.js'
 import { workflowMark } from '../job/workflow-mark.js'
 import { inputName } from './check-graph.js'
-import type { GraphTask, TaskJobOptions, When } from './graph.js'
+import type { GraphTask, GraphTaskJob, When } from './graph.js'
 import type { AnyWorkflow } from './typed.js'
 
 /** What `task(name, …)` is given, as anybody may have written it. */
@@ -99,7 +99,7 @@ export function readTask(check: Checker, around: Around, name: string, options: 
         'tags',
         read('tags', (value) => readTags(value) ?? undefined, undefined),
       ),
-    } satisfies TaskJobOptions,
+    } satisfies GraphTaskJob,
   }
   return { graph, type: typeof type === 'object' ? type : undefined, isOwn: kind === 'run', subWorkflow }
 }

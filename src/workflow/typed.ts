@@ -21,14 +21,14 @@ export interface Task<Name extends string = string, Result = unknown, Skippable 
 export type AnyTask = Task<string, any, boolean>
 
 /** The tasks that have to end first. A name is for a task that is defined further down; what it returns is unknown here. */
-export type After = readonly (AnyTask | string)[]
+export type TaskParents = readonly (AnyTask | string)[]
 
 type ResultIn<Parent> = Parent extends Task<string, infer Result, boolean> ? Result : unknown
 type Skippable<Parent> = Parent extends Task<string, unknown, infer Maybe> ? Maybe : true
 type NameOf<Parent> = Parent extends Task<infer Name> ? Name : Parent extends string ? Parent : never
 
 /** What `ctx.parents()` resolves with. A parent that may not have run may be undefined; an only parent has run. */
-export type ParentsOf<Parents extends After, W extends When> = {
+export type ParentsOf<Parents extends TaskParents, W extends When> = {
   [Parent in Parents[number] as NameOf<Parent>]: W extends 'succeeded'
     ? Parents extends readonly [unknown]
       ? ResultIn<Parent>
@@ -39,7 +39,7 @@ export type ParentsOf<Parents extends After, W extends When> = {
 }
 
 /** Whether a task may end without having run. A join runs when one of its parents did, so one that surely runs is enough. */
-export type SkippableTask<If, Parents extends After, W extends When> = If extends string
+export type SkippableTask<If, Parents extends TaskParents, W extends When> = If extends string
   ? true
   : W extends 'succeeded'
     ? Parents extends readonly []
@@ -51,7 +51,7 @@ export type SkippableTask<If, Parents extends After, W extends When> = If extend
           : false
     : true
 /** Of a list whose length is not known nobody can say which parents are in it. */
-type SurelyRuns<Parents extends After> = number extends Parents['length'] ? false : Sure<Parents[number]>
+type SurelyRuns<Parents extends TaskParents> = number extends Parents['length'] ? false : Sure<Parents[number]>
 type Sure<Parent> = Parent extends Task<string, unknown, infer Maybe> ? (true extends Maybe ? false : true) : false
 
 /** What the handler of a task gets as its second argument. */
@@ -64,7 +64,7 @@ export interface TaskContext<Parents = Record<string, unknown>, Input = unknown>
 }
 
 /** What every task takes. */
-export interface TaskOptions<Parents extends After = After, W extends When = When, If = string | undefined> {
+export interface TaskOptions<Parents extends TaskParents = TaskParents, W extends When = When, If = string | undefined> {
   /**
    * The tasks that have to end before this one starts.
    * @default []: it starts with the execution
@@ -130,7 +130,7 @@ export interface TaskMaker<Input, Parsed> {
     Answer,
     Item,
     const Each extends string | undefined = undefined,
-    const Parents extends After = readonly [],
+    const Parents extends TaskParents = readonly [],
     const W extends When = 'succeeded',
     const If extends string | undefined = undefined,
   >(
@@ -146,7 +146,7 @@ export interface TaskMaker<Input, Parsed> {
     Payload,
     Result,
     const Each extends string | undefined = undefined,
-    const Parents extends After = readonly [],
+    const Parents extends TaskParents = readonly [],
     const W extends When = 'succeeded',
     const If extends string | undefined = undefined,
   >(
@@ -163,7 +163,7 @@ export interface TaskMaker<Input, Parsed> {
     Own,
     Output,
     const Each extends string | undefined = undefined,
-    const Parents extends After = readonly [],
+    const Parents extends TaskParents = readonly [],
     const W extends When = 'succeeded',
     const If extends string | undefined = undefined,
   >(

@@ -11,6 +11,7 @@ const allowed = [
   // Names of the API, of files and of the bench's rows.
   ...[
     '`batch`',
+    '`BatchStoreOptions`',
     '`batches`',
     'batch_id',
     'batch_progress',

@@ -1,53 +1,37 @@
-import { readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
 import { Holdfast } from 'holdfast'
 import { expect, test } from 'vitest'
-import { filesUnder, repository } from '../support/source.js'
-import { publicNames } from './public-names.js'
+import { type Declared, exportsOf, namedBy } from '../support/declarations.js'
+import { publicNames } from './public-names/index.js'
 
-const dist = join(repository, 'dist')
-const declared = (file: string) => readFileSync(join(dist, file), 'utf8')
+const entries = Object.keys(publicNames) as (keyof typeof publicNames)[]
 
-/** The names an entry exports, in the order of the alphabet. */
-function exportsOf(entry: string): string[] {
-  const lists = [...declared(entry).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map((found) => found[1] as string)
-  const names = lists.flatMap((list) => list.split(',').map((name) => name.trim().replace(/^type /, '')))
-  return names.filter((name) => name !== '').sort()
-}
-
-test.each(Object.keys(publicNames) as (keyof typeof publicNames)[])(
-  '%s exports what it is meant to, and nothing more',
-  (entry) => {
-    expect(exportsOf(`${entry}index.d.ts`)).toEqual([...publicNames[entry]].sort())
-  },
-)
-
-/** Every class that is declared, with what its members name of other files. */
-const classes = filesUnder(dist, '.d.ts').flatMap((path) => {
-  const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
-  const imports = [...text.matchAll(/^import (?:type )?\{([^}]*)\} from '(\.[^']*)'/gm)].flatMap(([, names = '', from = '']) =>
-    names.split(',').map((name) => ({
-      name: name.trim().replace(/^type /, ''),
-      file: relative(dist, join(dirname(path), from)),
-    })),
-  )
-  return [...text.matchAll(/^export declare class (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)].map(([, name = '', body = '']) => ({
-    name,
-    uses: imports.filter((one) => new RegExp(`\\b${one.name}\\b`).test(body)),
-  }))
+test.each(entries)('%s exports what it is meant to, and nothing more', (entry) => {
+  const names = exportsOf(entry).map(({ name }) => name)
+  expect(names.sort()).toEqual([...publicNames[entry]].sort())
 })
 
-const ofUsers = ['CallerTransaction', 'Migrated']
+const keyOf = ({ name, file }: Declared) => `${file} ${name}`
 
-test('no public class shows a part of the inside', () => {
-  const shown = new Set(Object.values(publicNames).flat() as string[])
-  const known = classes.filter(({ name }) => shown.has(name))
-  expect(known.map(({ name }) => name)).toEqual(expect.arrayContaining(['Holdfast', 'Alerts', 'HoldfastClient', 'Worker']))
-  const inner = /^(?:store|claim|run|settle|inside|enqueue\/(?:registry|batcher|backpressure|encrypt)|privacy\/privacy|metrics)\b/
-  const leaks = known.flatMap(({ name, uses }) =>
-    uses.filter((one) => inner.test(one.file) && !ofUsers.includes(one.name)).map((one) => `${name} shows ${one.name}`),
+test.each(entries)('whatever a signature of %s takes or answers can be imported from there, or from holdfast', (entry) => {
+  const own = exportsOf(entry)
+  const shown = new Set([...own, ...exportsOf('')].map(keyOf))
+  const hidden = own.flatMap((one) =>
+    namedBy(one)
+      .filter((named) => !shown.has(keyOf(named)))
+      .map((named) => `${one.name} shows ${named.name}`),
   )
-  expect(leaks).toEqual([])
+  expect([...new Set(hidden)]).toEqual([])
+})
+
+test('the names in a signature are seen: of methods, their bases, and what computes a type', () => {
+  const namesOf = (name: string) => {
+    const one = exportsOf('').find((found) => found.name === name)
+    return namedBy(one as Declared).map((named) => named.name)
+  }
+  // Those of migrate, of a method of its base, and of what an option is picked from.
+  expect(namesOf('Holdfast')).toEqual(expect.arrayContaining(['Migrated', 'Moved', 'EnqueueOptions']))
+  expect(namesOf('TypeSettings')).toEqual(expect.arrayContaining(['TypeDefinition', 'Duration']))
+  expect(namesOf('defineType')).toEqual(expect.arrayContaining(['JobType', 'TypeDefinition', 'ChunkReturn', 'Snooze']))
 })
 
 test('a Holdfast has the properties its page names', () => {

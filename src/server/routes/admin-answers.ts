@@ -3,7 +3,7 @@ import type { BreakerAnswer, DependencyAnswer, GateAnswer, KeyAnswer, LaneAnswer
 import type { TypeAnswer } from '../../api/types.js'
 import type { Override } from '../../flow/overrides.js'
 import type { SettingState } from '../../flow/settings.js'
-import type { BreakerState, DependencyState, Done, GateState, LaneState, Paused } from '../../flow/states.js'
+import type { BreakerState, DependencyState, DoneBy, GateState, LaneState, Paused } from '../../flow/states.js'
 import type { TypeState } from '../../flow/type-settings.js'
 import { snakeCase } from '../spelling.js'
 import { moment } from './job-answers.js'
@@ -115,6 +115,6 @@ export function settingAnswer({ changed, ...one }: SettingState) {
   return { ...one, changed: doneAnswer(changed) }
 }
 
-export function doneAnswer(done: Done | null) {
+export function doneAnswer(done: DoneBy | null) {
   return done && { by: done.by, why: done.why, at: done.at.toISOString() }
 }

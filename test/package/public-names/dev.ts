@@ -1,0 +1,2 @@
+/** What `holdfast/dev` exports. */
+export const devNames = ['PostgresOptions', 'RunningPostgres', 'demoTypes', 'startDemo', 'startPostgres'] as const

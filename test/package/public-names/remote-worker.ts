@@ -1,0 +1,20 @@
+/** What `holdfast/remote-worker` exports. */
+export const remoteWorkerNames = [
+  'FatalError',
+  'Health',
+  'HoldfastError',
+  'JobCancelledError',
+  'JobType',
+  'LeaseLostError',
+  'Logger',
+  'MessageFirstLog',
+  'RemoteServerOptions',
+  'RemoteWorker',
+  'RemoteWorkerOptions',
+  'RetryableError',
+  'RunContext',
+  'WorkerEvents',
+  'defineType',
+  'messageFirst',
+  'startRemoteWorker',
+] as const

@@ -1,0 +1,21 @@
+/** What `holdfast/server` exports. */
+export const serverNames = [
+  'Handler',
+  'Health',
+  'Logger',
+  'MountOptions',
+  'OidcOptions',
+  'Problem',
+  'ReadingOptions',
+  'Rule',
+  'ServerOptions',
+  'ShownStatus',
+  'StatusAnswer',
+  'StatusCount',
+  'TlsOptions',
+  'Worker',
+  'createHandler',
+  'createPlugin',
+  'createServer',
+  'rules',
+] as const

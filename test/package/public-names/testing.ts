@@ -1,0 +1,21 @@
+/** What `holdfast/testing` exports. */
+export const testingNames = [
+  'DrainedJob',
+  'DrainOptions',
+  'DrainReport',
+  'EnqueuedJob',
+  'Expectation',
+  'JobRun',
+  'LeftJob',
+  'PartOf',
+  'PayloadOf',
+  'RunJobOptions',
+  'RunStep',
+  'ScratchDatabase',
+  'ScratchQueue',
+  'ScratchQueueOptions',
+  'TestClock',
+  'makeScratchDatabase',
+  'runJob',
+  'scratchQueue',
+] as const
