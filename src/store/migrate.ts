@@ -64,7 +64,7 @@ export async function migrate(database: Database): Promise<Migrated> {
       const [next] = missing.files
       if (!next && !missing.functions) return done
       const step = next?.outsideTransaction
-        ? await runOutside(database, next)
+        ? await comingAgain(() => runOutside(database, next))
         : await comingAgain(() => database.transaction((tx) => runInside(tx, database.schema), longestMs))
       done.files.push(...step.files.map(({ number, name }) => ({ number, name })))
       done.functions ||= step.functions
@@ -127,10 +127,11 @@ async function writeFunctions(tx: Queryable): Promise<void> {
 }
 
 /**
- * Runs a file whose statements PostgreSQL does not take inside a transaction. It can be interrupted after any of them and is run again
+ * Runs a file whose statements PostgreSQL does not take inside a transaction. It can be interrupted at any point and is run again
  * from its beginning, so each is written to be repeatable; an index that was left invalid is dropped first, since "if not exists" would
  * take it for made. The lock is held by a second connection whose transaction sees nothing, because building an index concurrently
- * waits for all who do.
+ * waits for all who do. Of a process that was killed, PostgreSQL goes on building the index, and it and whoever drops the index may wait
+ * for each other: PostgreSQL ends one of the two, and the caller comes again.
  */
 async function runOutside(database: Database, file: SchemaFile): Promise<Missing> {
   return database.transaction(async (holder) => {

@@ -18,8 +18,19 @@ export function schemaFiles(files = sqlFiles('schema')): SchemaFile[] {
   return [...files].map(([file, sql]) => {
     const [, number, name] = /^(\d{4})_(\w+)\.sql$/.exec(file) ?? []
     if (!number || !name) throw new Error(`schema/${file} must be named like 0007_subject.sql`)
-    return { number: Number(number), name, checksum: hashOf(sql), sql, outsideTransaction: outside.test(sql) }
+    return repeatable({ number: Number(number), name, checksum: hashOf(sql), sql, outsideTransaction: outside.test(sql) })
   })
+}
+
+/** A file that runs outside of a transaction runs again from its beginning where it was interrupted, also after its last statement. */
+function repeatable(file: SchemaFile): SchemaFile {
+  for (const statement of file.outsideTransaction ? statementsOf(file) : []) {
+    const text = statement.replaceAll(/--.*$/gm, '').trim().replaceAll(/\s+/g, ' ')
+    if (!/^(?:create|drop)\b/i.test(text) || /\bif (?:not )?exists\b/i.test(text)) continue
+    const must = `must say "if ${/^create/i.test(text) ? 'not ' : ''}exists": the file runs again if it is interrupted`
+    throw new Error(`schema file ${file.number} (${file.name}) runs outside of a transaction, so "${text}" ${must}`)
+  }
+  return file
 }
 
 /** The single statements of a file that runs outside of a transaction. Such a file holds no function, so a semicolon at the end of a line ends one. */

@@ -177,47 +177,6 @@ describe('functions', () => {
   })
 })
 
-describe('a schema file that runs outside of a transaction', () => {
-  const sql = `-- Why: a test. Outside of a transaction, because the table is in use.
-create index concurrently if not exists waiting_of_type on holdfast.waiting (type_id);
-`
-  const withIndex = (how: 'migrate' | 'migrateInItsProcess' = 'migrate') =>
-    withVersion(
-      ({ schema }) => Object.assign(schema, { '0999_index.sql': sql }),
-      (version) => version[how](database.connectionString),
-    )
-  const isValid = () =>
-    onDatabase(database.connectionString, async (client) => {
-      const { rows } = await client.query(
-        `select indisvalid from pg_index where indexrelid = to_regclass('holdfast.waiting_of_type')`,
-      )
-      return rows[0]?.indisvalid
-    })
-
-  test('builds its index on a schema that is there, and on an empty database', async () => {
-    await haveMigrated()
-    expect(await withIndex()).toEqual({ files: [{ number: 999, name: 'index' }], functions: false })
-    expect(await isValid()).toBe(true)
-    expect(await withIndex()).toEqual(nothing)
-  })
-
-  test('that was interrupted is run again, and the index it left invalid is built anew', async () => {
-    await haveMigrated()
-    await onDatabase(database.connectionString, async (client) => {
-      await client.query('create index waiting_of_type on holdfast.waiting (type_id)')
-      await client.query(`update pg_index set indisvalid = false where indexrelid = 'holdfast.waiting_of_type'::regclass`)
-    })
-    expect(await withIndex()).toEqual({ files: [{ number: 999, name: 'index' }], functions: false })
-    expect(await isValid()).toBe(true)
-  })
-
-  test('runs once where several processes start at once', async () => {
-    await haveMigrated()
-    const ran = await Promise.all(Array.from({ length: 3 }, () => withIndex('migrateInItsProcess')))
-    expect(ran.flatMap((one): unknown[] => ('files' in one ? one.files : [one]))).toEqual([{ number: 999, name: 'index' }])
-  })
-})
-
 describe('a schema file that fails', () => {
   const broken = 'create table holdfast.half_done (); select no_such_function();'
 

@@ -14,8 +14,8 @@ export type Failed = { code: string; message: string }
 export interface AnotherVersion {
   /** What Holdfast.migrate() of this version answered, or the error it threw. Here: its modules are others than ours. */
   migrate(url: string): Promise<Migrated | Failed>
-  /** The same in a process that runs this version. */
-  migrateInItsProcess(url: string): Promise<Migrated | Failed>
+  /** The same in a process that runs this version, which the signal kills. */
+  migrateInItsProcess(url: string, signal?: AbortSignal): Promise<Migrated | Failed>
   remove(): Promise<void>
 }
 
@@ -73,14 +73,17 @@ export async function makeVersion(change: (release: Release) => unknown): Promis
       await holdfast.close()
       return answer
     },
-    async migrateInItsProcess(url) {
+    async migrateInItsProcess(url, signal) {
       const program = `
         import { Holdfast } from ${JSON.stringify(index)}
         const holdfast = new Holdfast({ connectionString: ${JSON.stringify(url)} })
         const answer = await holdfast.migrate().catch(({ code, message }) => ({ code, message }))
         await holdfast.close()
         console.log(JSON.stringify(answer))`
-      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program])
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
+        killSignal: 'SIGKILL',
+        ...(signal && { signal }),
+      })
       return JSON.parse(stdout)
     },
     remove: () => rm(directory, { recursive: true, force: true }),
