@@ -82,7 +82,7 @@ export const defectsInSql = [
     caughtBy: 'I3',
     story: quiet,
     drainMs: 5_000,
-    put: inSql('make_ready', /delete (from holdfast\.waiting as w where .*)\s+returning (.*)/g, 'select $2 $1'),
+    put: inSql('promote_free', /delete (from holdfast\.waiting as w where .*) returning (.*)/g, 'select $2 $1'),
   },
   {
     name: 'key-that-is-not-waited-for',

@@ -78,6 +78,36 @@ begin
   return array(select s.of from holdfast.set_aside as s where s.duty = p_duty and s.again_at > holdfast.now());
 end $$;
 
+-- Puts jobs that wait for a time, are locked by the caller and are held back by nothing into the queue: for very many that are due at
+-- once, in one statement, where make_ready takes them out, lists them, and asks of each where it belongs. p_rows: where they stand in
+-- waiting, which cannot change while they are locked. In the answer, what do_duty says of a promotion; null where that failed, and nothing was
+-- done: then do_duty finds out which of them cannot be put there.
+create or replace function holdfast.promote_free(p_rows tid[]) returns jsonb
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_began timestamptz := clock_timestamp();
+  v_done integer;
+  v_lanes smallint[];
+begin
+  with taken as (
+    delete from holdfast.waiting as w where w.ctid = any (p_rows) returning w.job_id, w.type_id, w.priority, w.attempt, w.due_at
+  ), job as materialized (
+    select k.*, t.lane_id from taken as k join holdfast.types as t on t.id = k.type_id order by k.due_at, k.job_id
+  ), put as (
+    insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
+    select j.due_at, j.job_id, j.type_id, j.lane_id, j.priority, j.attempt from job as j
+  )
+  select count(*), array_agg(distinct j.lane_id) into v_done, v_lanes from job as j;
+  perform holdfast.wake_lanes(v_lanes, false);
+  return jsonb_build_array(jsonb_build_object('duty', 'promote', 'done', v_done, 'failed', '[]'::jsonb,
+    'ms', extract(epoch from clock_timestamp() - v_began) * 1000));
+exception when others then
+  return null;
+end $$;
+
 -- Does whatever the time or somebody else's end has made necessary: moves at most p_limit jobs whose time has come from waiting
 -- into the queue, ends those that had to start by now, applies the deadlines of approvals, frees followers nobody was sure of and slots of
 -- cancelled jobs, advances groups whose members ended, and looks at every gate, since some open by the clock. Where there is nothing to
@@ -96,6 +126,9 @@ declare
   v_now timestamptz := holdfast.now();
   v_any_aside boolean := exists (select from holdfast.set_aside);
   v_aside uuid[] := '{}';
+  -- Types whose jobs have to be asked where they belong; null: all, because of single jobs that something holds back.
+  v_held integer[];
+  v_free tid[];
   v_due text[];
   v_unapproved text[];
   v_of text[];
@@ -138,11 +171,16 @@ begin
     v_start_at := (select d.look_at from holdfast.start_deadlines as d where d.job_id::text <> all (holdfast.passed_over('expire'))
                    order by d.look_at limit 1);
   end if;
-  select array_agg(due.job_id::text) filter (where due.status <> 'awaiting_approval'), max(due.due_at),
-         array_agg(due.job_id::text) filter (where due.status = 'awaiting_approval')
-  into v_due, read_to, v_unapproved
+  if not v_any_aside and not exists (select from holdfast.newer_jobs) then
+    v_held := array(select t.id from holdfast.types as t where t.gated);
+  end if;
+  select array_agg(due.at) filter (where due.is_free), array_agg(due.job_id::text) filter (where not due.is_free and due.status <> 'awaiting_approval'),
+         max(due.due_at), array_agg(due.job_id::text) filter (where due.status = 'awaiting_approval')
+  into v_free, v_due, read_to, v_unapproved
   from (
-    select w.due_at, w.job_id, w.status from holdfast.waiting as w
+    select w.ctid as at, w.due_at, w.job_id, w.status,
+           w.status in ('scheduled', 'failed') and coalesce(w.type_id <> all (v_held), false) as is_free
+    from holdfast.waiting as w
     where w.due_at >= p_after and w.due_at <= v_now and w.job_id <> all (v_aside)
     order by w.due_at limit p_limit
     for update skip locked
@@ -151,9 +189,18 @@ begin
     duties := coalesce(duties, '[]') || holdfast.do_duty('deadlines', v_unapproved);
   end if;
   promoted := 0;
+  if v_free is not null then
+    v_said := holdfast.promote_free(v_free);
+    if v_said is null then
+      v_due := v_due || array(select w.job_id::text from holdfast.waiting as w where w.ctid = any (v_free));
+    else
+      promoted := cardinality(v_free);
+      duties := coalesce(duties, '[]') || v_said;
+    end if;
+  end if;
   if v_due is not null then
     v_said := holdfast.do_duty('promote', v_due);
-    promoted := (v_said -> 0 ->> 'done')::integer;
+    promoted := promoted + (v_said -> 0 ->> 'done')::integer;
     duties := coalesce(duties, '[]') || v_said;
   end if;
   v_of := holdfast.orphaned_jobs()::text[];
