@@ -23,10 +23,13 @@ async function onStage(server, operation, use) {
   }
 }
 
-async function perform(operation, stage, proxy, trap) {
+/** Who awaits its end may give up before, and then closes what it works on: its failure is heard by them or by nobody. */
+function perform(operation, stage, proxy, trap) {
   const arm = () => proxy.arm(trap)
   if (!operation.armsItself) arm()
-  await operation.perform(stage, proxy.through(stage.url), arm, trap.sprung)
+  const performing = operation.perform(stage, proxy.through(stage.url), arm, trap.sprung)
+  performing.catch(() => {})
+  return performing
 }
 
 /** The messages of one operation, seen while nobody disturbs it, as cases: one for each fault that each can meet. */
