@@ -25,9 +25,11 @@ async function onStage(server, operation, use) {
 
 /** Who awaits its end may give up before, and then closes what it works on: its failure is heard by them or by nobody. */
 function perform(operation, stage, proxy, trap) {
-  const arm = () => proxy.arm(trap)
-  if (!operation.armsItself) arm()
-  const performing = operation.perform(stage, proxy.through(stage.url), arm, trap.sprung)
+  const performing = (async () => {
+    const arm = () => proxy.arm(trap)
+    if (!operation.armsItself) arm()
+    await operation.perform(stage, proxy.through(stage.url), arm, trap.sprung)
+  })()
   performing.catch(() => {})
   return performing
 }
