@@ -48,9 +48,9 @@ const starting =
 export default {
   name: 'cold-key',
   sizes: {
-    quick: { hot: 20_000, cold: 30, rounds: 1 },
-    short: { hot: 60_000, cold: 150, rounds: 2 },
-    full: { hot: 300_000, cold: 1_000, rounds: 3 },
+    quick: { hot: 40_000, cold: 30, rounds: 1 },
+    short: { hot: 150_000, cold: 150, rounds: 2 },
+    full: { hot: 900_000, cold: 1_000, rounds: 3 },
   },
   contestants: { 'one a key': starting({ maxRunningPerKey: 1 }), fair: starting({ fair: true }) },
   rows: [
