@@ -1,5 +1,5 @@
-// Schedules, steps, sleeps, signals, workflows and batches on three workers under kills and freezes, while the clock of the database is set
-// ahead and back.
+// Schedules, steps, sleeps, signals, workflows and batches on three workers under kills, freezes and wrong clocks of their hosts, while the
+// clock of the database is set ahead and back.
 import { setTimeout as pause } from 'node:timers/promises'
 import { Holdfast } from 'holdfast'
 import { createSchedules, pauseSchedules, promisesOf, setClock } from '../load/schedules.mjs'
@@ -34,10 +34,8 @@ async function turn(field, byMs) {
   await field.admin(setClock(field.aheadMs))
 }
 
-const struck = {
-  ...clocks,
-  ...Object.fromEntries(['kill-worker', 'freeze-worker', 'kill-backends'].map((name) => [name, faults[name]])),
-}
+const ofAll = ['kill-worker', 'freeze-worker', 'kill-backends', 'clock-jump', 'worker-with-a-wrong-clock']
+const struck = { ...clocks, ...Object.fromEntries(ofAll.map((name) => [name, faults[name]])) }
 
 export const composed = {
   name: 'campaigns/composed',

@@ -87,6 +87,8 @@ describe('a history that violates it is caught by', () => {
     ['I12', 'two jobs of one tick', { ticks: [{ schedule: 's', tick: 1, job: 'j' }, { schedule: 's', tick: 1, job: 'k' }] }], // biome-ignore format: one line a case
     ['I12', 'a tick without a job', { ticks: [0, 1_000, 3_000].map((tick) => ({ schedule: 's', tick, job: 'j' })), promises: { schedules: { s: { everyMs: 1_000 } } } }], // biome-ignore format: one line a case
     ['I12', 'a tick whose job was never stored', { ticks: [{ schedule: 's', tick: 1, job: 'k' }] }],
+    ['I12', 'a tick that is fired before its time', { hurriedTicks: [{ schedule: 's', tick: 1, earlyMs: 1 }] }],
+    ['I12', 'a tick that is fired by another clock than the one that was set', { hurriedTicks: [{ schedule: 's', tick: 1, earlyMs: 7_200_000 }], promises: { clockIsSet: true } }], // biome-ignore format: one line a case
     ['I12', 'a schedule that makes no job at all', { promises: { schedules: { s: { everyMs: 1_000 } } } }],
     [
       'I13',

@@ -9,6 +9,7 @@
  * @property {object[]} slots     { of, job } that are taken by jobs which do not run
  * @property {object[]} counts    { status, count } as the product reports them
  * @property {object[]} ticks     { schedule, tick, job }: of every job that was made for a tick, and of every tick that says it made one
+ * @property {object[]} hurriedTicks { schedule, tick, earlyMs }: of every tick that was fired before its time, by the clock of the database
  * @property {object[]} executions { id, workflow, status, unread: news of an end is left }
  * @property {object[]} tasks     { execution, name, item, status, parents, sub, job }; item -1 is the task itself
  * @property {object[]} members   { group, task, item, job } of executions and batches
@@ -28,6 +29,7 @@ export function emptyHistory() {
     slots: [],
     counts: undefined,
     ticks: [],
+    hurriedTicks: [],
     executions: [],
     tasks: [],
     members: [],

@@ -25,6 +25,9 @@ const text = {
     from holdfast.bodies as b where b.scheduled_for is not null
     union select s.name, (date_part('epoch', t.tick) * 1000)::float8, t.job_id::text
     from holdfast.ticks as t join holdfast.schedules as s on s.id = t.schedule_id where t.job_id is not null`,
+  hurriedTicks: `
+    select s.name as schedule, (date_part('epoch', t.tick) * 1000)::float8 as tick, (date_part('epoch', t.tick - t.at) * 1000)::float8 as "earlyMs"
+    from holdfast.ticks as t join holdfast.schedules as s on s.id = t.schedule_id where t.kind = 'tick' and t.at < t.tick`,
   executions: `
     select e.id::text, e.workflow, e.status, exists (select from holdfast.group_changes as c where c.group_id = e.id) as unread from holdfast.executions as e`,
   tasks: `
@@ -71,6 +74,7 @@ export async function readHistory(url, entries, { promises = {}, counts, mayStay
       attempts: await rows('attempts'),
       slots: await rows('slots'),
       ticks: await rows('ticks'),
+      hurriedTicks: await rows('hurriedTicks'),
       executions: await rows('executions'),
       tasks: await rows('tasks'),
       members: await rows('members'),

@@ -56,3 +56,12 @@ export async function clockAheadAndBack(stage) {
   if (!(await stage.until(async () => (await stage.sql(cameAgain)).length > 0, 60_000))) throw new Error('no tick came again')
   await pauseSchedules(holdfast, names)
 }
+
+/** Nobody sets the clock of the database: it alone says which ticks have come. */
+export async function clockOfTheHost(stage) {
+  const holdfast = await begin(stage)
+  stage.promises.clockIsSet = false
+  await stage.worker(stage.url, patient)
+  await more(stage, 2)
+  await pauseSchedules(holdfast, names)
+}

@@ -24,7 +24,11 @@ export interface Queue {
   /** A connection of its own, for locks and for telling its backend apart. */
   connect(): Promise<pg.Client>
   /** A worker process that claims and whose heart beats: from here on short leases are safe on a busy machine. */
-  worker(worker?: object, more?: { workers?: number; [setting: string]: unknown }): Promise<Program>
+  worker(
+    worker?: object,
+    more?: { workers?: number; [setting: string]: unknown },
+    options?: { args?: string[] },
+  ): Promise<Program>
 }
 
 export async function makeQueue(serverUrl = process.env.HOLDFAST_TEST_URL as string): Promise<Queue> {
@@ -56,8 +60,8 @@ export function openQueue(url: string): Queue {
       onTestFinished(() => client.end().catch(() => {}))
       return client
     },
-    async worker(worker = {}, more: { workers?: number } = {}) {
-      const program = runProgram('worker-program', { database: url, ledger: ledger.path, worker, ...more })
+    async worker(worker = {}, more: { workers?: number } = {}, options = {}) {
+      const program = runProgram('worker-program', { database: url, ledger: ledger.path, worker, ...more }, options)
       await program.heard('ready')
       await eventually(async () => {
         const beating = 'select from holdfast.workers where pid = $1 and seen_at > started_at'
