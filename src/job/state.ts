@@ -2,7 +2,7 @@
 export const statuses = {
   awaiting_approval: 'Somebody has to approve it before it may run',
   scheduled: 'Waits for a time in the future',
-  blocked: 'Waits for a signal, or for another job to end',
+  blocked: 'Waits for a signal, another job to end, or a newer worker',
   pending: 'Due, and waits for a free worker',
   processing: 'A worker holds its lease and runs it now',
   failed: 'An attempt failed; the next one is scheduled',
@@ -53,11 +53,13 @@ export const moves: readonly Move[] = [
   { from: null, to: 'awaiting_approval', by: 'enqueue' },
   { from: null, to: 'scheduled', by: 'enqueue' },
   { from: null, to: 'pending', by: 'enqueue' },
-  // Behind another job of its unique key, which runs.
+  // Behind another job of its unique key, which runs; or newer than every worker.
   { from: null, to: 'blocked', by: 'enqueue' },
 
   { from: 'awaiting_approval', to: 'scheduled', by: 'approve' },
   { from: 'awaiting_approval', to: 'pending', by: 'approve' },
+  // Newer than every worker.
+  { from: 'awaiting_approval', to: 'blocked', by: 'approve' },
   { from: 'awaiting_approval', to: 'cancelled', by: 'reject' },
   { from: 'awaiting_approval', to: 'cancelled', by: 'cancel' },
   // It had to start by a time that is over.
@@ -66,6 +68,9 @@ export const moves: readonly Move[] = [
 
   { from: 'scheduled', to: 'pending', by: 'promote' },
   { from: 'scheduled', to: 'pending', by: 'reschedule' },
+  // Newer than every worker.
+  { from: 'scheduled', to: 'blocked', by: 'promote' },
+  { from: 'scheduled', to: 'blocked', by: 'reschedule' },
   { from: 'scheduled', to: 'cancelled', by: 'cancel' },
   { from: 'scheduled', to: 'dead', by: 'expire' },
   { from: 'scheduled', to: 'dead', by: 'bury' },

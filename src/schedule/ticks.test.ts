@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { cronProblem } from './cron.js'
 import type { Timing } from './spec.js'
 import { jitterOf, lastTicksBetween, nextTick, previousTick, ticksBetween } from './ticks.js'
 
@@ -88,6 +89,37 @@ test('of any schedule at any time: the next tick is later, nothing lies between,
       }
     }),
     { numRuns: 150 },
+  )
+})
+
+/** Everything that is read, much of which matches almost no day, or none. */
+const anyCron = fc
+  .tuple(
+    fc.oneof(fc.constant(''), field(0, 59)),
+    field(0, 59),
+    field(0, 23),
+    fc.constantFrom('*', '1', '8', '29', '30,31', '31', 'L', 'LW', '1W', '15W', '31W', '*/29'),
+    fc.constantFrom('*', '2', '2,4', '4,6,9,11', 'FEB', '*/11'),
+    fc.constantFrom('*', '0', 'MON', '+SUN', '+MON#1', 'MON#5', '+5#5', '+FRI#L', '1L', '+SAT,SUN'),
+  )
+  .map((fields) => fields.join(' ').trim())
+/** The 29th of February on one day of the week comes after 40 years where one of the years between is 2100. */
+const longestMs = 40 * 366 * 86_400_000
+/** Processor time, so that a busy machine changes nothing; the longest search takes a tenth of it. */
+const mostMs = 10_000
+
+test('the search for the next tick of whatever is taken for a schedule comes to an end, and what matches no day is refused', () => {
+  const anyTime = fc.integer({ min: 0, max: at('2105-01-01T00:00:00Z') })
+  fc.assert(
+    fc.property(anyCron, fc.constantFrom(...zones), anyTime, (cron, timeZone, now) => {
+      const begun = process.cpuUsage()
+      const next = cronProblem(cron) === undefined ? (nextTick({ ...utc, cron, timeZone }, now) ?? Number.NaN) : now + 1
+      const { user, system } = process.cpuUsage(begun)
+      expect(next).toBeGreaterThan(now)
+      expect(next).toBeLessThan(now + longestMs)
+      expect((user + system) / 1_000).toBeLessThan(mostMs)
+    }),
+    { numRuns: 60 },
   )
 })
 

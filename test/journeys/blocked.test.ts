@@ -1,7 +1,9 @@
-import { defineType, type Holdfast } from 'holdfast'
+import { defineType, type Holdfast, type RunContext } from 'holdfast'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue } from '../support/queue.js'
 import { uniqueJobs } from '../support/unique-jobs.js'
+import { startHere } from '../support/worker-here.js'
 
 const unique = { key: 'k', onConflict: 'one_more' } as const
 const ada = { by: 'ada' }
@@ -54,4 +56,36 @@ describe('a job behind another one of its unique key', () => {
     expect(await holdfast.cancel(behind, ada)).toMatchObject({ done: true, was: 'blocked', status: 'cancelled' })
     letGo()
   })
+})
+
+describe('a job that waits for something else', () => {
+  beforeEach(async () => {
+    queue = await makeQueue()
+    holdfast = queue.holdfast
+  })
+
+  it('counts neither as depth nor as age while it waits for a signal', async () => {
+    const asks = defineType({ type: 'asks', run: (_, ctx: RunContext) => ctx.waitFor('go') })
+    await startHere(queue, [asks])
+    const { id } = await holdfast.enqueue(asks, {})
+    await countsAsBlockedOnly(id)
+    await holdfast.signal(id, 'go')
+    await eventually(async () => (await holdfast.job(id))?.status === 'completed')
+  })
+
+  it('counts neither as depth nor as age while no worker knows its version', async () => {
+    const newer = defineType({ type: 'greet', version: 2, upcast: { 1: (payload) => payload }, run() {} })
+    await startHere(queue, [defineType({ type: 'greet', run() {} })])
+    const { id } = await holdfast.enqueue(newer, {})
+    await countsAsBlockedOnly(id)
+    await startHere(queue, [newer])
+    await eventually(async () => (await holdfast.job(id))?.status === 'completed')
+  })
+
+  async function countsAsBlockedOnly(id: string): Promise<void> {
+    await eventually(async () => (await holdfast.job(id))?.status === 'blocked')
+    const counted = `select sum(waiting)::int as waiting, sum(scheduled)::int as scheduled, sum(retrying)::int as retrying,
+                            sum(running)::int as running, sum(blocked)::int as blocked, max(oldest_at) as oldest from holdfast.count_living()`
+    expect(await queue.sql(counted)).toEqual([{ waiting: 0, scheduled: 0, retrying: 0, running: 0, blocked: 1, oldest: null }])
+  }
 })
