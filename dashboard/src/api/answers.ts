@@ -1,5 +1,7 @@
 import type { dependenciesAnswer, gatesAnswer, lanesAnswer, workersAnswer } from '../../../src/api/admin.js'
 import type { alertsAnswer } from '../../../src/api/alerts.js'
+import type { buildsAnswer } from '../../../src/api/builds.js'
+import type { TypeSeriesAnswer } from '../../../src/api/series.js'
 import type { StatusAnswer } from '../../../src/api/status.js'
 import { type Answered, useAnswer } from './use.js'
 
@@ -30,3 +32,6 @@ export const useGates = (asking?: Asking) => useAnswer<Gates>('admin/job-types',
 export const useDependencies = () => useAnswer<Answered<typeof dependenciesAnswer>>('admin/dependencies', {}, { everyMs: 5_000 })
 export const useLoads = () => useAnswer<{ workers: number; lanes: Record<string, Load> }>('autoscale', {}, { everyMs: 5_000 })
 export const useAlerts = () => useAnswer<Firing>('admin/alerts', {}, { everyMs: 5_000 })
+export const useTypeSeries = () => useAnswer<TypeSeriesAnswer>('series/types', {}, { everyMs: 10_000 })
+export type Builds = Answered<typeof buildsAnswer>['builds']
+export const useBuilds = () => useAnswer<{ builds: Builds }>('admin/builds', {}, { everyMs: 5_000 })

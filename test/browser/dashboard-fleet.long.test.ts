@@ -1,0 +1,99 @@
+/// <reference lib="dom" />
+import { defineType } from 'holdfast'
+import { startWorker, type Worker } from 'holdfast/worker'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { describeWhenInstalled } from '../support/programs.js'
+import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
+
+const patient = { timeout: 40_000, interval: 50 }
+const works = defineType({ type: 'works', async run() {} })
+
+describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) => {
+  let browser: Browser
+  let serving: Serving
+  let workers: Worker[]
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+    serving = await serve()
+    const start = (name: string, build?: string) =>
+      startWorker(serving.holdfast, [works], { logger: quiet, name, ...(build && { build }) })
+    workers = [await start('plain'), await start('one', '2.4.1'), await start('two', '2.4.1')]
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
+    await page.goto(`${serving.address}/#key=${adminKey}`)
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    for (const worker of workers ?? []) await worker.stop()
+    await serving?.end()
+  })
+
+  const at = async (path: string) => page.goto(`${serving.address}/#${path}`)
+  const row = (table: string, name: string) => page.getByRole('table', { name: table }).getByRole('row', { name })
+  const cells = async (table: string, name: string) =>
+    (await row(table, name).getByRole('cell').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim())
+  const says = (table: string, name: string, what: RegExp) =>
+    vi.waitFor(async () => expect((await cells(table, name)).join(' | ')).toMatch(what), patient)
+  const claimsNothing = (worker: Worker | undefined) =>
+    (worker?.health().warnings ?? []).some((warning) => warning.startsWith('it claims nothing'))
+  const press = async (of: string, button: string) => {
+    await row('Workers', of).getByRole('button', { name: button, exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click()
+    await vi.waitFor(async () => expect(await page.getByRole('dialog').count()).toBe(0), patient)
+  }
+
+  test('a type says how fast, how well and for how long its attempts ran, and draws where that came from', async () => {
+    await page.route('**/series/types', async (route) => {
+      const answer = await (await route.fetch()).json()
+      const busy = {
+        ...{ oldest_s: 95, ended_per_s: 2, failed_share: 0.25, run_s: { p50: 0.2, p95: 3 }, wait_s: { p50: 0.05, p95: 61 } },
+        ended: [1, 5, 2],
+      }
+      const types = answer.types.map((one: { type: string }) => (one.type === 'works' ? { ...one, ...busy } : one))
+      await route.fulfill({ json: { ...answer, types } })
+    })
+    await at('/types')
+    await says('Job types', 'works', /1 min 35 s \| 120 \| 25% \| 200 ms p95 3.0 s \| 50 ms p95 1 min 1 s/)
+    await says('Job types', 'holdfast:webhook', /– \| – \| – \| – \| –/)
+    expect(await row('Job types', 'works').getByRole('img').getAttribute('aria-label')).toMatch(/latest last: 1, 5, 2$/)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280)
+  })
+
+  test('a worker says how late its event loop was, its memory and connections, also of each build', async () => {
+    await at('/lanes')
+    await says('Workers', 'plain', /^plain .* \| works \| – .* \| \d+(\.\d)? m?s \| \d+ MB \| [1-9]\d* \|/)
+    await says('Workers', 'one', /\| 2\.4\.1 Holdfast/)
+  }, 60_000)
+
+  test('one worker of a build is drained and resumed alone, and so is one without a build', async () => {
+    await at('/lanes')
+    for (const [worker, name] of [
+      [workers[1], 'one'],
+      [workers[0], 'plain'],
+    ] as const) {
+      await press(name, 'Drain')
+      await says('Workers', name, /\| drained \|/)
+      await vi.waitFor(() => expect(claimsNothing(worker)).toBe(true), patient)
+      expect(claimsNothing(workers[2])).toBe(false)
+      await press(name, 'Resume')
+      await says('Workers', name, /\| works \|/)
+      await vi.waitFor(() => expect(claimsNothing(worker)).toBe(false), patient)
+    }
+    const acts = (await serving.holdfast.audit()).map(({ action }) => action).filter((action) => /worker/.test(action))
+    expect(acts).toEqual(['resume_worker', 'drain_worker', 'resume_worker', 'drain_worker'])
+  }, 90_000)
+
+  test('a build is drained and resumed whole', async () => {
+    await at('/lanes')
+    await press('two', 'Drain build')
+    for (const name of ['one', 'two']) await says('Workers', name, /\| drained \|/)
+    await vi.waitFor(
+      async () => expect(await row('Workers', 'one').getByRole('button').allInnerTexts()).toEqual(['Resume build']),
+      patient,
+    )
+    await press('one', 'Resume build')
+    for (const name of ['one', 'two']) await says('Workers', name, /\| works \|/)
+  }, 90_000)
+})
