@@ -39,12 +39,13 @@ export function declared(name: string, file: string): Declared | undefined {
 }
 
 /**
- * Everything of ours that the text of a declaration names. Where that is a base, a constant, or a type that computes one from others (and
- * what its file keeps for that), nobody has to write its name, so it stands for what it names itself.
+ * Everything of ours that the text of a declaration names. Where that is a base, a constant, or a type that computes one from others,
+ * nobody has to write its name, so it stands for what it names itself; what it only compares with does not count.
  */
 export function namedBy({ name: own, file, text }: Declared, seen: ReadonlySet<string> = new Set()): Declared[] {
-  const words = text.replace(/'(?:[^'\\\n]|\\.)*'/g, "''").replace(/\bimport\(''\)\./g, '')
-  const [head = ''] = words.split('{')
+  const code = text.replace(/'(?:[^'\\\n]|\\.)*'/g, "''").replace(/\bimport\(''\)\./g, '')
+  const words = seen.size > 0 && isComputed(code) ? code.replace(/\bextends (?:readonly )?\w+/g, '') : code
+  const [head = ''] = /^(?:export )?(?:declare )?(?:abstract )?(?:class|interface) [^{]*/.exec(words) ?? []
   const bases = new Set([...(/\bextends\b(.*)$/s.exec(head)?.[1] ?? '').matchAll(/\w+/g)].map(([name]) => name))
   // Names of members and parameters have a colon behind them.
   const names = new Set([...words.matchAll(/(?<![.\w])[A-Za-z_]\w*\b(?!\??:|\?\()/g)].map(([name]) => name))
@@ -52,12 +53,11 @@ export function namedBy({ name: own, file, text }: Declared, seen: ReadonlySet<s
     const found = name === own ? undefined : declared(name, file)
     const key = found && `${found.file} ${found.name}`
     if (!found || seen.has(key as string)) return []
-    const isBase = bases.has(name) && !/^(?:export )?(?:declare )?(?:type|function)\b/.test(words)
-    const helps =
-      /^(?:export )?(?:declare )?(?:const|type \w+<)/.test(found.text) || (seen.size > 0 && !/^export/.test(found.text))
-    return isBase || helps ? namedBy(found, new Set([...seen, key as string])) : [found]
+    return bases.has(name) || isComputed(found.text) ? namedBy(found, new Set([...seen, key as string])) : [found]
   })
 }
+
+const isComputed = (text: string) => /^(?:export )?(?:declare )?(?:const|type \w+<)/.test(text)
 
 function readDeclarations(file: string): DeclarationFile {
   const known = files.get(file)
