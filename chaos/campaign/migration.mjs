@@ -14,25 +14,28 @@ create index waiting_of_the_next_version on holdfast.waiting (of_the_next_versio
 `
 
 /**
- * A contract that changes: a claim that answers with one more column gets a new name, the one that running workers call stays. Workers
- * of both versions claim side by side from then on.
+ * A contract that changes, as CONTRIBUTING.md has it: a claim that answers with one more column gets a new name, and the one that running
+ * workers call moves to compat as it was. Workers of both versions claim side by side from then on.
  */
 function nextVersion({ schema, functions, queries }) {
   schema['9001_next.sql'] = tables
   const claim = functions['claim.sql']
   const begins = claim.indexOf('create or replace function holdfast.claim_jobs(')
   const claimJobs = claim.slice(begins, claim.indexOf('end $$;', begins) + 'end $$;'.length)
-  functions['next.sql'] = replaced(
+  const claimJobs2 = replaced(
     replaced(claimJobs, 'holdfast.claim_jobs(', 'holdfast.claim_jobs_2('),
     'out lease bigint,',
     'out of_the_next_version text, out lease bigint,',
   )
+  functions['claim.sql'] = replaced(claim, claimJobs, claimJobs2)
+  functions['compat/claim.sql'] = `-- Until 100.0.0: workers of the version before claim with it.\n${claimJobs}\n`
   queries['claim.sql'] = replaced(queries['claim.sql'], 'holdfast.claim_jobs(', 'holdfast.claim_jobs_2(')
 }
 
 function replaced(text, from, to) {
   if (!text.includes(from)) throw new Error(`the next version cannot be made: there is no "${from}" any more`)
-  return text.replaceAll(from, to)
+  // Not a pattern: SQL is full of dollar signs.
+  return text.replaceAll(from, () => to)
 }
 
 export const migration = {
