@@ -1,6 +1,6 @@
 import { HoldfastClient } from '../client/client.js'
 import type { Holdfast } from '../holdfast.js'
-import { checkDatabaseUrl } from './database-url.js'
+import { addressOfUp, checkDatabaseUrl } from './database-url.js'
 import { UsageError } from './exit.js'
 import type { Io } from './io.js'
 import type { Operator } from './operator/operator.js'
@@ -47,7 +47,7 @@ export async function withDatabase<Result>(
   }
   const server = where.url !== undefined || io.env.HOLDFAST_URL ? '; a server cannot do this' : ''
   const said = `no database was given ${purpose}: set DATABASE_URL, or pass --database-url postgres://user:password@host:port/name`
-  throw new UsageError(said + server, 'databaseUrl', 'invalid_configuration')
+  throw new UsageError(said + server + (server ? '' : addressOfUp()), 'databaseUrl', 'invalid_configuration')
 }
 
 /** An option of the command line goes before the environment; two that say different things are not guessed about. */
@@ -70,7 +70,7 @@ function choose(env: Io['env'], { databaseUrl, url }: Where): Chosen {
   if (env.HOLDFAST_URL) return server(env.HOLDFAST_URL, 'HOLDFAST_URL', env)
   const said =
     'no database and no server was given: set DATABASE_URL, or HOLDFAST_URL and HOLDFAST_KEY, or pass --database-url or --url'
-  throw new UsageError(said, 'databaseUrl', 'invalid_configuration')
+  throw new UsageError(said + addressOfUp(), 'databaseUrl', 'invalid_configuration')
 }
 
 function database(url: string, givenAs: string): Chosen {

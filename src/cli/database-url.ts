@@ -1,4 +1,14 @@
+import { existsSync } from 'node:fs'
 import { misconfigured } from '../job/refused.js'
+
+/** What `holdfast up` keeps on this machine stands here, below the directory it was started in. */
+export const homeOfUp = '.holdfast'
+
+/** Where the address that is missing can be found: nothing, if `holdfast up` has not run here with a PostgreSQL of its own. */
+export function addressOfUp(): string {
+  const file = `${homeOfUp}/database.url`
+  return existsSync(file) ? `; that of holdfast up is in ${file}: export DATABASE_URL="$(cat ${file})"` : ''
+}
 
 /** The driver accepts almost any text, and would then connect to a wrong host. */
 export function checkDatabaseUrl(url: string, givenAs: string): void {

@@ -69,7 +69,7 @@ export interface JobOptions {
    */
   traceparent?: string
   /**
-   * Words to find the job by, at most 8 of up to 100 characters: lists and filters take one.
+   * Words to find the job by, at most 8 of up to 100 characters: filters take several, and a job that has all of them fits.
    * @range at most 8
    * @default []
    */

@@ -25,7 +25,9 @@ test('holdfast dependencies lists, shows, limits, pauses and breaks what several
     /\n {2}paused {2}by admin {2}2\S+ {2}their status page is red\n(?: {2}\w+ .* by \w+; .*\n)+ {2}breaker opens above 50 % /,
   )
   await eachWay.database('dependencies', 'resume', 'stripe')
-  await eachWay.http('dependencies', 'limit', 'stripe', '--max-running', 'none', '--rate', 'none', '--breaker', 'off')
+  expect(
+    await eachWay.http('dependencies', 'limit', 'stripe', '--max-running', 'none', '--rate', 'none', '--breaker', 'off'),
+  ).toMatch(/^ {2}no rate by admin; the code says nothing$/m)
   expect(await eachWay.database('dependencies', 'breaker', 'stripe', 'hold-open')).toMatch(
     /^stripe {2}0 running {2}breaker open {2}used by charge\n(?: {2}\w+ .* by \w+; .*\n)+ {2}breaker never opens by itself\n {2}an operator holds the breaker open$/,
   )

@@ -57,6 +57,10 @@ describe('holdfast serve', () => {
     const ask = async () => (await fetch(`${address}/status`, { headers: { cookie } })).status
     for (let n = 0; n < 6; n++) expect(await ask()).toBe(200)
     expect(Math.min(...sent.values())).toBeGreaterThan(1)
+    const { port } = new URL(two.address)
+    expect(await refused(['--port', port], env())).toMatch(
+      `port ${port} is taken by another program; set another PORT, or --port`,
+    )
 
     const ended = one.program.end('SIGTERM')
     const answers: number[] = []

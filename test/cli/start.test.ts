@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { clearUp, emptyDirectory, RunningHoldfast } from '../support/holdfast-program.js'
+import { clearUp, emptyDirectory, Program, RunningHoldfast } from '../support/holdfast-program.js'
 import { isRunning, processesNaming } from '../support/machine.js'
 
 const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -32,6 +32,18 @@ describe('holdfast up, for the first time', () => {
     expect(holdfast.output).not.toContain('"msg"')
     expect(holdfast.complaints).toBe('')
     expect(holdfast.output.split('\n').length).toBeLessThan(35)
+  })
+
+  test('a command that lacks a database says where that one is, as a line to copy', { timeout: 60_000 }, async () => {
+    const line = /; that of holdfast up is in \.holdfast\/database\.url: (export DATABASE_URL=.*)$/m
+    for (const command of [['jobs', 'ls'], ['migrate'], ['work', './jobs.js'], ['serve']]) {
+      const refused = new Program(directory, command)
+      expect(await refused.ended).not.toBe(0)
+      expect(refused.complaints, command[0]).toMatch(line)
+      const [, exporting] = line.exec(refused.complaints) as unknown as [string, string]
+      const { stdout } = await promisify(execFile)('sh', ['-c', `${exporting}; echo $DATABASE_URL`], { cwd: directory })
+      expect(stdout).toMatch(/^postgres:\/\/\S+\n$/)
+    }
   })
 
   test('the printed commands work as they stand', { timeout: 60_000 }, async () => {

@@ -24,6 +24,25 @@ it('the example of the page on testing runs as it stands', { timeout: 60_000 }, 
   }
 })
 
+it('the example of code that has a Holdfast of its own runs as it stands', { timeout: 60_000 }, async () => {
+  const example = blocks(docsPage('testing.md'), 'ts').find((block) => block.includes("import('./jobs.ts')")) as string
+  const folder = mkdtempSync(join(root, '.readme-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const write = (name: string, ...lines: string[]) =>
+    writeFileSync(join(folder, name), lines.join('\n').replaceAll('.ts', '.mjs'))
+  write(
+    'jobs.mjs',
+    "import { defineType, Holdfast } from 'holdfast'",
+    'export const holdfast = new Holdfast({ connectionString: process.env.DATABASE_URL })',
+    "export const sendEmail = defineType({ type: 'send_email', run() {} })",
+  )
+  const placeOrder = 'export const placeOrder = (to) => holdfast.enqueue(sendEmail, { to })'
+  write('order.mjs', "import { holdfast, sendEmail } from './jobs.ts'", placeOrder)
+  write('example.mjs', "import { scratchQueue } from 'holdfast/testing'", example, "console.log('done')")
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'example.mjs')], { timeout: 50_000 })
+  expect(stdout).toBe('done\n')
+})
+
 it('the other examples of the page on testing run as they stand, and end as their comments say', async () => {
   const queue = await scratchQueue()
   const client = new pg.Client({ connectionString: queue.connectionString })

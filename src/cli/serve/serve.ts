@@ -75,7 +75,7 @@ async function bringUp(settings: ServeSettings, options: ServeOptions, log: Logg
     await Promise.race([Promise.all([sleep(settings.graceMs, { signal: hurry }), drained]), fired(hurry)])
     await closeServer(server)
   })
-  const address = await listenOn(server, host, port ?? usualPort)
+  const address = await listenOn(server, host, port ?? usualPort, ', or --port')
   log.info({ address: address + prefix, version }, 'server listening')
 }
 

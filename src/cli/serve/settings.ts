@@ -11,7 +11,7 @@ import { checkOidc, type OidcOptions } from '../../server/oidc/options.js'
 import { checkProxies } from '../../server/options.js'
 import { checkPrefix } from '../../server/prefix.js'
 import { checkTraceUrl } from '../../server/trace-url.js'
-import { checkDatabaseUrl } from '../database-url.js'
+import { addressOfUp, checkDatabaseUrl } from '../database-url.js'
 import { Given, readList } from '../given.js'
 import { type Listening, readListening } from '../listening.js'
 
@@ -45,8 +45,9 @@ export function readServeSettings(env: Readonly<Record<string, string | undefine
   const check = new Checker()
   refuseMisspelt(check, env)
   const { databaseUrl = '' } = options
-  if (databaseUrl === '') check.wrong(['DATABASE_URL'], 'is missing; the server needs a database, or --database-url')
-  else check.read(() => checkDatabaseUrl(databaseUrl, 'DATABASE_URL'), undefined)
+  if (databaseUrl === '') {
+    check.wrong(['DATABASE_URL'], `is missing; the server needs a database, or --database-url${addressOfUp()}`)
+  } else check.read(() => checkDatabaseUrl(databaseUrl, 'DATABASE_URL'), undefined)
   const listening = check.read(() => readListening(given), undefined)
   const prefix = given.of('HOLDFAST_PREFIX', '--prefix')
   const traceUrl = given.of('HOLDFAST_TRACE_URL')

@@ -34,7 +34,8 @@ export function untilWords(until: string | null): string {
 export function overrideLines(overrides: DependencyAnswer['overrides']): string[] {
   return overrides.map(({ field, value, by, until, code }) => {
     const says = code === null ? 'the code says nothing' : `the code says ${JSON.stringify(code)}`
-    return `  ${field} ${JSON.stringify(value)} by ${by}${untilWords(until)}; ${says}`
+    const set = value === null ? `no ${field}` : `${field} ${JSON.stringify(value)}`
+    return `  ${set} by ${by}${untilWords(until)}; ${says}`
   })
 }
 

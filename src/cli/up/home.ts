@@ -5,12 +5,13 @@ import { HoldfastError } from '../../errors.js'
 import type { LogLevel } from '../../job/log-level.js'
 import { shortestKey } from '../../server/callers.js'
 import type { Logger } from '../../worker/logger.js'
+import { homeOfUp } from '../database-url.js'
 import { logToFile } from './log-file.js'
 
 /** What `holdfast up` keeps on this machine, in .holdfast/ where it was started. */
 export class Home {
   /** The directory as a person at the prompt would write it. */
-  static readonly shown = '.holdfast'
+  static readonly shown = homeOfUp
   /** A directory of its own for Postgres: as root it runs as another user, who must not own the key's directory. */
   readonly postgres: string
   readonly #directory: string

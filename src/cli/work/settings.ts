@@ -2,7 +2,7 @@ import { lanesFromEnvironment } from '../../flow/lane-environment.js'
 import { Checker } from '../../job/checker.js'
 import { readLogLevel } from '../../job/log-level.js'
 import { refuseMisspelt } from '../../job/variable-names.js'
-import { checkDatabaseUrl } from '../database-url.js'
+import { addressOfUp, checkDatabaseUrl } from '../database-url.js'
 import { Given, readList, readPort } from '../given.js'
 
 /** What `holdfast work` takes on the command line for what the environment can say too. */
@@ -26,8 +26,9 @@ export function readWorkSettings(env: Readonly<Record<string, string | undefined
   const check = new Checker()
   refuseMisspelt(check, env)
   const database = given.of('DATABASE_URL', '--database-url')
-  if (!database.value) check.wrong(['DATABASE_URL'], 'is missing; a worker needs a database, or --database-url')
-  else check.read(() => checkDatabaseUrl(database.value as string, database.name), undefined)
+  if (!database.value) {
+    check.wrong(['DATABASE_URL'], `is missing; a worker needs a database, or --database-url${addressOfUp()}`)
+  } else check.read(() => checkDatabaseUrl(database.value as string, database.name), undefined)
   check.read(() => lanesFromEnvironment(env), undefined)
   check.read(() => readLogLevel(given.of('HOLDFAST_LOG_LEVEL')), 'info')
   const settings = {
