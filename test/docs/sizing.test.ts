@@ -1,13 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { assumed, sizeOf, sizingTables, withSizing } from '../../bench/report/sizing.mjs'
 import { typing } from '../support/cli.js'
 import { docsPage } from '../support/docs-page.js'
 import { makeQueue } from '../support/queue.js'
 import { repository } from '../support/source.js'
 
+const { assumed, sizeOf, sizingTables, withSizing } = await import(
+  pathToFileURL(join(repository, 'bench/report/sizing.mjs')).href
+)
 const page = docsPage('sizing.md')
 const { rows } = JSON.parse(readFileSync(join(repository, 'bench/results/latest.json'), 'utf8'))
 const figures = { disk: 400, wal: 300, cpu: 20, bulk: 100_000 }
