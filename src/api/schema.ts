@@ -59,7 +59,7 @@ type OfObject<S> = S extends { properties: infer Fields; required: readonly (inf
   ? { [Name in keyof Fields as Name extends Needed ? Name : never]: Of<Fields[Name]> } & {
       [Name in keyof Fields as Name extends Needed ? never : Name]?: Of<Fields[Name]>
     }
-  : S extends { additionalProperties: infer Each extends Schema }
+  : S extends { additionalProperties: infer Each }
     ? Record<string, Of<Each>>
     : Record<string, unknown>
 

@@ -148,7 +148,11 @@ const claimed = {
 export const claimAnswer = answer({
   jobs: list(
     object(
-      { ...claimed, checkpoint: anything, traceparent: text, scheduled_for: time },
+      {
+        ...claimed,
+        ...{ checkpoint: anything, traceparent: text, scheduled_for: time },
+        waits: { ...yesOrNo, description: 'true where it stands in a sleep or in the wait for a signal' },
+      },
       Object.keys(claimed) as (keyof typeof claimed)[],
     ),
   ),

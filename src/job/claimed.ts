@@ -23,6 +23,8 @@ export interface ClaimedJob {
   readonly scheduledForMs?: number | null
   /** The version of its payload; 1 where it is left out. */
   readonly version?: number
+  /** An earlier attempt ended in a sleep or in the wait for a signal, which this one has to come to again. */
+  readonly waits?: boolean
   /** Its type has a gate: when it ends, another may start. */
   readonly gated?: boolean
   /** Its start is counted against a rate, and has to come soon. */

@@ -19,6 +19,8 @@ export interface RemoteJob {
   created_at: string
   payload: unknown
   version: number
+  /** It stands in a sleep or in the wait for a signal. */
+  waits?: boolean
   checkpoint?: unknown
   traceparent?: string
   scheduled_for?: string

@@ -216,6 +216,7 @@ export class RemoteWorker {
     if (job.checkpoint !== undefined) this.#checkpoints.set(job.id, JSON.stringify(job.checkpoint))
     return {
       ...{ id: job.id, lease: job.lease, lane: 0, priority: job.priority, attempt: job.attempt, version: job.version },
+      waits: job.waits ?? false,
       type: this.#setup.handlers.get(job.type) as AnyJobType,
       maxAttempts: job.max_attempts,
       createdAtMs: Date.parse(job.created_at),

@@ -14,6 +14,7 @@ import type { AnyJobType } from '../job/type.js'
 import { Completion } from './completion.js'
 import { AttemptContext } from './context.js'
 import type { AttemptServices } from './services.js'
+import { Steps } from './steps.js'
 
 /** One try at one job, wherever it runs. */
 export interface RunningAttempt {
@@ -70,6 +71,7 @@ export class Attempt implements RunningAttempt, Failable {
   #cancelled = false
   #givenUp = false
   #completion: Completion | undefined
+  #steps: Steps | undefined
 
   constructor(job: ClaimedJob, services: AttemptServices, events: AttemptEvents) {
     this.job = job
@@ -89,6 +91,16 @@ export class Attempt implements RunningAttempt, Failable {
   get completion(): Completion {
     this.#completion ??= new Completion(this)
     return this.#completion
+  }
+
+  get steps(): Steps {
+    this.#steps ??= new Steps(this)
+    return this.#steps
+  }
+
+  /** Whether its handler called a step, or is to come to one again. */
+  get usesSteps(): boolean {
+    return this.#steps !== undefined || this.job.waits === true
   }
 
   get ended(): boolean {
@@ -156,6 +168,7 @@ export class Attempt implements RunningAttempt, Failable {
       const payload = read instanceof Promise ? await read : read
       const answer = await this.call(payload)
       outcome = answer === undefined ? completed : returned(answer, this.job.type)
+      if (outcome.kind === 'completed' && this.usesSteps && !this.#ended) await this.steps.finish()
     } catch (error) {
       outcome = failed(error)
       if (this.#completion?.written) this.#events.escaped(this, describeFailure(error))

@@ -103,6 +103,7 @@ export class Completion {
     const kept = completedWith(value, job.type.maxResultBytes)
     if (kept.kind === 'failed') throw new FatalError(kept.failure.message)
     const result = kept.kind === 'completed' ? (kept.result ?? null) : null
+    if (this.#attempt.usesSteps) await this.#attempt.steps.finish()
     await this.#attempt.asHolder(async () => {
       const { text, values } = await services.completion(job, {
         startedAgoMs: startedAtMs === null ? 0 : monotonicMs() - startedAtMs,

@@ -7,7 +7,7 @@ import { decodePayload, encodePayload } from '../job/payload.js'
 import { type CompleteWith, type JobInHand, type RunContext, Snooze } from '../job/run-context.js'
 import type { Completion } from './completion.js'
 import type { AttemptServices, TaskInHand } from './services.js'
-import { Steps } from './steps.js'
+import type { Steps } from './steps.js'
 
 /** What the context uses of the attempt. */
 export interface Reachable {
@@ -16,6 +16,7 @@ export interface Reachable {
   readonly services: AttemptServices
   /** The end of the job in a transaction of the handler's. */
   readonly completion: Completion
+  readonly steps: Steps
   /** What the handler logs from then on is dropped. */
   readonly ended: boolean
   /** Ends the attempt because its handler sleeps or waits; no attempt is spent. */
@@ -32,7 +33,6 @@ export class AttemptContext implements RunContext {
   readonly job: JobInHand
   readonly #attempt: Reachable
   #read: Promise<TaskInHand | null> | undefined
-  #steps: Steps | undefined
 
   constructor(attempt: Reachable) {
     const { id, type, priority, attempt: number, maxAttempts, createdAtMs } = attempt.job
@@ -93,22 +93,22 @@ export class AttemptContext implements RunContext {
   }
 
   get step(): RunContext['step'] {
-    const steps = this.#itsSteps()
+    const { steps } = this.#attempt
     return (name, run, options) => steps.step(name, run, options)
   }
 
   get once(): RunContext['once'] {
-    const steps = this.#itsSteps()
+    const { steps } = this.#attempt
     return (name, run, options) => steps.once(name, run, options)
   }
 
   get sleep(): RunContext['sleep'] {
-    const steps = this.#itsSteps()
+    const { steps } = this.#attempt
     return (duration, name = 'sleep') => steps.sleep(duration, name)
   }
 
   get waitFor(): RunContext['waitFor'] {
-    const steps = this.#itsSteps()
+    const { steps } = this.#attempt
     return (name, options = {}) => steps.waitFor(name, options) as Promise<never>
   }
 
@@ -143,11 +143,6 @@ export class AttemptContext implements RunContext {
     const { services, job } = this.#attempt
     this.#read ??= services.readTask(job)
     return this.#read
-  }
-
-  #itsSteps(): Steps {
-    this.#steps ??= new Steps(this.#attempt)
-    return this.#steps
   }
 
   #log(entry: LogEntry): void {

@@ -46,6 +46,8 @@ export class Steps {
   #position = 0
   #completed = 0
   #failed = false
+  /** The step that was called last. */
+  #last: string | undefined
   #running = 0
   #suspended = false
   /** The sleeps and waits that are not over, and how long each still takes. */
@@ -76,6 +78,22 @@ export class Steps {
     const { timeout } = options
     const result = await this.#wait('signal', name, timeout === undefined ? null : toMilliseconds(timeout, 'timeout'))
     return result === null ? undefined : decodePayload(result)
+  }
+
+  /**
+   * Rejects where the handler has come to its end and has not called the sleep or wait that the job stood in: with that, the deploy has taken
+   * away what was to come behind it.
+   */
+  async finish(): Promise<void> {
+    if (this.#failed || !(this.#stored || this.#attempt.job.waits)) return
+    this.#stored ??= this.#read()
+    await this.#stored
+    const missing = [...this.#uncalled.values()].find(({ state, after }) => state === 'waiting' && after !== null)
+    if (!missing) return
+    const end = this.#last === undefined ? 'ended without any step' : `ended behind "${this.#last}"`
+    throw changed(
+      `"${missing.name}" is a ${waitNames[missing.kind]} that the job stood in, and this attempt ${end} and has not called it`,
+    )
   }
 
   async #perform<Result>(
@@ -125,7 +143,8 @@ export class Steps {
     if (around !== undefined) throw nested(name, kind, around)
     const times = (this.#times.get(name) ?? 0) + 1
     this.#times.set(name, times)
-    return { name: times === 1 ? name : `${name}#${times}`, kind, after: this.#failed ? null : this.#completed }
+    this.#last = times === 1 ? name : `${name}#${times}`
+    return { name: this.#last, kind, after: this.#failed ? null : this.#completed }
   }
 
   #positionOf({ name, kind, after }: Call, stored?: StoredStep): StepPosition {
@@ -197,6 +216,8 @@ export class Steps {
     return new Map(rows.map((row) => [row.name, row]))
   }
 }
+
+const waitNames: Record<StepKind, string> = { sleep: 'sleep', signal: 'wait for a signal', step: 'step', once: 'step' }
 
 /** Whether an attempt that does what the stored ones did has called `other` before this call, whichever of its branches is faster. */
 function comesBefore(other: StoredStep, call: Call, stored: StoredStep | undefined): boolean {

@@ -20,18 +20,19 @@ const columns: ClaimedColumns = {
   keys: null,
   scheduled: null,
   versions: null,
+  waits: null,
   waited: '{1250,0}',
 }
 
 describe('the lists of a claim', () => {
   test('are rows again, with nulls where the body of a job is gone', () => {
     expect(claimedRows(columns)).toEqual([
-      { lease: '7', id: first, seq: '11', type: 3, priority: 9, attempt: 1, max: 5, created: 1763251200000.25, waited: 1250, payload: '{"a":1}', trace: null, scheduled: null, version: 1, gated: false, rated: false, strand: null }, // biome-ignore format: a row
-      { lease: '7', id: second, seq: '12', type: 4, priority: 5, attempt: 2, max: null, created: null, waited: 0, payload: null, trace: null, scheduled: null, version: 1, gated: false, rated: false, strand: null }, // biome-ignore format: a row
+      { lease: '7', id: first, seq: '11', type: 3, priority: 9, attempt: 1, max: 5, created: 1763251200000.25, waited: 1250, payload: '{"a":1}', trace: null, scheduled: null, version: 1, waits: false, gated: false, rated: false, strand: null }, // biome-ignore format: a row
+      { lease: '7', id: second, seq: '12', type: 4, priority: 5, attempt: 2, max: null, created: null, waited: 0, payload: null, trace: null, scheduled: null, version: 1, waits: false, gated: false, rated: false, strand: null }, // biome-ignore format: a row
     ])
   })
 
-  test('say of those alone that are traced, have a rate or share a key with a limit', () => {
+  test('say of those alone that are traced, have a rate, stand in a wait or share a key with a limit', () => {
     const rows = claimedRows({
       ...columns,
       traces: { [first]: '00-ab-cd-01' },
@@ -39,10 +40,11 @@ describe('the lists of a claim', () => {
       rated: [4],
       key_limits: { 3: 2, 4: 1 },
       keys: ['', 'a "b"'],
+      waits: [second],
     })
-    expect(rows.map(({ trace, rated, strand }) => ({ trace, rated, strand }))).toEqual([
-      { trace: '00-ab-cd-01', rated: false, strand: null },
-      { trace: null, rated: true, strand: { key: '4 a "b"', most: 1 } },
+    expect(rows.map(({ trace, rated, waits, strand }) => ({ trace, rated, waits, strand }))).toEqual([
+      { trace: '00-ab-cd-01', rated: false, waits: false, strand: null },
+      { trace: null, rated: true, waits: true, strand: { key: '4 a "b"', most: 1 } },
     ])
   })
 

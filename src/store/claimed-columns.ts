@@ -19,6 +19,7 @@ export interface ClaimedColumns {
   keys: string[] | null
   scheduled: Record<string, number> | null
   versions: Record<string, number> | null
+  waits: string[] | null
   waited: string
 }
 
@@ -26,7 +27,7 @@ export interface ClaimedColumns {
 const mostToShare = 262_144
 
 export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
-  const { lease, traces, gated, rated, key_limits: keyLimits, keys, scheduled, versions } = columns
+  const { lease, traces, gated, rated, key_limits: keyLimits, keys, scheduled, versions, waits } = columns
   const [seqs, types, priorities] = [wordsOf(columns.seqs), wordsOf(columns.types), wordsOf(columns.priorities)]
   const [attempts, maxes, created] = [wordsOf(columns.attempts), wordsOf(columns.maxes), wordsOf(columns.created)]
   const waited = wordsOf(columns.waited)
@@ -46,6 +47,7 @@ export function claimedRows(columns: ClaimedColumns): ClaimedRow[] {
     trace: traces?.[id] ?? null,
     scheduled: scheduled?.[id] ?? null,
     version: versions?.[id] ?? 1,
+    waits: waits?.includes(id) ?? false,
     gated: gated?.includes(Number(types[i])) ?? false,
     rated: rated?.includes(Number(types[i])) ?? false,
     strand: keyLimits ? strandOf(types[i] as string, keys?.[i], keyLimits) : null,

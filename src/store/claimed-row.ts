@@ -16,6 +16,8 @@ export interface ClaimedRow {
   scheduled: number | null
   /** The version of its payload. */
   version: number
+  /** It stands in a sleep or in the wait for a signal. */
+  waits: boolean
   /** Its type has a gate: when it ends, another may start. */
   gated: boolean
   /** Its start is counted against a rate. */

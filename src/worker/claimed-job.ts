@@ -18,6 +18,7 @@ export function claimedJob(row: ClaimedRow, type: AnyJobType, lane: number, clai
     traceparent: row.trace,
     scheduledForMs: row.scheduled,
     version: row.version,
+    waits: row.waits,
     gated: row.gated,
     rated: row.rated,
     strand: row.strand,

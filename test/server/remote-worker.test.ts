@@ -114,6 +114,30 @@ describe('a worker over HTTP', () => {
     expect(ran).toEqual(['attempt 1'])
   })
 
+  test('fails where a handler has lost the sleep that its job stood in, and goes on once it has it again', patient, async () => {
+    let sleeps = true
+    const lost = defineType({
+      type: 'lost',
+      backoff: { base: '1h', cap: '1h' },
+      run: async (_: object, ctx) => {
+        if (sleeps) await ctx.sleep('1h')
+        return 'awake'
+      },
+    }) as AnyJobType
+    await working(serving, [lost])
+    const { id } = await serving.holdfast.enqueue(lost, {})
+    const isNow = (status: string) => eventually(async () => (await serving.holdfast.job(id))?.status === status)
+    await isNow('scheduled')
+    sleeps = false
+    await serving.holdfast.runNow(id, who)
+    await isNow('failed')
+    const error = (await serving.holdfast.job(id))?.attempts.at(-1)?.error
+    expect(error).toMatchObject({ code: 'step_changed', message: expect.stringContaining('"sleep"') })
+    sleeps = true
+    await serving.holdfast.runNow(id, who)
+    expect(await ended(serving, id)).toMatchObject({ status: 'completed', result: 'awake' })
+  })
+
   test('runs tasks of a workflow with what their parents returned, and older payloads brought up to date', patient, async () => {
     const part = defineType({
       type: 'part',

@@ -1,5 +1,5 @@
 // Handlers made of steps, in every place a handler can run. Each run of a step is a line in the file the payload names.
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 // Not the whole package: every thread and process of an isolated type loads this file, and all of Holdfast takes 0.3 s of the processor.
 import { defineType } from '../../dist/job/type.js'
 
@@ -27,6 +27,15 @@ async function run({ file, failAt }, ctx) {
   return { one, both, key, signal }
 }
 
-export const types = ['inline', 'thread', 'process'].map((isolation) =>
-  defineType({ type: `steps_${isolation}`, isolation, backoff: { base: 1, cap: 1, jitter: 0 }, run }),
-)
+/** Sleeps, until a file says that it was deployed without. */
+async function runChanged({ file }, ctx) {
+  if (!existsSync(file)) await ctx.sleep('1h')
+  return 'awake'
+}
+
+export const types = [
+  ...['inline', 'thread', 'process'].map((isolation) =>
+    defineType({ type: `steps_${isolation}`, isolation, backoff: { base: 1, cap: 1, jitter: 0 }, run }),
+  ),
+  defineType({ type: 'steps_changed', isolation: 'thread', backoff: { base: '1h', cap: '1h' }, run: runChanged }),
+]

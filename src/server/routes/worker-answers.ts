@@ -20,6 +20,7 @@ export function claimedJob(row: RemoteClaim, type: RemoteWorker['types'][number]
     created_at: new Date(row.created ?? 0),
     payload: decodePayload(row.payload ?? 'null'),
     version: row.version ?? 1,
+    ...(row.waits ? { waits: true } : {}),
     ...(row.trace === null ? {} : { traceparent: row.trace }),
     ...(row.scheduled === null ? {} : { scheduled_for: new Date(row.scheduled).toISOString() }),
     ...(checkpoint === undefined ? {} : { checkpoint: decodePayload(checkpoint) }),

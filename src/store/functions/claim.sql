@@ -18,7 +18,8 @@
 -- and read one by one, at twice the cost. lease is null where nothing was claimed. Payloads are joined by U+001F, which JSON never
 -- contains; a job whose body is gone has an empty text. traces names only the jobs that
 -- are traced, versions those whose payload is not of the first, scheduled those that a schedule made, with the tick in milliseconds. gated lists the types claimed through a gate, rated those whose starts a rate counts, key_limits how many jobs of one key
--- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these. waited: for how many
+-- may run at once, by type, and keys the keys of all jobs where there is such a limit: most claims have none of these. waits: the jobs that stand in
+-- a sleep or in the wait for a signal, whose handler has to come to it again. waited: for how many
 -- milliseconds each had been due.
 -- The settings pin the plans, whatever the statistics say: the queue is read by the index queue_claim, and the bodies of all claimed jobs
 -- in one walk through their index, where a nested loop would descend it once for each job.
@@ -27,7 +28,7 @@ create or replace function holdfast.claim_jobs(
   p_in_a_row integer default 1, p_within_ms integer default null,
   out lease bigint, out ids uuid[], out seqs bigint[], out types integer[], out priorities smallint[], out attempts smallint[],
   out maxes smallint[], out created double precision[], out payloads text, out traces jsonb, out gated integer[], out rated integer[], out key_limits jsonb,
-  out keys text[], out scheduled jsonb, out versions jsonb, out waited double precision[]
+  out keys text[], out scheduled jsonb, out versions jsonb, out waits uuid[], out waited double precision[]
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = on
@@ -236,6 +237,9 @@ begin
     order by c.priority desc, c.seq, c.job_id
   ) as j;
 
+  if exists (select from holdfast.steps as s where s.state = 'waiting') then
+    waits := (select array_agg(s.job_id) from holdfast.steps as s where s.state = 'waiting' and s.job_id = any (ids));
+  end if;
   if v_slots is not null then
     insert into holdfast.lane_slots (job_id, lane_id)
     select unnest(l.jobs), p_lane from holdfast.leases as l where l.id = lease

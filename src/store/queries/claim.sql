@@ -5,7 +5,7 @@
 -- No row: none is free. Otherwise one row for all, as claim_jobs describes it.
 select lease, ids, seqs, types, priorities, attempts, maxes, created, payloads, traces, to_jsonb(gated) as gated,
        to_jsonb(rated) as rated, key_limits,
-       to_jsonb(keys) as keys, scheduled, versions, waited
+       to_jsonb(keys) as keys, scheduled, versions, to_jsonb(waits) as waits, waited
 from holdfast.claim_jobs($1::text::integer, $2::text::smallint, $3::integer[], $4::text::integer, $5::text::integer, $6::bigint[],
                          $7::text::integer, $8::text::integer)
 where lease is not null

@@ -76,6 +76,8 @@ create table holdfast.steps (
   constraint steps_once primary key (job_id, name)
 ) with (fillfactor = 90);
 
+create index steps_waiting on holdfast.steps (job_id) where state = 'waiting';
+
 -- What was sent to jobs while they wait or run. delivered: the position of the step that took it; null: none has yet. unsure: when it was
 -- committed nobody could tell whether its job had just begun to wait; tick looks after those.
 create table holdfast.signals (
