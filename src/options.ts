@@ -16,7 +16,10 @@ export interface HoldfastOptions extends PrivacyOptions {
    * @default DATABASE_URL of the environment
    */
   connectionString?: string | undefined
-  /** A `pg` pool of your own instead. It is used and never closed. */
+  /**
+   * A `pg` pool of your own instead. It is used and never closed.
+   * @default none: it makes its own, to `connectionString`
+   */
   pool?: pg.Pool
   /**
    * Where LISTEN goes instead, past a pooler in transaction mode. Statements never go there.
@@ -52,7 +55,7 @@ export interface HoldfastOptions extends PrivacyOptions {
   preparedStatements?: boolean
   /**
    * How long one statement may take before its connection is given up; connecting may take another 5 s.
-   * @range 100 ms and more
+   * @range 100 ms to 1 day
    * @default '20s'
    */
   statementTimeout?: Duration
@@ -130,6 +133,7 @@ function isWellFormed(url: string, kind: keyof typeof addresses): boolean {
 
 function readTimeout(timeout: Duration): number {
   const ms = toMilliseconds(timeout, 'statementTimeout')
-  if (ms >= 100) return ms
-  throw refused('statementTimeout', 'must be at least 100 ms')
+  // A timer of Node that is longer than 24 days ends at once.
+  if (ms >= 100 && ms <= 86_400_000) return ms
+  throw refused('statementTimeout', 'must lie between 100 ms and 1 day')
 }

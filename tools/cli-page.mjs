@@ -1,4 +1,6 @@
 // Makes docs/cli.md from the commands. Build first.
+import { cliRanges } from './cli-ranges.mjs'
+
 const code = (text) => `\`${text.replaceAll('`', '')}\``
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
 const row = (...cells) => `| ${cells.map(cell).join(' | ')} |`
@@ -12,22 +14,35 @@ function leaves(command, above = '') {
   return [{ name, command }]
 }
 
-function described({ name, command }) {
+/** Where the default stands in the description, for whoever asks for help, the page has it in its column alone. */
+function saidOf({ description, defaultValue, mandatory }, unsaid) {
+  const [whole, variable = '', named] = / ?\(([A-Z_]+; )?default: ([^)]*)\)/.exec(description) ?? []
+  const what = whole ? description.replace(whole, variable && ` (${variable.replace('; ', '')})`) : description
+  return { what, otherwise: mandatory ? 'required' : String(defaultValue ?? named ?? unsaid) }
+}
+
+function described({ name, command }, rangeOf) {
   const args = command.registeredArguments.map((one) => ({
     name: one.required ? `<${one.name()}>` : `[${one.name()}]`,
     what: one.description,
+    choices: one.argChoices?.join(', '),
   }))
   const takes = command.options.filter(({ long }) => shared.includes(long)).map(({ long }) => code(long))
   const own = command.options.filter(({ long }) => !shared.includes(long))
   const rows = [
-    ...args.map((one) => row(code(one.name), '', one.what)),
-    ...own.map(({ flags, description, defaultValue, mandatory, argChoices }) =>
+    ...args.map((one) =>
       row(
-        code(flags),
-        mandatory ? 'required' : (defaultValue ?? ''),
-        argChoices ? `${description}: ${argChoices.join(', ')}` : description,
+        code(one.name),
+        one.name.startsWith('<') ? 'required' : 'none',
+        one.choices ?? rangeOf(name, { long: one.name }).range,
+        one.what,
       ),
     ),
+    ...own.map((option) => {
+      const { range, otherwise: unsaid } = rangeOf(name, option)
+      const { what, otherwise } = saidOf(option, unsaid)
+      return row(code(option.flags), otherwise, option.argChoices?.join(', ') ?? range, what)
+    }),
   ]
   const usage = [name, ...args.map((one) => one.name)].join(' ')
   const aliases = command.aliases().map((alias) => code(`${name.slice(0, name.lastIndexOf(' '))} ${alias}`))
@@ -35,7 +50,9 @@ function described({ name, command }) {
     `### ${code(usage)}`,
     command.description(),
     ...(aliases.length > 0 ? [`Also ${aliases.join(', ')}.`] : []),
-    ...(rows.length > 0 ? [['| argument or option | default | what it does |', '|---|---|---|', ...rows].join('\n')] : []),
+    ...(rows.length > 0
+      ? [['| argument or option | default | range | what it does |', '|---|---|---|---|', ...rows].join('\n')]
+      : []),
     ...(takes.length > 0 ? [`And ${takes.join(', ')}.`] : []),
   ].join('\n\n')
 }
@@ -43,6 +60,7 @@ function described({ name, command }) {
 export async function cliPage() {
   const { makeProgram } = await import('../dist/cli/program.js')
   const { variables } = await import('../dist/cli/environment.js')
+  const rangeOf = await cliRanges()
   const nowhere = { write() {} }
   const { program } = makeProgram({ out: nowhere, err: nowhere, env: {}, stop: new AbortController().signal })
   const environment = variables.filter(({ readBy }) => readBy.includes('cli'))
@@ -94,6 +112,8 @@ What cannot be taken back, or concerns many jobs, asks first: \`--yes\` answers.
 
 ## Commands
 
-${leaves(program).map(described).join('\n\n')}
+${leaves(program)
+  .map((one) => described(one, rangeOf))
+  .join('\n\n')}
 `
 }

@@ -1,8 +1,9 @@
 // Writes docs/configuration.md from the comments on the options and the table of the environment, and docs/cli.md. Build first.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cliPage } from './cli-page.mjs'
+import { declaredOptions } from './declared-options.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -34,45 +35,6 @@ const sections = [
 ]
 const isOptions = /(?:Options?|Definition|Fields)$/
 
-/** Every declaration of a source file with members, and the members with their comments. */
-function declarationsIn(text) {
-  return [...text.matchAll(/^export (?:interface|type) (\w+)[^\n]*\n[\s\S]*?(?=^\S.*\n|$(?![\s\S]))/gm)].map(([body, name]) => ({
-    name,
-    members: membersOf(body),
-  }))
-}
-
-function membersOf(body) {
-  const members = []
-  let comment = ''
-  for (const line of body.split('\n').slice(1)) {
-    const text = line.trim()
-    const [, name, optional, type = ''] = /^(?:readonly )?(\w+)(\?)?(?::|(?=\()) ?(.*)$/.exec(text) ?? []
-    if (/^\/\*\*|^\*/.test(text))
-      comment += `${text
-        .replace(/^\/\*\*|\*\/$|^\* ?/g, '')
-        .replace(/\*\/$/, '')
-        .trim()}\n`
-    else if (name && !text.startsWith('//')) {
-      const member = {
-        name,
-        optional: Boolean(optional),
-        type: type.replace(/,$/, '').replace(/ \| undefined$/, ''),
-        ...parts(comment),
-      }
-      if (!/^@internal$/m.test(comment)) members.push(member)
-      comment = ''
-    } else if (text !== '' && !text.startsWith('//')) comment = ''
-  }
-  return members
-}
-
-/** A comment in parts: what and why, range, default. */
-function parts(comment) {
-  const tag = (name) => new RegExp(`@${name} ([^@]*)`).exec(comment)?.[1]?.trim().replaceAll('\n', ' ') ?? ''
-  return { what: comment.split(/^@/m)[0].trim().replaceAll('\n', ' '), range: tag('range'), otherwise: tag('default') }
-}
-
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
 const code = (text) => (text === '' ? '' : `\`${text.replaceAll('`', '')}\``)
 const row = (...cells) => `| ${cells.map(cell).join(' | ')} |`
@@ -86,15 +48,7 @@ function optionsTable(members) {
 }
 
 export async function configurationPage() {
-  const files = readdirSync(join(root, 'src'), { recursive: true }).filter(
-    (path) => /(?<!\.test)\.ts$/.test(path) && !path.startsWith('store/'),
-  )
-  const declared = new Map(
-    files
-      .sort()
-      .flatMap((path) => declarationsIn(readFileSync(join(root, 'src', path), 'utf8')))
-      .map((one) => [one.name, one.members]),
-  )
+  const declared = declaredOptions()
   const entries = ['.', 'worker', 'server', 'client', 'remote-worker', 'testing', 'dev']
   const exported = entries.flatMap((path) => readFileSync(join(root, 'src', path, 'index.ts'), 'utf8').match(/\w+/g))
   const first = new Map(sections)
@@ -104,7 +58,9 @@ export async function configurationPage() {
     if (!declared.get(name)?.length) throw new Error(`there is no declaration of ${name} with members`)
     return `### ${title}\n\n${optionsTable(declared.get(name))}\n`
   })
-  const environment = variables.map(({ name, readBy, otherwise, what }) => row(code(name), readBy.join(', '), otherwise, what))
+  const environment = variables.map(({ name, readBy, otherwise, range, what }) =>
+    row(code(name), readBy.join(', '), otherwise, range, what),
+  )
   return `# Configuration
 
 Every option and variable, with its default, its range and what it is for; commands have [a page of their own](cli.md). This page is generated
@@ -132,7 +88,7 @@ before small ones, each at most once.
 ${options.join('\n')}
 ## The environment
 
-${table(['variable', 'read by', 'default', 'what it is'], environment)}
+${table(['variable', 'read by', 'default', 'range', 'what it is'], environment)}
 `
 }
 

@@ -34,6 +34,7 @@ export interface KeyFields {
   rateLimit?: number
   /**
    * How long it is valid, if it is not revoked before.
+   * @range 1 ms to 100 years
    * @default never
    */
   expires?: Duration

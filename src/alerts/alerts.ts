@@ -8,7 +8,10 @@ import { storableText, unstorable } from '../job/text.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { AlertStore } from '../store/alert-store.js'
 import { told } from '../store/sqlstate.js'
+import type { RuleFields, TargetFields } from './fields.js'
 import { freshSecret } from './signature.js'
+
+export type { RuleFields, TargetFields } from './fields.js'
 
 /** Trouble that began or is over. */
 export interface Trouble {
@@ -17,53 +20,6 @@ export interface Trouble {
   /** What it is about: a type, a lane, or nothing in particular. */
   subject: string
   value: number
-}
-
-/** What a rule watches and when it fires. A change leaves what it does not name as it is; defaults are those of a new rule. */
-export interface RuleFields {
-  /** Needed for a new rule. */
-  kind?: AlertKind
-  /**
-   * The rule fires above this number of jobs, seconds, requests, or whatever its kind counts.
-   * @default 0
-   */
-  threshold?: number
-  /**
-   * Only jobs of this type; null: of any.
-   * @default null
-   */
-  type?: string | null
-  /**
-   * For `depth`, `depth_growth`, `oldest` and `slow_starts`: this priority and those above.
-   * @default 0
-   */
-  minPriority?: number
-  /**
-   * For how long the value must be above the threshold before the rule fires; it may dip for less than `hold`.
-   * @range up to a day
-   * @default 0
-   */
-  for?: Duration
-  /**
-   * For how long the value must not be above the threshold before the alert is over.
-   * @default '1m'
-   */
-  hold?: Duration
-  /**
-   * How bad it is, for whoever is called.
-   * @default 'warning'
-   */
-  severity?: AlertSeverity
-  /**
-   * Until then nobody is called about what the rule finds. What still goes on then is announced. Null: not silenced.
-   * @default null
-   */
-  silencedUntil?: Date | null
-  /**
-   * False: the rule is kept and not evaluated.
-   * @default true
-   */
-  enabled?: boolean
 }
 
 /** A rule as it is stored. */
@@ -101,23 +57,6 @@ export interface AlertTarget {
   rules: string[] | null
   createdAt: Date
   createdBy: string
-}
-
-/** What an address is to be called about, and how. */
-export interface TargetFields {
-  url: string
-  /**
-   * How what is sent looks: Holdfast's own signed webhook, a message for an incoming webhook of Slack, or an event for PagerDuty (Events API v2).
-   * @default 'webhook'
-   */
-  form?: TargetForm
-  /** The routing key of the PagerDuty service; needed for that form. */
-  routingKey?: string
-  /**
-   * Only about these rules.
-   * @default all
-   */
-  rules?: readonly string[]
 }
 
 const longestHoldMs = 86_400_000

@@ -80,10 +80,14 @@ export interface BatchOwner {
 
 /** How the jobs of a batch are stored. */
 export interface BatchStoreOptions {
-  /** The caller's own transaction. */
+  /**
+   * The caller's own transaction.
+   * @default none: it is stored at once
+   */
   tx?: CallerTransaction
   /**
    * For how long it is sent again while the database is away.
+   * @range 0 to 1 hour
    * @default retryEnqueueFor of the Holdfast
    */
   retryFor?: Duration

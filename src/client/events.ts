@@ -21,7 +21,10 @@ export interface ClientFollowOptions extends Omit<EventQuery, 'limit'> {
    * @default 5_000
    */
   pollMs?: number
-  /** Ends the loop when it fires. */
+  /**
+   * Ends the loop when it fires.
+   * @default none
+   */
   signal?: AbortSignal
 }
 

@@ -17,6 +17,7 @@ import { orUndefined, type Send } from './sender.js'
 export interface ClientStartOptions {
   /**
    * Which version of the workflow.
+   * @range 1 to 2,147,483,647
    * @default the latest that is registered
    */
   version?: number
@@ -27,6 +28,7 @@ export interface ClientStartOptions {
   id?: string
   /**
    * The priority of its jobs, 0 (low) to 9 (high), where a task does not say.
+   * @range 0 to 9
    * @default that of each type
    */
   priority?: number

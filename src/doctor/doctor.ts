@@ -27,7 +27,7 @@ export interface CheckUp {
 export interface DoctorOptions {
   /**
    * How long a transaction may be open.
-   * @range 0 to 1 day
+   * @range 0 to 100 years
    * @default '5m'
    */
   transaction?: Duration

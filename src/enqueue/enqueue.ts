@@ -20,11 +20,15 @@ const known = ['tx', 'pace', 'owner', 'retryFor', 'signal']
 
 /** What several jobs are enqueued with. */
 export interface EnqueueOptions {
-  /** The caller's own transaction. */
+  /**
+   * The caller's own transaction.
+   * @default none: it is stored at once
+   */
   tx?: CallerTransaction
   /**
    * How many jobs become due each second, of these and of all other paced calls of their types, which come one after the other. They have
    * a low priority unless they say otherwise.
+   * @range above 0 to 100,000
    * @default no pace: all are due at once
    */
   pace?: number
@@ -34,7 +38,10 @@ export interface EnqueueOptions {
    * @default retryEnqueueFor of the Holdfast
    */
   retryFor?: Duration
-  /** Ends the waiting. What was sent by then may have been stored all the same. */
+  /**
+   * Ends the waiting. What was sent by then may have been stored all the same.
+   * @default none
+   */
   signal?: AbortSignal
   /**
    * The service these jobs belong to: the server says it, by the key that a request came with.

@@ -4,19 +4,47 @@ import type { DepthLimit } from '../store/operator-store.js'
 
 /** How much may wait. What is left out is not limited. */
 export interface DepthFields {
-  /** From here on low priorities are refused, and the higher ones the closer it comes to hard. */
+  /**
+   * From here on low priorities are refused, and the higher ones the closer it comes to hard.
+   * @range 1 to 1,000,000,000,000
+   * @default none: no limit
+   */
   soft?: number
-  /** From here on nothing is taken. */
+  /**
+   * From here on nothing is taken.
+   * @range 1 to 1,000,000,000,000
+   * @default none: no limit
+   */
   hard?: number
-  /** Once the oldest job has waited this long, the lower half of the priorities is refused; after twice as long, all. */
+  /**
+   * Once the oldest job has waited this long, the lower half of the priorities is refused; after twice as long, all.
+   * @range 1 ms to 100 years
+   * @default none: no limit
+   */
   oldest?: Duration
-  /** Most jobs that wait for a time of their own; from here on no such job is taken, and others are. */
+  /**
+   * Most jobs that wait for a time of their own; from here on no such job is taken, and others are.
+   * @range 1 to 1,000,000,000,000
+   * @default none: no limit
+   */
   scheduled?: number
-  /** Most jobs that wait for their next attempt; from here on nothing is taken. */
+  /**
+   * Most jobs that wait for their next attempt; from here on nothing is taken.
+   * @range 1 to 1,000,000,000,000
+   * @default none: no limit
+   */
   retrying?: number
-  /** Most jobs that wait for an approval; from here on no such job is taken, and others are. */
+  /**
+   * Most jobs that wait for an approval; from here on no such job is taken, and others are.
+   * @range 1 to 1,000,000,000,000
+   * @default none: no limit
+   */
   unapproved?: number
-  /** Most jobs that wait for a signal, for another job or for a newer worker; from here on nothing is taken. */
+  /**
+   * Most jobs that wait for a signal, for another job or for a newer worker; from here on nothing is taken.
+   * @range 1 to 1,000,000,000,000
+   * @default none: no limit
+   */
   blocked?: number
 }
 

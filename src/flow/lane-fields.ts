@@ -5,21 +5,25 @@ import { refused, refuseUnknown, refuseUnknownNames } from '../job/refused.js'
 export interface LaneFields {
   /**
    * Most jobs running at once in the whole fleet; null: no limit.
+   * @range 1 to 10,000
    * @default null
    */
   slots?: number | null
   /**
    * Most jobs running at once in one worker; null: as many as it has slots.
+   * @range 1 to 10,000
    * @default null
    */
   workerSlots?: number | null
   /**
-   * The longest time between two polls of the lane, 10 ms to 10 min.
+   * The longest time between two polls of the lane.
+   * @range 10 ms to 10 minutes
    * @default '2s'
    */
   poll?: Duration
   /**
-   * 60 s to 1 h; anything else needs `unsafe`. Null: what each worker was started with.
+   * A job in it whose worker goes silent is free again after this. Null: what each worker was started with.
+   * @range 60 s to 1 h; with `unsafe` 100 ms to 1 day
    * @default null
    */
   lease?: Duration | null
@@ -30,6 +34,7 @@ export interface LaneFields {
   enabled?: boolean
   /**
    * How long a job waits until it counts as one priority higher.
+   * @range 1 ms to 30 days
    * @default '1m'
    */
   ageing?: Duration

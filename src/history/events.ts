@@ -44,7 +44,10 @@ export interface FollowOptions extends EventFilter {
    * @default '1s'
    */
   poll?: Duration
-  /** Ends the loop when it fires. */
+  /**
+   * Ends the loop when it fires.
+   * @default none
+   */
   signal?: AbortSignal
 }
 

@@ -16,9 +16,15 @@ export interface WaitOptions<Result = unknown> {
    * @default '1m'
    */
   timeout?: Duration
-  /** Gives up when it fires, with its reason. */
+  /**
+   * Gives up when it fires, with its reason.
+   * @default none
+   */
   signal?: AbortSignal
-  /** The type of the job, where only its id is at hand: it says what the result is. */
+  /**
+   * The type of the job, where only its id is at hand: it says what the result is.
+   * @default none: a result is `unknown`
+   */
   // biome-ignore lint/suspicious/noExplicitAny: its payload does not matter to whoever waits
   type?: JobType<any, any, Result>
 }

@@ -14,7 +14,7 @@ export type ApprovalOption =
       quorum?: number
       /**
        * How long after the enqueue a decision is waited for.
-       * @range more than 0
+       * @range 1 ms to 100 years
        * @default for ever
        */
       deadline?: Duration

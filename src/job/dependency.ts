@@ -11,6 +11,7 @@ export interface Dependency {
   /**
    * What may call it at once and how fast, of all types that use it together. Set when a worker starts with a definition that changed;
    * operators may change it after.
+   * @default none
    */
   readonly limits?: DependencyLimits
 }

@@ -10,11 +10,20 @@ import type { AnyJobType, JobType } from './type.js'
  * calls them, and neither does anybody for jobs that another program ended. What they throw is logged and changes nothing.
  */
 export interface JobHooks {
-  /** A job has completed. */
+  /**
+   * A job has completed.
+   * @default none
+   */
   onComplete?(event: WorkerEvents['job.completed'][0]): unknown
-  /** An attempt failed, and the job will be tried again. */
+  /**
+   * An attempt failed, and the job will be tried again.
+   * @default none
+   */
   onFailure?(event: WorkerEvents['job.failed'][0]): unknown
-  /** A job has ended dead. */
+  /**
+   * A job has ended dead.
+   * @default none
+   */
   onDead?(event: WorkerEvents['job.dead'][0]): unknown
 }
 
@@ -35,6 +44,7 @@ export interface TypeHooks extends Omit<JobHooks, 'onDead'> {
   /**
    * A job of the type has ended dead: a function as above, or a type of which a job is enqueued by the very statement that writes the death.
    * That job is there whoever ended the dead one, a rescue or a deadline too, and also if the worker is killed a moment later.
+   * @default none
    */
   onDead?: JobHooks['onDead'] | { enqueue: Pick<JobType<DeathNotice>, 'type' | 'job'> | string }
 }

@@ -33,6 +33,7 @@ export interface IsolationOptions {
   grace?: Duration
   /**
    * When a thread or process is replaced by a fresh one, between two jobs.
+   * @range jobs 1 to 1,000,000,000; memory 1 to 1,048,576
    * @default { jobs: 1_000, memory: three quarters of `memory` }
    */
   recycle?: { jobs?: number; memory?: number }

@@ -31,6 +31,7 @@ export interface JobOptions {
   /**
    * Not before this time.
    * @range the years 2000 to 2199
+   * @default now
    */
   runAt?: Date
   /**
@@ -39,18 +40,28 @@ export interface JobOptions {
    * @default that of the definition; by name, the newest that a worker knows
    */
   version?: number
-  /** A job that has not started by this time ends dead, with the reason `expired`. */
+  /**
+   * A job that has not started by this time ends dead, with the reason `expired`.
+   * @range the years 2000 to 2199, later than `runAt`
+   * @default none
+   */
   startBy?: Date
-  /** The same, counted from the enqueue. */
+  /**
+   * The same, counted from the enqueue.
+   * @range 1 ms to five years, longer than `delay`
+   * @default none
+   */
   expireIn?: Duration
   /**
    * A second enqueue of the type with this key answers with the first job, as long as that job is kept.
    * @range 1 to 500 characters
+   * @default none
    */
   idempotencyKey?: string
   /**
    * Whose job this is (a tenant, an account): limits per key, fairness and pauses go by it.
    * @range 1 to 500 characters
+   * @default none
    */
   concurrencyKey?: string
   /**

@@ -60,11 +60,13 @@ export interface StepInHand {
 export interface StepOptions {
   /**
    * How often it is tried inside of one attempt, or that and how long it waits between two tries.
+   * @range 1 to 20 tries; times as in `backoff` of a type
    * @default 1
    */
   retry?: number | { attempts: number; backoff?: BackoffOption }
   /**
    * How long one try may take.
+   * @range 1 ms to 7 days
    * @default the rest of the attempt's own timeout
    */
   timeout?: Duration

@@ -27,10 +27,14 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    * @default []
    */
   aliases?: readonly string[]
-  /** Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt. */
+  /**
+   * Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt.
+   * @default none: any JSON
+   */
   payload?: Schema
   /**
-   * The version of the payload, 1 to 32,767. A job of a newer one waits until a worker knows it.
+   * The version of the payload. A job of a newer one waits until a worker knows it.
+   * @range 1 to 32,767
    * @default 1
    */
   version?: number
@@ -58,6 +62,7 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
   maxAttempts?: number
   /**
    * How long a job waits after a failed attempt: base × factor^(n−1) after attempt n, at most cap, plus 0 to jitter.
+   * @range base, cap and jitter 0 to 30 days, cap not below base; factor 1 and more
    * @default { base: '30s', factor: 2, cap: '1h', jitter: half of base, at most '15s' }
    */
   backoff?: BackoffOption
@@ -67,7 +72,10 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    * @default '5m'
    */
   timeout?: Duration
-  /** What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after. */
+  /**
+   * What may run at once and how fast. Set when a worker starts with a definition that changed; operators may change it after.
+   * @default none
+   */
   limits?: Limits
   /**
    * What its handler calls: names such as `stripe`, or what `defineDependency` returned. Every type that uses a dependency shares its limits,
@@ -77,9 +85,15 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    * @default []
    */
   uses?: readonly (string | Dependency)[]
-  /** Every job of the type has to be approved before it runs. */
+  /**
+   * Every job of the type has to be approved before it runs.
+   * @default none
+   */
   approval?: ApprovalOption
-  /** What every enqueue of the type says that does not say otherwise, from SQL too. */
+  /**
+   * What every enqueue of the type says that does not say otherwise, from SQL too.
+   * @default none
+   */
   unique?: UniqueOption
   /**
    * A dead job of the type is replayed, and a cancelled one resumed, only when whoever does it confirms it by the name of the type.
@@ -122,7 +136,10 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    * @default 65_536
    */
   maxResultBytes?: number
-  /** Left out where only enqueueing is needed. What it returns is kept with the job, except for `ctx.snooze(…)`. */
+  /**
+   * Left out where only enqueueing is needed. What it returns is kept with the job, except for `ctx.snooze(…)`.
+   * @default none: it can be enqueued and not run
+   */
   run?(payload: StandardSchemaV1.InferOutput<Schema>, context: RunContext): Answer
 }
 
@@ -134,6 +151,7 @@ export interface ChunkDefinition<Schema extends StandardSchemaV1, Answer = unkno
   /**
    * Returns a list with an entry for each job, in their order: its result, an error, or `ctx.snooze(…)`. Where it returns nothing, all of
    * them have completed; where it throws, all of them have failed.
+   * @default none: it can be enqueued and not run
    */
   run?(jobs: readonly ChunkJob<StandardSchemaV1.InferOutput<Schema>>[], context: ChunkContext): Answer
 }

@@ -17,6 +17,7 @@ export interface UniqueOption {
   /**
    * A key of your own.
    * @range 1 to 500 characters
+   * @default none: `by` makes it
    */
   key?: string
   /**
@@ -28,6 +29,7 @@ export interface UniqueOption {
   /**
    * The key stays taken this long after its job was enqueued, also when that has ended. For reject, existing and replace.
    * @range 1 ms to five years
+   * @default none
    */
   period?: Duration
   /**
@@ -44,11 +46,13 @@ export interface UniqueOption {
   /**
    * For debounce: the job is due when nobody has asked again for this long …
    * @range 1 ms to five years
+   * @default none; debounce needs it
    */
   delay?: Duration
   /**
    * … or this long after the first one asked.
    * @range 1 ms to five years
+   * @default none
    */
   maxWait?: Duration
 }

@@ -18,9 +18,15 @@ export interface RouteOptions {
    * @default the idempotency key, the unique key or the concurrency key of the job, if it has one
    */
   key?: string | undefined
-  /** The member itself. */
+  /**
+   * The member itself.
+   * @default none: `key` says
+   */
   member?: string | undefined
-  /** The caller's own transaction, in the database of a member; which one that is, is read there. */
+  /**
+   * The caller's own transaction, in the database of a member; which one that is, is read there.
+   * @default none
+   */
   tx?: CallerTransaction | undefined
 }
 

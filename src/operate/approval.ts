@@ -14,6 +14,7 @@ export interface Decided extends Moved {
 export interface VerdictOptions {
   /**
    * The revision of the payload that was looked at, as `job.approval.revision` says it. A verdict on another one than the job has is refused.
+   * @range 1 to 2,147,483,647
    * @default the one that stands when the verdict arrives
    */
   revision?: number

@@ -54,6 +54,7 @@ export interface ManyOptions {
   dryRun?: boolean
   /**
    * No more than this many, the newest first: a few to see whether they pass, before all the others.
+   * @range 1 to 1,000,000,000
    * @default all
    */
   atMost?: number

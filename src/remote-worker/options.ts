@@ -52,7 +52,7 @@ export interface RemoteWorkerOptions extends JobHooks {
   drain?: Duration
   /**
    * For how long the server may leave something unanswered before health says no.
-   * @range two heartbeats to 1 day
+   * @range 30 s to 1 day; with a shorter `lease` two heartbeats of it
    * @default '30s'
    */
   unhealthyAfter?: Duration

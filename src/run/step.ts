@@ -1,9 +1,9 @@
 import { sleep } from '../clock.js'
 import { FatalError, RetryableError } from '../errors.js'
-import { formatDuration, toMilliseconds } from '../job/duration.js'
+import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
 import { describeFailure } from '../job/failure.js'
 import { encodePayload } from '../job/payload.js'
-import { refuseUnknown, wholeNumber } from '../job/refused.js'
+import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import { type Backoff, type BackoffFunction, readBackoff, retryDelay } from '../job/retry.js'
 import type { StepInHand, StepOptions } from '../job/steps.js'
 
@@ -25,8 +25,15 @@ export function readStepOptions(name: string, options: StepOptions = {}): StepSe
   return {
     attempts: wholeNumber(attempts, [...path, 'retry'], 1, 20),
     backoff: readBackoff(backoff ?? betweenTries),
-    timeoutMs: timeout === undefined ? null : toMilliseconds(timeout, `step.${name}.timeout`),
+    timeoutMs: timeout === undefined ? null : readTimeout(timeout, `step.${name}.timeout`),
   }
+}
+
+/** As long as that of a type at most; a timer of Node that is longer than 24 days ends at once. */
+function readTimeout(timeout: Duration, field: string): number {
+  const ms = toMilliseconds(timeout, field)
+  if (ms >= 1 && ms <= 7 * 86_400_000) return ms
+  throw refused(field, 'must lie between 1 ms and 7 days')
 }
 
 /** Runs the function of a step, again where it may be tried again. Rejects with the error of its last try. */

@@ -27,42 +27,76 @@ export interface ScheduleDefinition<Input = unknown> {
    * @default {}
    */
   payload?: Input
-  /** A cron expression of five fields, or six with seconds first; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
+  /**
+   * A cron expression of five fields, or six with seconds first; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+   * @default none; it or `every` is needed
+   */
   cron?: string
-  /** The time from one tick to the next, at least a second, instead of `cron`. Ticks are counted from `start`, or else from 1970. */
+  /**
+   * The time from one tick to the next, at least a second, instead of `cron`. Ticks are counted from `start`, or else from 1970.
+   * @range 1 s to 100 years
+   * @default none; it or `cron` is needed
+   */
   every?: Duration
   /**
    * The IANA time zone `cron` is read in, such as `Europe/Berlin`.
    * @default 'UTC'
    */
   timeZone?: string
-  /** No tick comes before this time. */
+  /**
+   * No tick comes before this time.
+   * @range the years 2000 to 2199
+   * @default none
+   */
   start?: Date | string
-  /** No tick comes at or after this time. */
+  /**
+   * No tick comes at or after this time.
+   * @range the years 2000 to 2199
+   * @default none
+   */
   end?: Date | string
   /**
    * Each job is due up to this much later than its tick; how much depends on the name and the tick alone.
+   * @range 0 to 1 day
    * @default 0
    */
   jitter?: Duration
   /**
    * What becomes of missed ticks: none of them runs, the last one does, or the last so many.
+   * @range skip, once, or { all: 1 to 1,000 }
    * @default 'once'
    */
   missed?: MissedPolicy
   /**
    * What a tick does while an earlier job of the schedule has not ended: make a job all the same, make none, make one that waits
    * for the end, or cancel the earlier one.
+   * @range allow, skip, queue or cancel
    * @default 'allow'
    */
   overlap?: OverlapPolicy
-  /** The priority of its jobs, 0 (low) to 9 (high). */
+  /**
+   * The priority of its jobs, 0 (low) to 9 (high).
+   * @range 0 to 9
+   * @default that of the type
+   */
   priority?: number
-  /** How often each of its jobs may be tried, 1 to 20. */
+  /**
+   * How often each of its jobs may be tried, 1 to 20.
+   * @range 1 to 20
+   * @default that of the type
+   */
   maxAttempts?: number
-  /** The concurrency key of its jobs. */
+  /**
+   * The concurrency key of its jobs.
+   * @range 1 to 500 characters
+   * @default none
+   */
   concurrencyKey?: string
-  /** The tags of its jobs. */
+  /**
+   * The tags of its jobs.
+   * @range at most 8
+   * @default []
+   */
   tags?: readonly string[]
 }
 

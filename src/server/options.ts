@@ -33,11 +33,20 @@ export interface ServerOptions {
    * @default []
    */
   trustProxy?: readonly string[]
-  /** When it fires, `/readyz` and `/healthz` answer 503, so that load balancers send no more. Requests are answered until the server closes. */
+  /**
+   * When it fires, `/readyz` and `/healthz` answer 503, so that load balancers send no more. Requests are answered until the server closes.
+   * @default none
+   */
   stopping?: AbortSignal
-  /** The worker in this process, if there is one: `GET /healthz` then answers for it too. */
+  /**
+   * The worker in this process, if there is one: `GET /healthz` then answers for it too.
+   * @default none
+   */
   worker?: Worker
-  /** With it the server speaks HTTPS. */
+  /**
+   * With it the server speaks HTTPS.
+   * @default none: it speaks HTTP
+   */
   tls?: TlsOptions
   /**
    * True to listen on a network without TLS. Otherwise a server without `tls` listens on loopback only.

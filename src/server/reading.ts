@@ -18,7 +18,7 @@ export interface ReadingOptions {
   connections?: number
   /**
    * How long the database may take for one query.
-   * @range 0 and more
+   * @range 0 to 1 day
    * @default '2s'
    */
   within?: Duration
@@ -35,7 +35,8 @@ export function checkReading(options: ReadingOptions = {}): void {
   const check = new Checker()
   check.known(options, ['connections', 'within', 'watches'], ['reading'])
   check.read(() => wholeNumber(connections, 'reading.connections', 1, 1_000), 1)
-  check.read(() => toMilliseconds(within, 'reading.within'), 1)
+  const withinMs = check.read(() => toMilliseconds(within, 'reading.within'), 1)
+  if (withinMs > 86_400_000) check.wrong('reading.within', 'must be at most a day')
   check.read(() => wholeNumber(watches, 'reading.watches', 1, 1_000_000), 1)
   check.done('invalid_configuration', 'the options of reading have problems')
 }

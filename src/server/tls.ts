@@ -8,9 +8,14 @@ import { misconfigured } from '../job/refused.js'
 
 /** PEM texts. */
 export interface TlsOptions {
+  /** The certificate of the server, in PEM. */
   cert: string | Buffer
+  /** Its private key, in PEM. */
   key: string | Buffer
-  /** The authority that signs the certificates of services. With it, a client can send a certificate instead of a key. */
+  /**
+   * The authority that signs the certificates of services. With it, a client can send a certificate instead of a key.
+   * @default none: no certificates of clients
+   */
   ca?: string | Buffer
   /**
    * The service of a certificate, by its common name or fingerprint; other certificates need a registration.

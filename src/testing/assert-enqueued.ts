@@ -13,13 +13,25 @@ export interface Expectation {
    * @default at least one
    */
   count?: number
-  /** Due this much after it was enqueued, give or take a second. */
+  /**
+   * Due this much after it was enqueued, give or take a second.
+   * @default none: not compared
+   */
   delay?: Duration
-  /** Due at this time. */
+  /**
+   * Due at this time.
+   * @default none: not compared
+   */
   runAt?: Date
-  /** Of this priority. */
+  /**
+   * Of this priority.
+   * @default none: not compared
+   */
   priority?: number
-  /** With this idempotency key. */
+  /**
+   * With this idempotency key.
+   * @default none: not compared
+   */
   idempotencyKey?: string
   /**
    * Looks inside this open transaction, the one given to enqueue as `tx`: its jobs count although they are not committed.

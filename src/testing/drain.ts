@@ -4,7 +4,7 @@ import { type JobAttempt, type JobSummary, readStories } from '../history/story.
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { type Duration, formatDuration, toMilliseconds } from '../job/duration.js'
-import { refuseUnknown } from '../job/refused.js'
+import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { isWorkflow } from '../job/workflow-mark.js'
 import { startWorker } from '../worker/start.js'
@@ -19,6 +19,7 @@ export interface DrainOptions {
    * Also moves the clock to the next moment at which a job of these types may run, again and again: the time it is due, the end of a
    * sleep or of the wait for a signal, the next probe of an open breaker, the opening of a rate. True: until none of them waits for time
    * any more. A duration: that far and no further, and then the next tick of a schedule is such a moment too.
+   * @range true, false, or 0 to 100 years
    * @default false
    */
   throughTime?: boolean | Duration
@@ -29,16 +30,19 @@ export interface DrainOptions {
   allMustEnd?: boolean
   /**
    * How often the clock may be moved. Past that something puts itself off without end, and drain says what.
+   * @range 0 to 1,000,000
    * @default 500
    */
   moves?: number
   /**
    * How long all of it may take, by the clock on the wall.
+   * @range 0 to 100 years
    * @default '1m'
    */
   timeout?: Duration
   /**
    * How many handlers run at once. One by one when it is 1.
+   * @range 1 to 10,000
    * @default 10
    */
   concurrency?: number
@@ -89,11 +93,13 @@ export async function drain(
 ): Promise<DrainReport> {
   refuseUnknown(options, ['throughTime', 'allMustEnd', 'moves', 'timeout', 'concurrency'])
   const { throughTime = false, allMustEnd = false, moves = 500, timeout = '1m', concurrency = 10 } = options
+  wholeNumber(moves, 'moves', 0, 1_000_000)
   const timeoutMs = toMilliseconds(timeout, 'timeout')
+  const travels = typeof throughTime !== 'boolean'
+  const throughMs = travels ? toMilliseconds(throughTime, 'throughTime') : 0
   const names = types.flatMap(namesOf)
   const { store } = insideOf(holdfast)
-  const travels = typeof throughTime !== 'boolean'
-  const goal = travels ? (await store.inspect.now()).getTime() + toMilliseconds(throughTime, 'throughTime') : null
+  const goal = travels ? (await store.inspect.now()).getTime() + throughMs : null
   const worker = await startWorker(holdfast, types, { ...workerOptions, concurrency })
   const { ids, troubles } = listenTo(worker)
   const ticks = new Ticks(holdfast, worker.id, (trouble) => void troubles.push(trouble))

@@ -6,7 +6,7 @@ import { newJobId } from '../job/id.js'
 import type { LogLevel } from '../job/log-entry.js'
 import type { Outcome } from '../job/outcome.js'
 import { decodePayload, encodePayload } from '../job/payload.js'
-import { refuseUnknown } from '../job/refused.js'
+import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { JobType } from '../job/type.js'
 import { Attempt } from '../run/attempt.js'
 import { decide } from '../settle/decide.js'
@@ -16,16 +16,19 @@ import { HandServices } from './hand-services.js'
 export interface RunJobOptions {
   /**
    * Which attempt it is.
+   * @range 1 to 1,000,000
    * @default 1, or what comes after `after`
    */
   attempt?: number
   /**
    * How often the job may be tried.
+   * @range 1 to 20
    * @default what its type says
    */
   maxAttempts?: number
   /**
    * Its priority.
+   * @range 0 to 9
    * @default what its type says
    */
   priority?: number
@@ -34,19 +37,40 @@ export interface RunJobOptions {
    * @default a new one, or that of `after`
    */
   id?: string
-  /** The tick that it was made for, as `ctx.scheduledFor`. */
+  /**
+   * The tick that it was made for, as `ctx.scheduledFor`.
+   * @default none: no schedule made it
+   */
   scheduledFor?: Date
-  /** What `ctx.lastCheckpoint()` answers. */
+  /**
+   * What `ctx.lastCheckpoint()` answers.
+   * @default that of `after`, or none
+   */
   lastCheckpoint?: unknown
-  /** What `ctx.waitFor(name)` answers. A wait for any other signal blocks the job. */
+  /**
+   * What `ctx.waitFor(name)` answers. A wait for any other signal blocks the job.
+   * @default {}
+   */
   signals?: Record<string, unknown>
-  /** The next attempt after this run: with its steps and checkpoint, and the time that it slept or waited for is over. */
+  /**
+   * The next attempt after this run: with its steps and checkpoint, and the time that it slept or waited for is over.
+   * @default none: it is the first
+   */
   after?: JobRun
-  /** What `ctx.parents()` answers, in a task of a workflow. */
+  /**
+   * What `ctx.parents()` answers, in a task of a workflow.
+   * @default {}
+   */
   parents?: Record<string, unknown>
-  /** What `ctx.execution()` says the execution was started with, in a task of a workflow. */
+  /**
+   * What `ctx.execution()` says the execution was started with, in a task of a workflow.
+   * @default none
+   */
   input?: unknown
-  /** Cancels the job when it fires: `ctx.signal` fires with a JobCancelledError. */
+  /**
+   * Cancels the job when it fires: `ctx.signal` fires with a JobCancelledError.
+   * @default none
+   */
   signal?: AbortSignal
 }
 
@@ -129,16 +153,19 @@ export async function runJobWith<Input, Output, Result>(
 ): Promise<JobRun<Result>> {
   refuseUnknown(options, known)
   if (!type.run) throw new HoldfastError('missing_handler', `${type.type} has no run function, so it cannot be run`)
-  const { after, signal } = options
+  const { after, signal, attempt, maxAttempts, priority } = options
+  if (attempt !== undefined) wholeNumber(attempt, 'attempt', 1, 1_000_000)
+  if (maxAttempts !== undefined) wholeNumber(maxAttempts, 'maxAttempts', 1, 20)
+  if (priority !== undefined) wholeNumber(priority, 'priority', 0, 9)
   const spent = after?.status === 'failed' ? 1 : 0
   const job = {
     id: options.id ?? after?.id ?? newJobId(),
     lease: '1',
     type,
     lane: 1,
-    priority: options.priority ?? type.priority,
-    attempt: options.attempt ?? (after ? after.attempt + spent : 1),
-    maxAttempts: options.maxAttempts ?? type.maxAttempts,
+    priority: priority ?? type.priority,
+    attempt: attempt ?? (after ? after.attempt + spent : 1),
+    maxAttempts: maxAttempts ?? type.maxAttempts,
     createdAtMs: wallMs(),
     payload: encodePayload(payload),
     version: type.version,

@@ -15,7 +15,10 @@ export interface ReencryptOptions {
    * @default 100
    */
   atOnce?: number
-  /** Called after each so many with what was done so far, and about how many payloads there are to look at. */
+  /**
+   * Called after each so many with what was done so far, and about how many payloads there are to look at.
+   * @default none
+   */
   onProgress?(so: Reencrypted & { about: number }): void
 }
 

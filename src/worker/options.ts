@@ -53,7 +53,7 @@ export interface WorkerOptions extends JobHooks {
   listen?: boolean
   /**
    * For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart.
-   * @range two heartbeats to 1 day
+   * @range 30 s to 1 day; with a shorter `lease` two heartbeats of it
    * @default '30s'
    */
   unhealthyAfter?: Duration

@@ -13,7 +13,10 @@ import type { AnyTask, OutputOf, OutputTasks, TaskMaker, Workflow } from './type
 export interface WorkflowDefinition<Schema extends StandardSchemaV1, Tasks extends OutputTasks> {
   /** The name its executions carry, such as `order`. */
   name: string
-  /** Any Standard Schema for the input of an execution. Checked at its start, and again before a task runs with it. */
+  /**
+   * Any Standard Schema for the input of an execution. Checked at its start, and again before a task runs with it.
+   * @default none: any JSON
+   */
   input?: Schema
   /**
    * What happens once a task has failed. `stop`: no other task starts, except those that say `when: 'failed'` or `'always'`. `continue`:

@@ -54,10 +54,14 @@ export interface ExecutionPage {
 export interface ExecutionWaitOptions {
   /**
    * How long to wait, at most 24 days.
+   * @range 0 to 24 days
    * @default '1m'
    */
   timeout?: Duration
-  /** Gives up when it fires, with its reason. */
+  /**
+   * Gives up when it fires, with its reason.
+   * @default none
+   */
   signal?: AbortSignal
 }
 

@@ -24,7 +24,10 @@ import type { AnyWorkflow } from './typed.js'
 
 /** What an execution is started with beside its input. */
 export interface StartOptions {
-  /** The caller's own transaction: the execution exists if and only if it commits. */
+  /**
+   * The caller's own transaction: the execution exists if and only if it commits.
+   * @default none: it is stored at once
+   */
   tx?: CallerTransaction
   /**
    * A UUIDv7 of your own. A second start with it answers with the first execution.
@@ -33,10 +36,15 @@ export interface StartOptions {
   id?: string
   /**
    * The priority of its jobs, 0 (low) to 9 (high), where a task does not say.
+   * @range 0 to 9
    * @default that of each type
    */
   priority?: number
-  /** Whose execution it is (a tenant, an account): limits per key, fairness and pauses of its jobs go by it. */
+  /**
+   * Whose execution it is (a tenant, an account): limits per key, fairness and pauses of its jobs go by it.
+   * @range 1 to 500 characters
+   * @default none
+   */
   concurrencyKey?: string
   /**
    * Words to find its jobs by, where a task has none of its own.
@@ -50,6 +58,7 @@ export interface StartOptions {
   owner?: string
   /**
    * Of a workflow that is named: which version of it.
+   * @range 1 to 2,147,483,647
    * @default the latest that is registered
    */
   version?: number
@@ -98,6 +107,8 @@ export async function start(
   options: StartOptions,
 ): Promise<Started> {
   refuseUnknown(options, known)
+  if (options.priority !== undefined) wholeNumber(options.priority, 'priority', 0, 9)
+  if (options.version !== undefined) wholeNumber(options.version, 'version', 1, 2_147_483_647)
   const text = encodePayload(input, 'input')
   if (typeof workflow === 'string') return startNamed(starter, workflow, { input, text }, options)
   if (options.version !== undefined) throw refused('version', 'is for a workflow that is named; a definition is a version')
@@ -115,7 +126,7 @@ async function startNamed(
   options: StartOptions,
 ): Promise<Started> {
   const { version } = options
-  const asked = version === undefined ? null : wholeNumber(version, 'version', 1, 2_147_483_647)
+  const asked = version ?? null
   const found = await told(starter.store.executions.startable(storableText(name, 'workflow'), asked))
   if (!found) throw notRegistered(name, asked)
   const definition = starter.registry.definitionOf(name, found.hash)

@@ -76,13 +76,20 @@ export interface TaskOptions<Parents extends TaskParents = TaskParents, W extend
    * @default 'succeeded'
    */
   when?: W
-  /** A jsonpath predicate over `$.input` and `$.<parent>`; where it is not true, the task is skipped. */
+  /**
+   * A jsonpath predicate over `$.input` and `$.<parent>`; where it is not true, the task is skipped.
+   * @default none: it is not skipped
+   */
   if?: If
 }
 
 /** What a task that is a job takes besides. */
 export interface JobTaskOptions {
-  /** Not before this much later. */
+  /**
+   * Not before this much later.
+   * @range 0 to 100 years
+   * @default 0
+   */
   delay?: Duration
   /**
    * Whose job it is: limits per key, fairness and pauses go by it.
@@ -96,11 +103,13 @@ export interface JobTaskOptions {
   tags?: readonly string[]
   /**
    * 0 (low) to 9 (high).
+   * @range 0 to 9
    * @default that of the execution, or of the type
    */
   priority?: number
   /**
    * How often the job may be tried in all, 1 to 20.
+   * @range 1 to 20
    * @default that of the type
    */
   maxAttempts?: number
@@ -110,6 +119,7 @@ export interface JobTaskOptions {
 export interface RunTaskOptions<Payload, Context, Answer>
   extends Omit<JobTaskOptions, 'priority' | 'maxAttempts'>,
     Omit<TypeDefinition<StandardSchemaV1>, 'type' | 'aliases' | 'payload' | 'unique' | 'sharedKeys' | 'run'> {
+  /** The handler of the task; the workflow has no type for it. */
   run: (payload: Payload, context: Context) => Answer
 }
 

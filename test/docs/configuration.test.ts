@@ -1,11 +1,8 @@
 import { join } from 'node:path'
-import { defineType, Holdfast } from 'holdfast'
-import { HoldfastClient } from 'holdfast/client'
-import { createServer } from 'holdfast/server'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { variables } from '../../src/cli/environment.js'
 import { variableNames } from '../../src/job/variable-names.js'
-import { readWorkerOptions } from '../../src/worker/options.js'
+import { cellsOf, configurationRows } from '../support/configuration-rows.js'
 import { docsPage } from '../support/docs-page.js'
 import { repository, sourceFiles } from '../support/source.js'
 
@@ -33,37 +30,29 @@ test('every variable that a misspelt name is compared with is on it, and no othe
   expect(variables.map(({ name }) => name).sort()).toEqual([...variableNames].sort())
 })
 
-const nowhere = { connectionString: 'postgres://localhost:1/nothing' }
-const takes: Record<string, (options: Record<string, number>) => unknown> = {
-  '`new Holdfast(options)`': (options) => new Holdfast({ ...nowhere, ...options }),
-  '`defineType(definition)`': (options) => defineType({ type: 'mail', ...options }),
-  '`defineType(definition)`: isolation': (options) => defineType({ type: 'mail', isolation: 'thread', ...options }),
-  '`limits` of a type': (limits) => defineType({ type: 'mail', limits }),
-  '`approval` of a type or a job': (approval) => defineType({ type: 'mail', approval }),
-  '`startWorker(holdfast, types, options)`': (options) => readWorkerOptions(options),
-  '`reading` of a server': (reading) => createServer(new Holdfast(nowhere), { reading }),
-  '`new HoldfastClient(options)`': (options) => new HoldfastClient({ url: 'http://localhost', key: 'k', ...options }),
-}
+describe('no cell is left blank', () => {
+  const blank = (rows: readonly string[][]) => rows.filter((cells) => cells.some((cell) => cell === '')).map(([name]) => name)
+  const options = configurationRows(page)
 
-/** Each option that is a number with a range. */
-const ranges = page.split('\n### ').flatMap((section) => {
-  const title = section.split('\n')[0] as string
-  const rows = [...section.matchAll(/^\| `(\w+)` \| `number(?: \\\| null)?` \| [^|]* \| ([\d,]+) to ([\d,]+) \|/gm)]
-  const number = (text = '') => Number(text.replaceAll(',', ''))
-  return rows.map(([, name = '', low, high]) => ({ title, name, low: number(low), high: number(high) }))
-})
+  test('of an option: its default, or that it is required, and what it is for; of a number or a time its range', () => {
+    expect(options.length).toBeGreaterThan(180)
+    const unsaid = options.filter(({ otherwise, what, range, isNumber }) => !otherwise || !what || (isNumber && !range))
+    expect(unsaid.map(({ section, name }) => `${section} ${name}`)).toEqual([])
+  })
 
-test('the ranges of numbers are those that are taken', () => {
-  expect(ranges.length).toBeGreaterThan(12)
-  for (const { title, name, low, high } of ranges) {
-    const take = takes[title]
-    if (!take) continue
-    const refused = (value: number) =>
-      expect(() => take({ [name]: value }), `${title} ${name}: ${value}`).toThrow(
-        expect.objectContaining({ code: expect.stringMatching(/^invalid_(?:option|configuration)$/) }),
-      )
-    refused(low - 1)
-    refused(high + 1)
-    for (const value of [low, high]) take({ [name]: value })
-  }
+  test('of a variable: who reads it, its default, its range and what it is', () => {
+    const rows = cellsOf(page.split('\n## The environment\n')[1] as string)
+    expect(rows.length).toBe(variables.length)
+    expect(blank(rows)).toEqual([])
+  })
+
+  test('of an argument or option of a command: its default and what it does; of a number or a time its range', () => {
+    const rows = cellsOf(docsPage('cli.md').split('\n## Commands\n')[1] as string)
+    expect(rows.length).toBeGreaterThan(250)
+    const isNumber = (name = '') => /<(?:n|count|time|share|n\/time|priority)>/.test(name)
+    const needed = rows.map(([name = '', otherwise = '', range = '', what = '']) =>
+      isNumber(name) ? [name, otherwise, range, what] : [name, otherwise, what],
+    )
+    expect(blank(needed)).toEqual([])
+  })
 })

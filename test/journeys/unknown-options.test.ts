@@ -69,6 +69,7 @@ const instances: Record<string, () => object> = {
   ClientAccess: () => client.access,
   ClientAlerts: () => client.alerts,
   ClientBatches: () => client.batches,
+  ClientBuilds: () => client.flow.builds,
   ClientBulkActions: () => client.bulkActions,
   ClientDeadLetters: () => client.deadLetters,
   ClientErrorGroups: () => client.errorGroups,

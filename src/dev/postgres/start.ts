@@ -24,7 +24,10 @@ export interface PostgresOptions {
    * @default {}
    */
   settings?: Record<string, string>
-  /** Called when something is unexpected, such as data kept in another directory. */
+  /**
+   * Called when something is unexpected, such as data kept in another directory.
+   * @default none
+   */
   onNotice?: (line: string) => void
 }
 
