@@ -1,14 +1,13 @@
-import { defineType, Holdfast } from 'holdfast'
+import { defineType, type Holdfast } from 'holdfast'
 import { startWorker, type Worker } from 'holdfast/worker'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EmptyDatabase, makeEmptyDatabase, onDatabase } from '../support/empty-database.js'
+import { onDatabase } from '../support/empty-database.js'
 import { eventually } from '../support/facts.js'
 import { quiet } from '../support/small-worker.js'
+import { makeTwoSchemas, schemaNames as names, type TwoSchemas } from '../support/two-schemas.js'
 
 const who = { by: 'ada', why: 'a test of schemas' }
-/** One that needs no quotes, and one that does. */
-const names = ['jobs_eu', 'Jobs US-1'] as const
 
 interface Installation {
   holdfast: Holdfast
@@ -16,26 +15,20 @@ interface Installation {
   ran: unknown[]
 }
 
-let database: EmptyDatabase
+let two: TwoSchemas
 const installations = new Map<string, Installation>()
 const installation = (name: string) => installations.get(name) as Installation
 
 beforeAll(async () => {
-  database = await makeEmptyDatabase()
-  // Both at once, as two teams would.
-  await Promise.all(names.map(open))
+  two = await makeTwoSchemas()
+  await two.each(open)
 })
 afterAll(async () => {
-  for (const { worker, holdfast } of installations.values()) {
-    await worker.stop()
-    await holdfast.close()
-  }
-  await database.drop()
+  for (const { worker } of installations.values()) await worker.stop()
+  await two.end()
 })
 
-async function open(schema: string): Promise<void> {
-  const holdfast = new Holdfast({ connectionString: database.connectionString, schema })
-  await holdfast.migrate()
+async function open(schema: string, holdfast: Holdfast): Promise<void> {
   const ran: unknown[] = []
   const type = defineType({
     type: 'mark',
@@ -49,7 +42,7 @@ async function open(schema: string): Promise<void> {
   installations.set(schema, { holdfast, worker, ran })
 }
 
-const other = (name: string) => names.find((one) => one !== name) as string
+const other = (name: string) => two.otherThan(name)
 const done = (name: string, payload: unknown) => eventually(async () => installation(name).ran.includes(payload))
 
 describe.each(names)('an installation in schema %s beside another one', (name) => {
@@ -66,7 +59,7 @@ describe.each(names)('an installation in schema %s beside another one', (name) =
 
   test('takes jobs in the transaction of its caller, and by SQL', async () => {
     const { holdfast } = installation(name)
-    await onDatabase(database.connectionString, async (client) => {
+    await onDatabase(two.database.connectionString, async (client) => {
       await client.query('begin')
       await holdfast.enqueue('mark', `in tx ${name}`, { tx: client })
       await client.query('commit')
@@ -101,7 +94,7 @@ describe.each(names)('an installation in schema %s beside another one', (name) =
 
   test('wakes its own idle worker and not that of the other', async () => {
     const { holdfast } = installation(name)
-    const channels = await onDatabase(database.connectionString, async (client) => {
+    const channels = await onDatabase(two.database.connectionString, async (client) => {
       const heard: string[] = []
       client.on('notification', ({ channel }) => heard.push(channel))
       for (const one of names) {
