@@ -70,6 +70,8 @@ const lines: Readonly<Record<string, readonly string[]>> = {
   'dependencies release': ['dependencies release printer'],
   'dependencies resume': ['dependencies resume printer'],
   'dependencies breaker': ['dependencies breaker printer hold-open'],
+  'depths ls': ['depths ls --watch'],
+  'depths set': ['depths set --hard 1000000 --why "the import of March"', 'depths set --type send_email --oldest 1h --soft none'],
   'builds ls': ['builds ls --watch'],
   'builds drain': ['builds drain 2.4.1 --why "half of its mails fail"'],
   'builds resume': ['builds resume 2.4.1'],

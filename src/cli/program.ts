@@ -11,6 +11,7 @@ import { addCompletion } from './commands/completion.js'
 import { addConfig } from './commands/config.js'
 import { addDeadLetters } from './commands/dead-letters.js'
 import { addDependencies } from './commands/dependencies.js'
+import { addDepths } from './commands/depths.js'
 import { addDoctor } from './commands/doctor.js'
 import { addEnqueue } from './commands/enqueue.js'
 import { addLanes, addWorkers } from './commands/flow.js'
@@ -84,6 +85,7 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
       addTypes,
       addPause,
       addDependencies,
+      addDepths,
       addWorkers,
       addBuilds,
       addCanary,

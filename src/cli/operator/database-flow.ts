@@ -10,6 +10,7 @@ import type {
   WorkersAnswer,
 } from '../../api/admin.js'
 import type { PauseBody, ReleaseBody } from '../../api/common.js'
+import type { DepthBody, DepthsAnswer } from '../../api/flow.js'
 import type { SettingBody, SettingsAnswer } from '../../api/settings.js'
 import type { TypeAnswer } from '../../api/types.js'
 import type { SettingName } from '../../flow/settings.js'
@@ -17,6 +18,7 @@ import type { TypeState } from '../../flow/type-settings.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { DependencyLimits, Limits } from '../../job/limits.js'
 import { dependencyAnswer, gateAnswer, laneAnswer, settingAnswer, typeAnswer } from '../../server/routes/admin-answers.js'
+import { depthsOf, limitDepth } from '../../server/routes/depth-answers.js'
 import { typesAnswer, workersAnswer } from '../../server/routes/fleet-answers.js'
 import { released, theirs } from '../../server/routes/job-request.js'
 import { changeLane, releaseLane } from '../../server/routes/lane-change.js'
@@ -74,6 +76,15 @@ export class DatabaseFlow implements Pick<Flow, keyof Flow> {
   async setSetting({ name, value, why }: SettingBody): Promise<SettingsAnswer['settings']> {
     await this.#holdfast.flow.setSetting(name as SettingName, value, this.#who(why))
     return this.settings()
+  }
+
+  async depthLimits(): Promise<DepthsAnswer['limits']> {
+    return depthsOf(this.#holdfast)
+  }
+
+  async limitDepth(limit: DepthBody): Promise<DepthsAnswer['limits']> {
+    await limitDepth(this.#holdfast, limit, this.#who(limit.why))
+    return this.depthLimits()
   }
 
   async types(): Promise<TypeGateAnswer[]> {

@@ -52,6 +52,8 @@ export interface Operator
     | 'releaseType'
     | 'settings'
     | 'setSetting'
+    | 'depthLimits'
+    | 'limitDepth'
     | 'types'
     | 'pauseType'
     | 'resumeType'

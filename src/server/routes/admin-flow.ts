@@ -11,12 +11,11 @@ import {
   type WeightBody,
   weightBody,
 } from '../../api/flow.js'
-import { HoldfastError } from '../../errors.js'
-import type { DepthFields } from '../../flow/depth.js'
 import type { KeySettings } from '../../flow/states.js'
 import type { Holdfast } from '../../holdfast.js'
 import { actor } from '../auth.js'
 import { pausedAnswer } from './admin-answers.js'
+import { depthsOf, limitDepth } from './depth-answers.js'
 import { moment } from './job-answers.js'
 
 interface OneType<Body = unknown> {
@@ -27,13 +26,7 @@ interface OneType<Body = unknown> {
 /** Depth limits, and pauses and weights of single concurrency keys. */
 export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   const { flow } = holdfast
-  const limits = async () => ({
-    limits: (await flow.depthLimits()).map(({ name, oldestMs, waitsMs, ...limit }) => ({
-      ...{ ...limit, name: name === '' ? null : name },
-      oldest_ms: oldestMs,
-      waits_ms: waitsMs === null ? null : Math.max(0, Math.round(waitsMs)),
-    })),
-  })
+  const limits = async () => ({ limits: await depthsOf(holdfast) })
   const afterwards = async (type: string, key: string) => {
     const [found = { key, weight: 1, paused: null, restsUntil: null, halted: null }] = await flow.keys(type, key)
     return { type, ...settings(found) }
@@ -56,9 +49,7 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       },
     },
     async (request) => {
-      const { scope: _scope, name: _name, why, ...limit } = request.body
-      const given = Object.entries(limit).filter(([, value]) => value !== undefined && value !== null)
-      await flow.limitDepth(scopeOf(request.body), Object.fromEntries(given) as DepthFields, actor(request, why))
+      await limitDepth(holdfast, request.body, actor(request, request.body.why))
       return limits()
     },
   )
@@ -103,15 +94,6 @@ export function adminFlowRoutes(app: FastifyInstance, holdfast: Holdfast): void 
       return afterwards(request.params.type, key)
     },
   )
-}
-
-function scopeOf({ scope, name }: DepthBody): Parameters<Holdfast['flow']['limitDepth']>[0] {
-  if ((scope === 'queue') !== (name === undefined)) {
-    const problem = scope === 'queue' ? 'name is not for the queue, of which there is one' : `name is missing; say which ${scope}`
-    throw new HoldfastError('invalid_option', problem, { field: 'name' })
-  }
-  if (name === undefined) return 'queue'
-  return scope === 'lane' ? { lane: name } : { type: name }
 }
 
 function settings({ key, weight, paused, restsUntil, halted }: KeySettings) {
