@@ -162,7 +162,7 @@ test.each([
       }
       least = Math.min(least, (sent.length - before) / jobs)
     }
-  expect(least).toBeLessThan(0.02)
+    expect(least).toBeLessThan(0.02)
     // Claims of 500 at the most: less than this, and they were not counted.
     expect(least).toBeGreaterThanOrEqual(1 / 500)
   },
