@@ -13,7 +13,7 @@ const atSpeed = (seconds) => `${Math.max(1, Math.round((seconds * 1000) / speed)
 export const extractEvents = (pool) =>
   defineType({
     type: 'extract_events',
-    payload: z.object({ artifact: z.string(), revision: z.string() }),
+    payload: z.object({ artifact: z.string().max(60), revision: z.string() }),
     maxAttempts: 5,
     backoff: { base: atSpeed(60), factor: 2, cap: atSpeed(600), jitter: 0 },
     timeout: '2m',

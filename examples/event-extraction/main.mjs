@@ -33,14 +33,16 @@ export async function play(stage, { documents = 40, speed = 60, lease = '1s', ex
   for (let n = 1; n <= documents; n++)
     answers.push(await ingest(`doc-${n}`, `Document ${n} opens. It closes. ${n % 20 === 0 ? 'unreadable' : ''}`))
   const again = await ingest('doc-1', 'another text')
-  const refused = await ingest('doc-without-text', null)
+  const refused = [await ingest('doc-without-text', null), await ingest(`doc-${'with-a-long-name-'.repeat(5)}`, 'It opens.')]
   const slowest = Math.max(...answers.map((answer) => answer.ms))
-  say(`All are stored; the slowest answer took ${slowest.toFixed(0)} ms. The first one again: ${again.status}, the same job.`)
-  say(`One without a text was refused with ${refused.status}, and its job was rolled back with it.`)
+  say(`All are stored; the slowest answer took ${slowest.toFixed(0)} ms. The first one again: ${again.status}, and no second job.`)
+  say(`One without a text was refused with ${refused[0].status}. Another one was stored and then refused by the job's type:`)
+  say('the revision was rolled back with the job.')
 
   const one = async (sql, values) => (await pool.query(sql, values)).rows
   await until(async () => (await one("select from holdfast.jobs where status = 'completed'")).length >= 3)
-  await until(async () => (await one("select from holdfast.jobs where status = 'processing'")).length > 0)
+  // A worker takes five at a time, so that with six both have some.
+  await until(async () => (await one("select from holdfast.jobs where status = 'processing'")).length > 5)
   await workers[0].stop('SIGKILL')
   say('\nOne of two workers was killed with jobs in its hands. The other one takes them when their leases have run out.')
 
@@ -55,5 +57,10 @@ export async function play(stage, { documents = 40, speed = 60, lease = '1s', ex
   for (const { status, count } of byStatus) say(`  ${status.padEnd(10)} ${count}`)
   say("select * from holdfast.jobs where status = 'dead';")
   for (const { artifact, attempt, error } of failed) say(`  ${artifact}: ${attempt} attempts, ${error.message}`)
-  return { answers, again, refused, byStatus, failed, one }
+  const lost = await one(
+    `select a.attempt, a.worker_id, n.worker_id as next_worker_id from holdfast.attempts as a
+     join holdfast.attempts as n on n.job_id = a.job_id and n.attempt = a.attempt + 1 where a.outcome = 'lease_expired'`,
+  )
+  say(`The kill cost ${lost.length} jobs one of their five attempts; the next one began when the lease had run out.`)
+  return { answers, again, refused, byStatus, failed, lost, ingest, one }
 }

@@ -13,15 +13,15 @@ app.put('/artifacts/:artifact/revisions/:revision', async ({ params: { artifact,
   const tx = await pool.connect()
   try {
     await tx.query('begin')
-    // One job for each artifact, revision and type: the key belongs to the type.
-    const job = await holdfast.enqueue(extract, { artifact, revision }, { tx, idempotencyKey: `${artifact}:${revision}` })
-    const store = 'insert into artifact_revision values ($1, $2, $3) on conflict (artifact, revision) do nothing'
-    await tx.query(store, [artifact, revision, body.text])
+    // The revision is the key: it stays when the job is long forgotten. A request at the same moment waits here for the first to commit.
+    const store = 'insert into artifact_revision values ($1, $2, $3) on conflict (artifact, revision) do nothing returning artifact'
+    const { rowCount } = await tx.query(store, [artifact, revision, body.text])
+    const job = rowCount > 0 && (await holdfast.enqueue(extract, { artifact, revision }, { tx }))
     await tx.query('commit')
-    return reply.status(job.status === 'created' ? 202 : 200).send({ job: job.id })
+    return reply.status(job ? 202 : 200).send({ artifact, revision, ...(job && { job: job.id }) })
   } catch (error) {
     await tx.query('rollback')
-    // 23502: a text is missing. The job that was enqueued before it is gone with the transaction.
+    // 23502: a text is missing. A payload that the type refuses is answered with 422; the revision has gone with the job.
     if (error.code !== '23502') throw error
     return reply.status(400).send({ error: 'a revision needs a text' })
   } finally {
