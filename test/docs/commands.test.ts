@@ -15,7 +15,8 @@ const { program } = makeProgram(processIo())
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
-  ...filesUnder(join(repository, 'docs'), '.md').map((path) => relative(repository, path)),
+  'UPGRADING.md',
+  ...['docs', 'examples'].flatMap((folder) => filesUnder(join(repository, folder), '.md')).map((path) => relative(repository, path)),
 ]
 
 /** The lines of the shell blocks of a page, and the command lines of ours and of npm that stand elsewhere on it. */
