@@ -35,7 +35,9 @@ export async function play(stage, { documents = 40, speed = 60, lease = '1s', ex
   const again = await ingest('doc-1', 'another text')
   const refused = [await ingest('doc-without-text', null), await ingest(`doc-${'with-a-long-name-'.repeat(5)}`, 'It opens.')]
   const slowest = Math.max(...answers.map((answer) => answer.ms))
-  say(`All are stored; the slowest answer took ${slowest.toFixed(0)} ms. The first one again: ${again.status}, and no second job.`)
+  say(
+    `All are stored; the slowest answer took ${slowest.toFixed(0)} ms. The first one again: ${again.status}, and no second job.`,
+  )
   say(`One without a text was refused with ${refused[0].status}. Another one was stored and then refused by the job's type:`)
   say('the revision was rolled back with the job.')
 

@@ -14,7 +14,8 @@ app.put('/artifacts/:artifact/revisions/:revision', async ({ params: { artifact,
   try {
     await tx.query('begin')
     // The revision is the key: it stays when the job is long forgotten. A request at the same moment waits here for the first to commit.
-    const store = 'insert into artifact_revision values ($1, $2, $3) on conflict (artifact, revision) do nothing returning artifact'
+    const store =
+      'insert into artifact_revision values ($1, $2, $3) on conflict (artifact, revision) do nothing returning artifact'
     const { rowCount } = await tx.query(store, [artifact, revision, body.text])
     const job = rowCount > 0 && (await holdfast.enqueue(extract, { artifact, revision }, { tx }))
     await tx.query('commit')

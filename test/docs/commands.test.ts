@@ -16,7 +16,9 @@ const pages = [
   'README.md',
   'CONTRIBUTING.md',
   'UPGRADING.md',
-  ...['docs', 'examples'].flatMap((folder) => filesUnder(join(repository, folder), '.md')).map((path) => relative(repository, path)),
+  ...['docs', 'examples']
+    .flatMap((folder) => filesUnder(join(repository, folder), '.md'))
+    .map((path) => relative(repository, path)),
 ]
 
 /** The lines of the shell blocks of a page, and the command lines of ours and of npm that stand elsewhere on it. */
