@@ -1,0 +1,4 @@
+import { makeTables, pool } from './database.ts'
+
+await makeTables()
+await pool.end()
