@@ -168,10 +168,14 @@ test('a reader sees every job and attempt, and no payload', async () => {
   expect(seen.rows).toEqual([{ id, type: 'works', status: 'scheduled', lane: 'default' }])
   await client.query('select * from holdfast.attempts')
   await client.query('select type_id, completed from holdfast.counters')
+  await client.query('select task, status, started_at, ended_at from holdfast.execution_tasks')
   for (const statement of [
     'select payload from holdfast.jobs',
     'select result from holdfast.jobs',
     'select * from holdfast.results',
+    'select input from holdfast.executions',
+    'select input from holdfast.execution_tasks',
+    'select result from holdfast.execution_tasks',
     'select * from holdfast.bodies',
     'select token_hash from holdfast.workers',
     `select holdfast.enqueue('works', '{}')`,

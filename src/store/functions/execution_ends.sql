@@ -126,10 +126,11 @@ begin
   where t.execution_id = p_execution and t.item = -1 and t.status = 'blocked';
 end $$;
 
--- Every task of every execution that is kept, as SQL sees it.
+-- Every task of every execution that is kept, as SQL sees it. input: what its job was given, or will be; of one that is for each item, what the
+-- execution was. Encrypted where that is, and not for readers (roles.sql).
 create or replace view holdfast.execution_tasks as
   select t.execution_id, e.workflow, e.version, t.name as task, nullif(t.item, -1) as item, t.status, t.because, t.job_id, t.type, t.sub_workflow, t.parents,
-         t.reused, t.started_at, t.ended_at, t.error, t.result
+         t.reused, t.started_at, t.ended_at, t.error, t.result, coalesce(t.payload, e.input) as input
   from holdfast.tasks as t join holdfast.executions as e on e.id = t.execution_id;
 
 -- Removes executions whose time of keeping is over, with their tasks. One that is a task of another stays as long as that one:

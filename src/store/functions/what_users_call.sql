@@ -5,7 +5,7 @@ comment on view holdfast.jobs is 'Every job that is kept, with its status, times
 comment on view holdfast.attempts is 'Every ended attempt that is kept, with its outcome, worker and error.';
 comment on view holdfast.live is 'Every job that has not ended, with the place where it stands: queue, waiting or following.';
 comment on view holdfast.batch_progress is 'Every batch that is kept, with how many of its members are live, completed, dead, cancelled and discarded.';
-comment on view holdfast.execution_tasks is 'Every task of every execution that is kept, with its status, job, times, error and result.';
+comment on view holdfast.execution_tasks is 'Every task of every execution that is kept, with its status, job, times, input, error and result.';
 comment on table holdfast.executions is 'Every execution of a workflow that is kept, with its status, times and input.';
 comment on view holdfast.schedule_overview is 'Every schedule: what it makes, when it ticks next, whether it is paused, and what operators changed of it.';
 comment on view holdfast.counters is 'How many attempts and jobs of each type have ended, and how, since the installation.';
