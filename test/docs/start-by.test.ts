@@ -5,10 +5,18 @@ import { makeQueue } from '../support/queue.js'
 
 const page = docsPage('start-by.md')
 
-test.each(['steps', 'complete-with', 'versions', 'start-by', 'batches', 'workflows', 'schedules', 'chunks', 'remote-worker'])(
-  'docs/%s.md has a picture',
-  (name) => expect(docsPage(`${name}.md`)).toMatch(/```mermaid|─▶|─►/),
-)
+test.each([
+  'steps',
+  'complete-with',
+  'versions',
+  'start-by',
+  'batches',
+  'workflows',
+  'schedules',
+  'chunks',
+  'remote-worker',
+  'resume',
+])('docs/%s.md has a picture', (name) => expect(docsPage(`${name}.md`)).toMatch(/```mermaid|─▶|─►/))
 
 test('the examples of docs/start-by.md run as they stand, and the jobs of all have a time', async () => {
   const queue = await makeQueue()
