@@ -18,6 +18,7 @@ const versions = {
 const core = [
   ...['test/store/contracts', 'test/store/places', 'test/store/plans', 'test/store/partitions', 'test/store/roles'],
   ...['test/store/gates', 'test/store/groups', 'test/store/cost-per-job', 'test/store/sql-enqueue', 'test/migrations/migrate'],
+  ...['test/migrations/outside', 'test/migrations/public-rights'],
   ...['test/journeys/claims', 'test/journeys/settle', 'test/journeys/rescue', 'test/journeys/isolation-level'],
   ...['test/journeys/retention', 'test/journeys/workflows', 'test/journeys/uniqueness-standing', 'test/cli/doctor'],
 ]
