@@ -63,6 +63,10 @@ describe('what only one place may do', () => {
     expect(breaking(sql, places)).toEqual([])
   })
 
+  test('only job/refused.ts refuses an option: HTTP spells the names of options in another way', () => {
+    expect(breaking(/HoldfastError\(\s*'invalid_option'/g, ['job/refused.ts', 'store/sqlstate.ts', 'server/'])).toEqual([])
+  })
+
   test('only clock.ts reads the clock', () => {
     expect(breaking(/Date\.now\b|performance\.now\b|new Date\(\)|process\.hrtime\b|timeOrigin\b/g, ['clock.ts'])).toEqual([])
   })

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { notA, option, refused, says } from '../job/refused.js'
 import type { JobRequest } from '../job/type.js'
 import type { OperatorStore } from '../store/operator-store.js'
 import type { NewJob } from '../store/store.js'
@@ -10,12 +10,11 @@ const lowPriority = 2
 /** Jobs that are spread over time have a low priority, unless they say otherwise. */
 export function paced(requests: readonly JobRequest[], perSecond: number): JobRequest[] {
   if (!(Number.isFinite(perSecond) && perSecond > 0 && perSecond <= fastest)) {
-    const problem = `pace is ${String(perSecond)}; it is a number of jobs per second, above 0 and up to ${fastest}`
-    throw new HoldfastError('invalid_option', problem, { field: 'pace' })
+    throw notA('pace', perSecond, `a number of jobs per second, above 0 and up to ${fastest}`)
   }
   return requests.map((request) => {
     if (request.delay !== undefined || request.runAt !== undefined) {
-      throw new HoldfastError('invalid_option', 'pace sets the time of each job; leave out delay and runAt', { field: 'pace' })
+      throw refused('pace', says`sets the time of each job; leave out ${option('delay')} and ${option('runAt')}`)
     }
     return { priority: lowPriority, ...request }
   })

@@ -1,8 +1,8 @@
 import { HoldfastError, JobEndedError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { isJobId } from '../job/id.js'
+import { checkJobId } from '../job/id.js'
 import { decodePayload } from '../job/payload.js'
-import { refuseUnknown } from '../job/refused.js'
+import { notA, refused, refuseUnknown } from '../job/refused.js'
 import type { JobType } from '../job/type.js'
 import { type Privacy, UnreadableError } from '../privacy/privacy.js'
 import type { EndedRow } from '../store/wait-store.js'
@@ -41,15 +41,15 @@ export async function resultOf(
   refuseUnknown(options, ['timeout', 'signal', 'type'])
   const { timeout = '1m', signal, type } = options
   const id = typeof job === 'string' ? job : job?.id
-  if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
+  checkJobId(id)
   const ms = toMilliseconds(timeout, 'timeout')
-  if (ms > longestMs) throw new HoldfastError('invalid_option', 'timeout is too long; at most 24 days', { field: 'timeout' })
+  if (ms > longestMs) throw notA('timeout', timeout, 'at most 24 days')
   const row = await waiters.ended(id.toLowerCase(), ms, signal)
   if (row.status === null) {
     throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
   }
   if (type && row.type !== null && ![type.type, ...type.aliases].includes(row.type)) {
-    throw new HoldfastError('invalid_option', `job ${id} is a ${row.type}, not a ${type.type}`, { field: 'type' })
+    throw refused('type', `is ${type.type}, but job ${id} is of the type ${row.type}`)
   }
   if (row.status !== 'completed') throw endOf(row)
   return row.result === null ? undefined : decodePayload(readable(privacy, row.result, row))

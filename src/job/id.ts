@@ -1,6 +1,8 @@
 import { randomFillSync } from 'node:crypto'
 import { wallMs } from '../clock.js'
-import { HoldfastError } from '../errors.js'
+import type { HoldfastError } from '../errors.js'
+import { showValue } from './failure.js'
+import { notA, refused } from './refused.js'
 
 /**
  * A job's id is a UUIDv7: its time first, so that new ids land at the right edge of every index and the insert touches
@@ -46,10 +48,14 @@ export function isJobId(text: string): boolean {
   return typeof text === 'string' && shape.test(text)
 }
 
+/** Throws where it is none. */
+export function checkJobId(id: string): void {
+  if (!isJobId(id)) throw refused('id', `is ${showValue(id)}, which is not a job id; a job id is a UUID of version 7`)
+}
+
 /** When the id was made, in milliseconds since 1970, by the clock of the machine that made it. */
 export function timeOfJobId(id: string): number {
-  if (!isJobId(id))
-    throw new HoldfastError('invalid_option', 'id is not a job id; a job id is a UUID of version 7', { field: 'id' })
+  checkJobId(id)
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
@@ -71,7 +77,5 @@ function randomText(): string {
 }
 
 function wrongTime(time: number): HoldfastError {
-  return new HoldfastError('invalid_option', `the time of a job id must be milliseconds since 1970, not ${time}`, {
-    field: 'now',
-  })
+  return notA('now', time, 'milliseconds since 1970, as the time of a job id')
 }

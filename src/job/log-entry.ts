@@ -1,4 +1,4 @@
-import { HoldfastError } from '../errors.js'
+import { notA } from './refused.js'
 
 /** How grave a log line of a handler is. */
 export type LogLevel = 'info' | 'warn' | 'error'
@@ -19,8 +19,7 @@ const longestLine = 4_000
 /** Checks what was given to `progress`. A wrong number is the handler's mistake and is thrown at it. */
 export function progress(fraction: number, note?: string): LogEntry {
   if (!(typeof fraction === 'number' && fraction >= 0 && fraction <= 1)) {
-    const problem = `progress is ${String(fraction)}; it must be a number from 0 to 1, such as done / total`
-    throw new HoldfastError('invalid_option', problem, { field: 'progress' })
+    throw notA('progress', fraction, 'a number from 0 to 1, such as done / total')
   }
   return { kind: 'progress', fraction, note: note === undefined ? null : kept(String(note), longestNote) }
 }

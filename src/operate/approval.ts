@@ -1,8 +1,9 @@
 import { type Actor, checkedActor } from '../job/actor.js'
+import { checkJobId } from '../job/id.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { MoveStore } from '../store/move-store.js'
 import { explained } from '../store/sqlstate.js'
-import { checkJobId, type Moved, movedOrUnknown } from './moves.js'
+import { type Moved, movedOrUnknown } from './moves.js'
 
 /** What became of a verdict, with how many of the approvals that are needed there are now. */
 export interface Decided extends Moved {

@@ -1,6 +1,7 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
+import { checkJobId } from '../job/id.js'
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { BulkRow, NewBulk } from '../store/bulk-store.js'
@@ -8,7 +9,6 @@ import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { bulkType } from './bulk-job.js'
 import { type BulkActionName, type BulkRequest, checkFields, encodeBulk } from './bulk-request.js'
-import { checkJobId } from './moves.js'
 
 /** How many jobs a bulk action would mean. `more`: at least so many, because not all were looked at. */
 export interface BulkEstimate {

@@ -3,6 +3,7 @@ import type { TypeRegistry } from '../enqueue/registry.js'
 import { type JobStory, readStory } from '../history/story.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
+import { checkJobId } from '../job/id.js'
 import { encodePayload } from '../job/payload.js'
 import { refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { isEncrypted } from '../privacy/keyring.js'
@@ -13,7 +14,7 @@ import { explained, notConfirmed } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { type Confirm, readConfirm } from './confirm.js'
 import { type DeadLetterFilter, type DeathReason, decodeCursor, encodeCursor, encodeDeadFilter } from './dead-letter-filter.js'
-import { checkJobId, count, type Move, type Moved, type MovedMany, moveAll, movedAtOnce, moveOne } from './moves.js'
+import { count, type Move, type Moved, type MovedMany, moveAll, movedAtOnce, moveOne } from './moves.js'
 
 /** A dead letter as a list shows it. */
 export interface DeadLetter {

@@ -2,8 +2,8 @@ import { HoldfastError } from '../errors.js'
 import type { RecordedActor } from '../job/actor.js'
 import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
-import { isJobId } from '../job/id.js'
-import { refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
+import { checkJobId } from '../job/id.js'
+import { option, refused, refuseUnknown, says, trueOrFalse, wholeNumber } from '../job/refused.js'
 import { isStatus, type JobStatus } from '../job/state.js'
 import type { MovedRow } from '../store/rows.js'
 import { explained } from '../store/sqlstate.js'
@@ -171,10 +171,6 @@ export async function moveAll(ids: readonly string[], move: Move): Promise<Moved
   return rows
 }
 
-export function checkJobId(id: string): void {
-  if (!isJobId(id)) throw new HoldfastError('invalid_option', `${JSON.stringify(id)} is not a job id`, { field: 'id' })
-}
-
 export function movedOrUnknown(row: MovedRow | undefined, id: string): Moved {
   const { was, status } = row ?? {}
   if (!row || !was || !status || !isStatus(was) || !isStatus(status)) {
@@ -195,7 +191,7 @@ export function readTime(time: NewTime): { runAt: string | null; delayMs: number
   refuseUnknown(time, ['runAt', 'delay'])
   const { runAt, delay } = time
   if ((runAt === undefined) === (delay === undefined)) {
-    throw new HoldfastError('invalid_option', 'give either runAt or delay', { field: 'runAt' })
+    throw refused('runAt', says`or ${option('delay')} must be given, and not both`)
   }
   if (delay !== undefined) return { runAt: null, delayMs: toMilliseconds(delay, 'delay') }
   if (!(runAt instanceof Date) || !(runAt.getUTCFullYear() >= 2000 && runAt.getUTCFullYear() <= 2199)) {

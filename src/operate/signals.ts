@@ -1,4 +1,5 @@
 import { type Actor, checkedActor } from '../job/actor.js'
+import { checkJobId } from '../job/id.js'
 import { encodePayload } from '../job/payload.js'
 import { refuseUnknown } from '../job/refused.js'
 import { stepName } from '../job/steps.js'
@@ -6,7 +7,6 @@ import type { Privacy } from '../privacy/privacy.js'
 import { explained } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
 import { asQueryable, type CallerTransaction } from '../store/transaction.js'
-import { checkJobId } from './moves.js'
 
 /** How a signal is sent. */
 export interface SignalOptions {

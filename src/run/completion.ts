@@ -4,6 +4,7 @@ import { FatalError, HoldfastError } from '../errors.js'
 import type { CallerTransaction } from '../job/caller-transaction.js'
 import { describeFailure } from '../job/failure.js'
 import type { Outcome } from '../job/outcome.js'
+import { refused } from '../job/refused.js'
 import { completedWith } from '../job/result.js'
 import { isConnectionTrouble } from '../store/sqlstate.js'
 import { asQueryable, type Queryable } from '../store/transaction.js'
@@ -39,7 +40,7 @@ export class Completion {
   }
 
   async with(given: CallerTransaction | Work, result: unknown): Promise<unknown> {
-    if (this.#state !== 'unused') throw new HoldfastError('invalid_option', 'completeWith was called before in this attempt')
+    if (this.#state !== 'unused') throw refused([], 'completeWith was called before in this attempt')
     if (isWork(given)) return this.#inOurs(given)
     await this.#end(asQueryable(given), result)
     return result

@@ -3,7 +3,7 @@ import { monotonicMs, sleep } from '../clock.js'
 import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { decodePayload } from '../job/payload.js'
-import { refuseUnknown } from '../job/refused.js'
+import { refused, refuseUnknown } from '../job/refused.js'
 import {
   type StepInHand,
   type StepKind,
@@ -229,17 +229,14 @@ function comesBefore(other: StoredStep, call: Call, stored: StoredStep | undefin
 function inAChunk(kind: 'sleep' | 'signal'): HoldfastError {
   const what = kind === 'sleep' ? 'sleep' : 'wait for a signal'
   const instead = 'return ctx.snooze(…) for it instead'
-  return new HoldfastError(
-    'invalid_option',
-    `a job of a chunk cannot ${what}, because its call goes on for the others; ${instead}`,
-  )
+  return refused([], `a job of a chunk cannot ${what}, because its call goes on for the others; ${instead}`)
 }
 
 /** The next attempt is given the result of the outer one and never comes to the inner one; and nobody can sleep while a step is at work. */
 function nested(name: string, kind: StepKind, around: string): HoldfastError {
   const what = { step: 'step', once: 'step', sleep: 'sleep', signal: 'wait for the signal' }[kind]
   const instead = 'call it before or after that, or beside it with Promise.all'
-  return new HoldfastError('invalid_option', `the ${what} "${name}" is called inside of the step "${around}"; ${instead}`)
+  return refused([], `the ${what} "${name}" is called inside of the step "${around}"; ${instead}`)
 }
 
 function changed(problem: string): HoldfastError {

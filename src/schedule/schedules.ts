@@ -1,9 +1,10 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
 import { HoldfastError } from '../errors.js'
 import { type Actor, checkedActor } from '../job/actor.js'
+import { showValue } from '../job/failure.js'
 import { type ForATime, readFor } from '../job/for-a-time.js'
 import { newJobId } from '../job/id.js'
-import { notA, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
+import { notA, refused, refuseUnknown, trueOrFalse, wholeNumber } from '../job/refused.js'
 import type { Privacy } from '../privacy/privacy.js'
 import type { NewTick, ScheduleRow } from '../store/schedule-store.js'
 import { told } from '../store/sqlstate.js'
@@ -73,7 +74,7 @@ export class Schedules {
     const set = readName(options.set ?? 'default', 'set')
     const names = schedules.map(({ name }) => name)
     const twice = names.find((name, at) => names.indexOf(name) < at)
-    if (twice !== undefined) throw new HoldfastError('invalid_option', `two schedules have the name ${twice}`, { field: 'name' })
+    if (twice !== undefined) throw refused('name', `of two schedules is ${showValue(twice)}; each must have its own`)
     for (const schedule of schedules) await this.#check(schedule)
     const rows = await told(this.#store.schedules.define(set, schedules))
     const of = (what: string) => rows.filter((row) => row.what === what).map((row) => row.name)
@@ -185,7 +186,7 @@ export class Schedules {
     const ticks = ticksBetween(specOf(row), from - 1, to, mostBackfilled + 1)
     if (ticks.length > mostBackfilled) {
       const problem = `has more than ${mostBackfilled} ticks from ${range.from.toISOString()}; backfill it in parts`
-      throw new HoldfastError('invalid_option', `to ${problem}`, { issues: [{ path: ['to'], problem }] })
+      throw refused('to', problem)
     }
     if (dryRun) return { ticks: ticks.length, made: [] }
     const made: Backfilled['made'] = []

@@ -1,6 +1,6 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
-import { HoldfastError } from '../errors.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
+import { refused } from '../job/refused.js'
 import type { Privacy } from '../privacy/privacy.js'
 import { told } from '../store/sqlstate.js'
 import type { Store } from '../store/store.js'
@@ -19,11 +19,10 @@ export async function readyToStore(schedule: Schedule, store: Store, types: Type
   if (!privacy.encrypts(encrypted)) return
   // One text for all jobs cannot be encrypted for each of them, and in the schedule it would stand in plain.
   if (spec.payload !== '{}')
-    throw refused('payload', `${spec.type} of ${name} is stored encrypted; a schedule of it has the payload {}`)
+    throw refused('payload', `of the schedule ${name} must be {}, because the payloads of ${spec.type} are stored encrypted`)
   if (spec.overlap === 'queue')
-    throw refused('overlap', `"queue" of ${name} cannot be had with ${spec.type}, whose payload is stored encrypted; use skip`)
-}
-
-function refused(field: string, problem: string): HoldfastError {
-  return new HoldfastError('invalid_option', `the ${field} ${problem}`, { issues: [{ path: [field], problem }] })
+    throw refused(
+      'overlap',
+      `of the schedule ${name} cannot be "queue", because the payloads of ${spec.type} are stored encrypted; use "skip"`,
+    )
 }

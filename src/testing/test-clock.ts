@@ -1,5 +1,5 @@
-import { HoldfastError } from '../errors.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
+import { notA } from '../job/refused.js'
 import type { Store } from '../store/store.js'
 
 /**
@@ -33,7 +33,7 @@ export class TestClock {
   /** Moves to that time, and wakes every worker. Back is allowed; what was due before stays due. */
   async set(to: Date): Promise<void> {
     if (!(to instanceof Date) || Number.isNaN(to.getTime())) {
-      throw new HoldfastError('invalid_option', 'the time given to set must be a valid Date', { field: 'to' })
+      throw notA('to', to, 'a valid Date')
     }
     await this.#store.moveClock({ to: to.toISOString() })
   }

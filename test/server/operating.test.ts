@@ -57,7 +57,7 @@ describe('one job that waits', () => {
     })
     for (const time of [{}, { delay: '1h', run_at: '2100-01-01T00:00:00Z' }]) {
       expect((await call('POST', `/jobs/${id}/reschedule`, time, producer)).body).toMatchObject({
-        ...{ status: 400, detail: 'give either run_at or delay', field: 'run_at' },
+        ...{ status: 400, detail: 'run_at or delay must be given, and not both', field: 'run_at' },
       })
     }
     expect((await call('POST', `/jobs/${id}/reschedule`, { delay: 'soon' }, producer)).body).toMatchObject({

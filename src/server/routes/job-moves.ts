@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { jobParams, movedAnswer, whyBody } from '../../api/common.js'
 import { type RescheduleBody, rescheduleBody } from '../../api/jobs.js'
-import { HoldfastError } from '../../errors.js'
 import type { Holdfast } from '../../holdfast.js'
 import type { NewTime } from '../../operate/moves.js'
 import { actor } from '../auth.js'
@@ -46,9 +45,7 @@ export function jobMoveRoutes(app: FastifyInstance, holdfast: Holdfast): void {
   )
 }
 
+/** Whether one of them was given is asked by the library. */
 function timeOf({ run_at, delay }: RescheduleBody): NewTime {
-  if ((run_at === undefined) === (delay === undefined)) {
-    throw new HoldfastError('invalid_option', 'give either run_at or delay', { field: 'run_at' })
-  }
-  return run_at === undefined ? { delay: delay as NonNullable<NewTime['delay']> } : { runAt: new Date(run_at) }
+  return { ...(delay !== undefined && { delay }), ...(run_at !== undefined && { runAt: new Date(run_at) }) } as NewTime
 }
