@@ -1,5 +1,6 @@
 import { eventKinds } from '../job/event.js'
 import { jobId, jobType, number, text, textOrNull, time, yesOrNo } from './common.js'
+import { tagsAsked } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
 export const eventQuery = object({
@@ -11,6 +12,7 @@ export const eventQuery = object({
   },
   type: jobType,
   kind: { enum: eventKinds },
+  tags: tagsAsked,
   limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
 })
 /** Which events `GET /events` answers with. */

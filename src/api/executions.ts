@@ -1,5 +1,5 @@
 import { anything, jobId, number, text, textOrNull, time, timeOrNull, why, yesOrNo } from './common.js'
-import { jobRequest } from './jobs.js'
+import { jobRequest, tagsAsked } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const { id, priority, concurrency_key, tags } = jobRequest.properties
@@ -63,6 +63,7 @@ export const executionListQuery = object({
   owner: text,
   created_after: time,
   created_before: time,
+  tags: tagsAsked,
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   cursor: { type: 'string', format: 'uuid', description: 'what an earlier page named as next' },
 })

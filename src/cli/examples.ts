@@ -41,7 +41,7 @@ const lines: Readonly<Record<string, readonly string[]>> = {
   'schedules backfill': ['schedules backfill nightly --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z --dry-run'],
   'schedules remove': ['schedules remove nightly --yes'],
   'schedules prune': ['schedules prune --dry-run', 'schedules prune --yes'],
-  'workflows ls': ['workflows ls', 'workflows ls --json'],
+  'workflows ls': ['workflows ls --status failed --tag spring', 'workflows ls --json'],
   'workflows show': ['workflows show <id> --watch'],
   'workflows wait': ['workflows wait <id>'],
   'workflows cancel': ['workflows cancel <id> --why "the order was withdrawn"'],

@@ -44,7 +44,7 @@ export class ClientEvents {
 
   /** Every event after a cursor, and then those that come, until the signal fires or the loop is left; `cursor` is where to go on. */
   follow(options: ClientFollowOptions = {}): AsyncIterable<EventAnswer> & { readonly cursor: string | undefined } {
-    refuseUnknown(options, ['after', 'type', 'kind', 'pollMs', 'signal'])
+    refuseUnknown(options, ['after', 'type', 'kind', 'tags', 'pollMs', 'signal'])
     const { pollMs = 5_000, signal, ...query } = options
     wholeNumber(pollMs, 'pollMs', 10, 3_600_000)
     const read = (after: string | undefined) => this.page({ ...query, ...(after !== undefined && { after }) })

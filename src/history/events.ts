@@ -4,6 +4,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { type EventKind, eventKinds, type JobEvent } from '../job/event.js'
 import { followPages } from '../job/follow-pages.js'
 import { notA, refused, refuseUnknown, wholeNumber } from '../job/refused.js'
+import { readTagsAsked } from '../job/tags.js'
 import { storableText } from '../job/text.js'
 import type { EventQuestion, EventRow, EventStore } from '../store/event-store.js'
 import { told } from '../store/sqlstate.js'
@@ -25,6 +26,11 @@ export interface EventFilter {
    * @default all
    */
   kinds?: readonly EventKind[]
+  /**
+   * Only events of jobs that have all of these tags; they may have more.
+   * @default all
+   */
+  tags?: readonly string[]
 }
 
 /** One page of events. */
@@ -78,7 +84,7 @@ export class Events {
    * for (const { job, type } of events) console.log(`${type} ${job} died`)
    */
   async page(options: EventFilter & { limit?: number } = {}): Promise<EventPage> {
-    refuseUnknown(options, ['after', 'types', 'kinds', 'limit'])
+    refuseUnknown(options, ['after', 'types', 'kinds', 'tags', 'limit'])
     const { limit = 100, ...filter } = options
     const question = questionOf(filter, wholeNumber(limit, 'limit', 1, 1_000))
     await this.open()
@@ -94,7 +100,7 @@ export class Events {
    * }
    */
   follow(options: FollowOptions = {}): FollowedEvents {
-    refuseUnknown(options, ['after', 'types', 'kinds', 'poll', 'signal'])
+    refuseUnknown(options, ['after', 'types', 'kinds', 'tags', 'poll', 'signal'])
     const { poll = '1s', signal, ...filter } = options
     const pollMs = toMilliseconds(poll, 'poll')
     if (pollMs < 10 || pollMs > 3_600_000) throw notA('poll', poll, 'a duration from 10 ms to 1 hour')
@@ -134,14 +140,23 @@ export async function readEvents(store: EventStore, question: EventQuestion | 'n
 }
 
 /** Checks what is asked for, and brings it into the form the database takes. */
-export function questionOf({ after, types, kinds }: EventFilter, limit: number, owner?: string): EventQuestion | 'now' {
+export function questionOf({ after, types, kinds, tags }: EventFilter, limit: number, owner?: string): EventQuestion | 'now' {
   const names = listOf(types, 'types')?.map((type, at) => storableText(type, `types[${at}]`)) ?? null
   const asked = listOf(kinds, 'kinds')
   for (const [at, kind] of asked?.entries() ?? []) {
     if (!eventKinds.includes(kind as EventKind)) throw notA(`kinds[${at}]`, kind, `one of ${eventKinds.join(', ')}`)
   }
+  const tagged = readTagsAsked(tags)
   if (after === 'now') return 'now'
-  return { after: cursorOf(after), types: names, kinds: asked, owner: owner ?? null, limit, look: Math.max(limit, mostLookedAt) }
+  return {
+    after: cursorOf(after),
+    types: names,
+    kinds: asked,
+    tags: tagged,
+    owner: owner ?? null,
+    limit,
+    look: Math.max(limit, mostLookedAt),
+  }
 }
 
 function listOf(value: unknown, field: string): readonly string[] | null {

@@ -35,6 +35,8 @@ export interface EventQuestion {
   after: string | null
   types: readonly string[] | null
   kinds: readonly string[] | null
+  /** The job of the event has all of these. */
+  tags: readonly string[] | null
   owner: string | null
   limit: number
   look: number
@@ -53,8 +55,8 @@ export class EventStore {
     await this.#database.query(statement('openFeed'), [])
   }
 
-  async read({ after, types, kinds, owner, limit, look }: EventQuestion): Promise<EventPageRow> {
-    const values = [after, types, kinds, owner, limit, look]
+  async read({ after, types, kinds, tags, owner, limit, look }: EventQuestion): Promise<EventPageRow> {
+    const values = [after, types, kinds, tags, owner, limit, look]
     const [row] = await this.#database.query<EventPageRow>(statement('readEvents'), values)
     return row as EventPageRow
   }

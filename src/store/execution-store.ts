@@ -52,6 +52,17 @@ export interface TaskRow extends TaskResultRow {
   ended_at: number | null
 }
 
+/** Which executions are listed; null: whichever. */
+export interface ExecutionQuestion {
+  workflow: string | null
+  status: string | null
+  owner: string | null
+  after: string | null
+  before: string | null
+  /** It was started with all of these. */
+  tags: readonly string[] | null
+}
+
 /** How a move went for an execution; no reason where it was done. */
 export interface MovedExecutionRow {
   id: string
@@ -169,13 +180,9 @@ export class ExecutionStore {
     return this.#database.query(statement('resultsOfTasks'), [execution, tasks])
   }
 
-  async list(
-    filter: { workflow: string | null; status: string | null; owner: string | null; after: string | null; before: string | null },
-    cursor: string | null,
-    limit: number,
-  ): Promise<ExecutionSummaryRow[]> {
-    const { workflow, status, owner, after, before } = filter
-    return this.#database.query(statement('listExecutions'), [workflow, status, owner, cursor, limit, after, before])
+  async list(filter: ExecutionQuestion, cursor: string | null, limit: number): Promise<ExecutionSummaryRow[]> {
+    const { workflow, status, owner, after, before, tags } = filter
+    return this.#database.query(statement('listExecutions'), [workflow, status, owner, cursor, limit, after, before, tags])
   }
 
   /** Every registered workflow, in its latest version. */

@@ -5,6 +5,7 @@ import { type Actor, checkedActor } from '../job/actor.js'
 import { type Duration, toMilliseconds } from '../job/duration.js'
 import { didYouMean } from '../job/nearest.js'
 import { refused, refuseUnknown, wholeNumber } from '../job/refused.js'
+import { readTagsAsked } from '../job/tags.js'
 import { storableText } from '../job/text.js'
 import { timeAsked } from '../job/time-asked.js'
 import { type Confirm, readConfirm } from '../operate/confirm.js'
@@ -40,6 +41,8 @@ export interface ExecutionFilter {
   /** Created at this time or later. */
   createdAfter?: Date
   createdBefore?: Date
+  /** It was started with all of these tags, and may have more. */
+  tags?: readonly string[]
 }
 
 /** One page of a list of executions. */
@@ -156,7 +159,7 @@ export class Executions {
   /** One page of executions, newest first: `limit` of them (20), after `cursor`. */
   async list(filter: ExecutionFilter = {}, options: { cursor?: string; limit?: number } = {}): Promise<ExecutionPage> {
     refuseUnknown(options, ['cursor', 'limit'])
-    refuseUnknown(filter, ['workflow', 'status', 'owner', 'createdAfter', 'createdBefore'])
+    refuseUnknown(filter, ['workflow', 'status', 'owner', 'createdAfter', 'createdBefore', 'tags'])
     const { workflow, status, owner } = filter
     if (status !== undefined && !statuses.includes(status)) {
       throw refused('status', `is ${String(status)}; there are ${statuses.join(', ')}`)
@@ -169,6 +172,7 @@ export class Executions {
       owner: owner === undefined ? null : storableText(owner, 'owner'),
       after: timeAsked(filter.createdAfter, 'createdAfter'),
       before: timeAsked(filter.createdBefore, 'createdBefore'),
+      tags: readTagsAsked(filter.tags),
     }
     const rows = await told(this.#store.executions.list(asked, options.cursor ?? null, limit))
     return { executions: rows.map(summaryOf), next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) }

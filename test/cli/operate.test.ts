@@ -26,7 +26,10 @@ test('holdfast enqueue stores a job, and jobs retry, bury, forget and tail follo
   expect(await eachWay.http('jobs', 'bury', id, '--yes', '--why', 'later')).toBe(`Job ${id} is dead; it was pending.`)
   for (const type of [http, database]) {
     const stop = new AbortController()
-    const seen = await type(['jobs', 'tail', '--after', next, '--kind', 'dead'], { stop: stop.signal, watch: () => stop.abort() })
+    const seen = await type(['jobs', 'tail', '--after', next, '--kind', 'dead', '--tag', 'vip'], {
+      stop: stop.signal,
+      watch: () => stop.abort(),
+    })
     expect(seen.out).toMatch(new RegExp(`^2\\S+  ${id}  mail  dead  attempt \\d  buried`))
   }
   expect(await eachWay.http('jobs', 'retry', id)).toBe(`Job ${id} is pending; it was dead.`)

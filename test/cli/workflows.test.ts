@@ -45,13 +45,14 @@ test('holdfast workflows starts, shows, waits for, cancels and repeats execution
     /^1 holdfast: .*of hopeless failed: try ended dead of FatalError: never$/,
   )
   expect(await eachWay.http('workflows', 'rerun', id, 'pack')).toMatch(/^Execution [0-9a-f-]{36} repeats it from pack on\.$/)
-  const waits = await queue.holdfast.start(later, {})
+  const waits = await queue.holdfast.start(later, {}, { tags: ['spring'] })
   expect(await both('workflows', 'cancel', waits.id)).toMatch(/^2 holdfast: nothing was done: pass --yes to cancel execution/)
   expect(await eachWay.http('workflows', 'cancel', waits.id, '--yes', '--why', 'enough')).toBe(
     `Execution ${waits.id} is cancelled.`,
   )
   expect(await both('workflows', 'cancel', waits.id, '--yes')).toMatch(/^1 holdfast: nothing was changed: /)
   expect(await both('workflows', 'ls', '--status', 'cancelled')).toMatch(new RegExp(`${waits.id}  later v1 +cancelled`))
+  expect(await both('workflows', 'ls', '--tag', 'spring')).toMatch(new RegExp(`^ID .*\\n${waits.id}  later v1.*$`))
   expect(await eachWay.database('workflows', 'resume', waits.id)).toBe(`Execution ${waits.id} is running.`)
 })
 

@@ -1,6 +1,7 @@
-import { defineType } from 'holdfast'
+import { defineType, defineWorkflow } from 'holdfast'
 import { HoldfastClient } from 'holdfast/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { statement } from '../../src/store/queries.js'
 import { eventually } from '../support/facts.js'
 import { makeQueue } from '../support/queue.js'
 import { adminKey, type Serving, serve } from '../support/serving.js'
@@ -72,6 +73,66 @@ test('tags filter lists, moves and dead letters: a job that fits has all of them
   expect(dead.letters.map(({ id }) => id).sort()).toEqual(ids.slice(1))
   expect(await holdfast.deadLetters.discardMany({ tags: ['b'] }, who)).toMatchObject({ done: 2 })
   expect((await holdfast.deadLetters.list()).letters.map(({ id }) => id)).toEqual([other.id])
+})
+
+test('tags filter the feed of events, from the library and over HTTP', async () => {
+  const { holdfast } = serving
+  await holdfast.registerTypes([mail])
+  const client = new HoldfastClient({ url: serving.address, key: adminKey })
+  const { next: after } = await holdfast.events.page({ after: 'now' })
+  const jobs = await holdfast.enqueueMany(['x', 'y'].map((tag) => mail.job({}, { tags: [tag, 'both'], delay: '1h' })))
+  const [x, y] = jobs.map(({ id }) => id) as [string, string]
+  for (const { id } of jobs) await holdfast.cancel(id, who)
+  const told = async (tags: string[]) => {
+    const own = (await holdfast.events.page({ after, tags })).events.map(({ job }) => job)
+    expect((await client.events.page({ after, tags })).events.map(({ job }) => job)).toEqual(own)
+    return own
+  }
+  expect(await told(['both'])).toEqual([x, y])
+  expect(await told(['both', 'y'])).toEqual([y])
+  expect(await told(['x', 'y'])).toEqual([])
+  for (const feed of [holdfast.events.follow({ after, tags: ['y'] }), client.events.follow({ after, tags: ['y'] })]) {
+    for await (const { job } of feed) {
+      expect(job).toBe(y)
+      break
+    }
+  }
+  await expect(holdfast.events.page({ tags: [] })).rejects.toMatchObject({ code: 'invalid_option', field: 'tags' })
+  await expect(client.events.page({ tags: [''] })).rejects.toMatchObject({ code: 'invalid_option' })
+})
+
+test('tags filter the list of executions, from the library and over HTTP', async () => {
+  const { holdfast } = serving
+  const order = defineWorkflow({ name: 'order', tasks: (task) => task('pack', { run: () => 'packed' }) })
+  const ids: string[] = []
+  for (const tag of ['x', 'y']) ids.push((await holdfast.start(order, {}, { tags: [tag, 'both'] })).id)
+  await holdfast.start(order, {})
+  const client = new HoldfastClient({ url: serving.address, key: adminKey })
+  const listed = async (tags: string[]) => {
+    const own = (await holdfast.executions.list({ tags })).executions.map(({ id }) => id)
+    expect((await client.executions.list({ tags })).executions.map(({ id }) => id)).toEqual(own)
+    return own
+  }
+  expect(await listed(['both'])).toEqual([ids[1], ids[0]])
+  expect(await listed(['both', 'x'])).toEqual([ids[0]])
+  expect(await listed(['x', 'y'])).toEqual([])
+  await expect(holdfast.executions.list({ tags: [] })).rejects.toMatchObject({ code: 'invalid_option', field: 'tags' })
+})
+
+test('a rare tag is found by its index among many executions, and a frequent one by reading the newest', async () => {
+  const { sql } = await makeQueue()
+  await sql(`
+    insert into holdfast.executions (id, workflow, version, stops, created_at, tags, input)
+    select (lpad(to_hex(n), 12, '0') || '70008000000000000000')::uuid, 'order', 1, true, now(),
+           case when n % 5000 = 7 then '{rare,all}' else '{all}' end::text[], '{}'
+    from generate_series(1, 20000) as n`)
+  await sql('vacuum analyze holdfast.executions')
+  const planOf = async (tag: string) => {
+    const rows = await sql(`explain ${statement('listExecutions').text}`, [null, null, null, null, 20, null, null, [tag]])
+    return rows.map((row) => Object.values(row)[0]).join('\n')
+  }
+  expect(await planOf('rare')).toContain('executions_by_tag')
+  expect(await planOf('all')).toContain('Index Scan Backward using executions_pkey')
 })
 
 test('tags go over HTTP, where a list is filtered by them', async () => {

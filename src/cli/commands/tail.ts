@@ -16,12 +16,13 @@ export function addTail(jobs: Command, cli: Cli): void {
     .looking(jobs, 'tail', 'Shows what happens to jobs as it happens, until Ctrl-C; with --json a line for each event.')
     .option('--type <name>', 'only jobs of this type')
     .addOption(new Option('--kind <kind>', 'only this').choices(eventKinds))
+    .option('--tag <tag...>', 'only jobs that have all of these tags')
     .option('--after <cursor>', 'from the event with this cursor on', 'now')
-    .action((options: Common & { type?: string; kind?: EventQuery['kind']; after: string }) => {
-      const { type, kind, after } = options
+    .action((options: Common & { type?: string; kind?: EventQuery['kind']; tag?: string[]; after: string }) => {
+      const { type, kind, tag: tags, after } = options
       const signal = cli.io.stop
       return cli.using(options, async ({ events }) => {
-        const read = (from: string | undefined) => events.page(defined({ type, kind, after: from }))
+        const read = (from: string | undefined) => events.page(defined({ type, kind, tags, after: from }))
         for await (const event of followPages<EventAnswer>(read, { after, pollMs, signal })) {
           cli.screen.print(options.json ? JSON.stringify(event) : line(event))
         }

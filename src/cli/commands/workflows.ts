@@ -22,12 +22,13 @@ export function addWorkflows(program: Command, cli: Cli): void {
     .watching(workflows, 'ls', 'Lists executions, newest first.')
     .option('--workflow <name>', 'only those of this workflow')
     .addOption(new Option('--status <status>', 'only these').choices(['running', 'completed', 'failed', 'cancelled']))
+    .option('--tag <tag...>', 'only those that were started with all of these tags')
     .addOption(limitOption())
     .option('--cursor <cursor>', 'the page after this one, as an earlier page named it')
-    .action(({ workflow, status, limit, cursor, ...options }: Common & ExecutionListQuery) =>
+    .action(({ workflow, status, tag: tags, limit, cursor, ...options }: Common & ExecutionListQuery & { tag?: string[] }) =>
       cli.show(
         options,
-        (operator) => operator.executions.list(defined({ workflow, status, limit, cursor })),
+        (operator) => operator.executions.list(defined({ workflow, status, tags, limit, cursor })),
         (page) => executionTable(cli.screen, page),
       ),
     )

@@ -14,8 +14,14 @@ export class DatabaseEvents implements Pick<Events, keyof Events> {
     this.#holdfast = holdfast
   }
 
-  async page({ after, type, kind, limit }: EventQuery = {}): Promise<ClientEventPage> {
-    const asked = { after, types: type === undefined ? undefined : [type], kinds: kind === undefined ? undefined : [kind], limit }
+  async page({ after, type, kind, tags, limit }: EventQuery = {}): Promise<ClientEventPage> {
+    const asked = {
+      after,
+      types: type === undefined ? undefined : [type],
+      kinds: kind === undefined ? undefined : [kind],
+      tags,
+      limit,
+    }
     const page = await this.#holdfast.events.page(defined(asked))
     return { ...page, events: page.events.map((event) => ({ ...event, tags: [...event.tags], at: event.at.toISOString() })) }
   }

@@ -20,11 +20,12 @@ export function eventRoutes(app: FastifyInstance, holdfast: Holdfast, reading: R
       },
     },
     async (request, reply) => {
-      const { after, type, kind, limit = 100 } = request.query
+      const { after, type, kind, tags, limit = 100 } = request.query
       const filter = {
         ...(after !== undefined && { after }),
         ...(type !== undefined && { types: [type] }),
         ...(kind !== undefined && { kinds: [kind] }),
+        ...(tags !== undefined && { tags }),
       }
       const question = questionOf(filter, limit, onlyOwn(callerOf(request)))
       // The first reader begins the recording, and connections for reading cannot write.

@@ -104,7 +104,7 @@ end $$;
 -- of the page after it; it moves on also where nothing fits. more: there may be more already. lost: since when events are kept, where the
 -- cursor is before that; then there is no page. ahead: no event has had that number yet. closed: there is no feed.
 create or replace function holdfast.read_events(
-  p_after bigint, p_types text[], p_kinds text[], p_owner text, p_limit integer, p_look integer,
+  p_after bigint, p_types text[], p_kinds text[], p_tags text[], p_owner text, p_limit integer, p_look integer,
   out events jsonb, out next bigint, out more boolean, out lost timestamptz, out ahead boolean, out closed boolean
 )
 language plpgsql
@@ -125,7 +125,8 @@ begin
     select l.*, t.name as type, b.tags, b.owner from looked as l
     cross join lateral (select b.type_id, b.tags, b.owner from holdfast.bodies as b where b.id = l.job_id limit 1) as b
     join holdfast.types as t on t.id = b.type_id
-    where (p_types is null or t.name = any (p_types)) and (p_kinds is null or l.kind = any (p_kinds)) and (p_owner is null or b.owner = p_owner)
+    where (p_types is null or t.name = any (p_types)) and (p_kinds is null or l.kind = any (p_kinds)) and (p_tags is null or b.tags @> p_tags)
+      and (p_owner is null or b.owner = p_owner)
     order by l.seq limit p_limit
   )
   select (select count(*) from looked), (select max(l.seq) from looked as l), count(*), max(f.seq), coalesce(jsonb_agg(jsonb_build_object(

@@ -77,6 +77,7 @@ from holdfast.executions as e
 where ($1::text is null or e.workflow = $1::text) and ($2::text is null or e.status = $2::text) and ($3::text is null or e.owner = $3::text)
   and ($4::text is null or e.id < $4::text::uuid)
   and ($6::text is null or e.created_at >= $6::text::timestamptz) and ($7::text is null or e.created_at < $7::text::timestamptz)
+  and ($8::text[] is null or e.tags @> $8::text[])
 order by e.id desc limit $5::text::integer
 
 -- name: cancelExecution

@@ -50,6 +50,9 @@ create index executions_of_workflow on holdfast.executions (workflow, id);
 
 create index executions_by_owner on holdfast.executions (owner, id) where owner is not null;
 
+-- An execution without tags pays nothing for it.
+create index executions_by_tag on holdfast.executions using gin (tags) where tags is not null;
+
 create index executions_to_look_at on holdfast.executions (id) where look_again;
 
 create index executions_of_parent on holdfast.executions (parent_id) where parent_id is not null;

@@ -15,13 +15,17 @@ import { useMay } from '../../session/session.js'
 import { ExecutionStatus } from './execution-status.js'
 
 const statuses = { '': 'any status', running: 'running', completed: 'completed', failed: 'failed', cancelled: 'cancelled' }
-const fields = ['workflow', 'status', 'owner'] as const
+const fields = ['workflow', 'status', 'owner', 'tags'] as const
 
 /** The executions of workflows, newest first. */
 export function Executions() {
   const { query } = useRoute()
   const filter = filterIn(query, fields)
-  const { list, rows } = usePages<ExecutionSummaryAnswer, 'executions'>('executions', 'executions', { ...filter, limit: 50 })
+  const { list, rows } = usePages<ExecutionSummaryAnswer, 'executions'>('executions', 'executions', {
+    ...filter,
+    tags: filter.tags.split(/\s+/).filter(Boolean),
+    limit: 50,
+  })
   const known = useWorkflows(rows.map(({ workflow }) => workflow))
   const change = (name: (typeof fields)[number]) => (value: string) =>
     go('/workflows', { ...filter, [name]: value }, { replace: true })
@@ -32,6 +36,7 @@ export function Executions() {
         <Filter label="Workflow" value={filter.workflow} onValue={change('workflow')} known={known} />
         <Select label="Status" value={filter.status} onValue={change('status')} options={statuses} />
         <Filter label="Service" value={filter.owner} onValue={change('owner')} />
+        <Filter label="Tags" value={filter.tags} onValue={change('tags')} />
         {filtered && <Link to="/workflows">clear the filter</Link>}
       </search>
       <Card>
