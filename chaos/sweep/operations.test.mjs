@@ -39,13 +39,15 @@ const byTheClock = ['putOffSchedule', 'forgetTicks']
 
 /** The functions that promise to change nothing. */
 const harmless = new Set(
-  readdirSync(new URL('functions/', store)).flatMap((file) =>
-    [
-      ...read(`functions/${file}`).matchAll(
-        /create or replace function holdfast\.(\w+)\([^$]*?\b(stable|immutable)\b[^$]*?as \$\$/g,
-      ),
-    ].map(([, name]) => name),
-  ),
+  readdirSync(new URL('functions/', store), { recursive: true })
+    .filter((file) => file.endsWith('.sql'))
+    .flatMap((file) =>
+      [
+        ...read(`functions/${file}`).matchAll(
+          /create or replace function holdfast\.(\w+)\([^$]*?\b(stable|immutable)\b[^$]*?as \$\$/g,
+        ),
+      ].map(([, name]) => name),
+    ),
 )
 const changes = (text) =>
   [...text.matchAll(/holdfast\.(\w+)\(/g)].some(([, name]) => !harmless.has(name) && name !== 'now') ||
