@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { forecast } from '../../dashboard/src/charts/forecast.js'
+import { drainsWith, forecast } from '../../dashboard/src/charts/forecast.js'
 import { startsOf } from '../../dashboard/src/charts/starts.js'
 import { rankOf } from '../../dashboard/src/pages/job/rank.js'
 import { rowsBetween } from '../../dashboard/src/parts/rows-in-view.js'
@@ -26,16 +26,48 @@ test('what grows says how fast, and what neither grows nor shrinks, or has not b
   expect(forecast({ step_ms: 10_000, waiting: [5, 9] })).toBeUndefined()
 })
 
-test('workers that started together are one deploy, of the types that are asked for', () => {
-  const worker = (name: string, minute: number, ...types: string[]) => ({
-    ...{ name, version: '1.0.0', types, started_at: new Date(minute * 60_000).toISOString() },
+test('with more workers, each as fast as those there, it is done sooner, or grows no more, or nobody can tell', () => {
+  const ends = (waitingAt: (minute: number) => number, perStep: number) => ({
+    ...{ step_ms: 10_000, waiting: steps(waitingAt), completed: steps(() => perStep), dead: steps(() => 0) },
   })
-  const fleet = [worker('c', 60, 'mail'), worker('a', 1, 'mail'), worker('b', 3, 'print'), worker('old', -9, 'mail')]
-  expect(startsOf(fleet, undefined, 0)).toEqual([
+  // A hundred wait, ten fewer each minute; two workers end thirty a minute, and two more would end thirty more.
+  const drains = ends((minute) => 250 - 10 * minute, 5)
+  expect(drainsWith(drains, 2, 2)).toBeCloseTo((100 / 40) * 60_000)
+  const grows = ends((minute) => 100 + 10 * minute, 5)
+  expect(drainsWith(grows, 2, 2)).toBeCloseTo((250 / 20) * 60_000)
+  expect(drainsWith(grows, 12, 2)).toBeNull()
+  for (const workers of [0, 2])
+    expect(
+      drainsWith(
+        ends(() => 100, 0),
+        workers,
+        2,
+      ),
+    ).toBeUndefined()
+})
+
+test('workers that started together are one deploy with its build, and a past one stays when its workers are gone', () => {
+  const at = (minute: number) => new Date(minute * 60_000).toISOString()
+  const worker = (name: string, minute: number, build: string | null, ...types: string[]) => ({
+    ...{ name, version: '1.0.0', build, types, started_at: at(minute) },
+  })
+  const fleet = [
+    ...[worker('c', 60, '2.4.1', 'mail'), worker('a', 1, null, 'mail'), worker('b', 3, null, 'print')],
+    worker('old', -9, null, 'mail'),
+  ]
+  const builds = [
+    { build: '2.4.1', first_seen: at(58) },
+    { build: '2.4.0', first_seen: at(30) },
+  ]
+  expect(startsOf({ workers: fleet, builds }, undefined, 0)).toEqual([
     { at: 60, text: '2 workers started, Holdfast 1.0.0' },
-    { at: 3_600, text: 'worker c started, Holdfast 1.0.0' },
+    { at: 1_800, text: 'build 2.4.0 was new' },
+    { at: 3_480, text: 'worker c started, build 2.4.1' },
   ])
-  expect(startsOf(fleet, 'print', 0)).toEqual([{ at: 180, text: 'worker b started, Holdfast 1.0.0' }])
+  // Nobody knows any more what 2.4.0 ran; of 2.4.1 it is known that it does not print.
+  expect(startsOf({ workers: fleet, builds }, 'print', 0).map(({ text }) => text)).toEqual([
+    ...['worker b started, Holdfast 1.0.0', 'build 2.4.0 was new'],
+  ])
 })
 
 test('a run time is compared with the latest step that has any', () => {

@@ -82,12 +82,14 @@ test('a build is told to drain while its jobs run: they end, no worker of it cla
 
 test('an order to drain is remembered when no worker of the build is known any more, and other builds are forgotten', async () => {
   const { sql, start, builds } = await setUp()
-  for (const build of ['fine', 'broken']) await (await start(build)).stop()
+  for (const build of ['fine', 'broken', 'late']) await (await start(build)).stop()
   await builds.drain('broken', who)
-  await sql("update holdfast.builds set first_seen = first_seen - interval '2 days'")
+  await sql("update holdfast.builds set first_seen = first_seen - interval '36 days'")
+  // Charts of the last 35 days mark when it was new.
+  await sql("update holdfast.builds set first_seen = first_seen + interval '2 days' where name = 'late'")
   await sql('delete from holdfast.workers')
   await sql('select holdfast.sweep_builds()')
-  expect(await builds.list()).toMatchObject([{ build: 'broken', drained: who }])
+  expect(await builds.list()).toMatchObject([{ build: 'late' }, { build: 'broken', drained: who }])
   expect(drained(await start('broken'))).toBe(true)
 })
 

@@ -1,6 +1,7 @@
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
+import { DataTable } from './data-table.js'
 import type { ChartProps, Mark } from './line.js'
 
 const height = 150
@@ -55,6 +56,7 @@ export default function Chart({ title, times, lines, marks, inWords, onAxis }: C
         </span>
       </figcaption>
       <div ref={place} className="plot" role="img" aria-label={`${title}: ${summary(lines, inWords)}`} />
+      <DataTable title={title} times={times} lines={lines} inWords={inWords} timeOf={timeOf} />
     </figure>
   )
 }

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from 'react'
 import type { auditAnswer } from '../../../src/api/admin.js'
 import type { SeriesAnswer } from '../../../src/api/series.js'
-import { useAlerts, useFleet } from '../api/answers.js'
+import { useAlerts, useBuilds, useFleet } from '../api/answers.js'
 import { type Answered, useAnswer } from '../api/use.js'
 import { Select } from '../parts/filter.js'
 import { Card, Loaded } from '../parts/page.js'
@@ -9,7 +9,7 @@ import { Skeleton } from '../parts/skeleton.js'
 import { inWords } from '../parts/time.js'
 import { go, useRoute } from '../routing.js'
 import { useMay } from '../session/session.js'
-import { type Forecast, forecast } from './forecast.js'
+import { Drain } from './drain.js'
 import type { ChartProps, Line, Mark } from './line.js'
 import { type Range, ranges, rangeWords, useSeries } from './series.js'
 import { startsOf } from './starts.js'
@@ -41,7 +41,7 @@ export function Charts({ type }: { type?: string }) {
       title="Over time"
       aside={
         <>
-          {now.data && <Drain of={forecast(now.data)} />}
+          {now.data && <Drain of={now.data} workers={type === undefined ? (now.data.workers.at(-1) ?? 0) : 0} />}
           <Select label="Time range" value={range} onValue={choose} options={rangeWords} />
         </>
       }
@@ -67,10 +67,14 @@ function useMarks(type: string | undefined, range: Range): readonly Mark[] {
   }, [audit.data, range])
 }
 
-/** Workers that started, those of a few minutes as one: a deploy. */
+/** Workers that started and builds that were seen for the first time, those of a few minutes as one: a deploy. */
 function useStarts(type: string | undefined, range: Range): readonly Mark[] {
   const workers = useFleet().data?.workers
-  return useMemo(() => startsOf(workers ?? [], type, Date.now() - ranges[range].ms), [workers, type, range])
+  const builds = useBuilds().data?.builds
+  return useMemo(
+    () => startsOf({ workers: workers ?? [], builds: builds ?? [] }, type, Date.now() - ranges[range].ms),
+    [workers, builds, type, range],
+  )
 }
 
 /** From which value on a rule of alerts fires: for how long the oldest job is due, how many wait, how late they begin. */
@@ -83,23 +87,6 @@ function useLimits(type: string | undefined): Limits {
     }
     return { oldest: least('oldest'), depth: least('depth'), slowStart: least('slow_starts') }
   }, [rules, type])
-}
-
-function Drain({ of }: { of: Forecast }) {
-  if (of === undefined) return null
-  if ('growsPerMinute' in of) {
-    return (
-      <span className="status" data-status="failed">
-        what waits grows by {count(of.growsPerMinute)} a minute
-      </span>
-    )
-  }
-  const latest = of.latestMs === null ? 'never' : inWords(of.latestMs)
-  return (
-    <span title="from how much less waits than 1, 5 and 15 minutes ago">
-      drains in about {inWords(of.drainsInMs)} <span className="soft">({`${inWords(of.soonestMs)} to ${latest}`})</span>
-    </span>
-  )
 }
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
@@ -194,7 +181,12 @@ function chartsOf(answer: SeriesAnswer, ofFleet: boolean, { oldest, depth, slowS
       lines: [
         line('waiting', 'pending', answer.waiting, { fill: true }),
         line('running', 'processing', answer.running),
-        ...(ofFleet ? [line('workers', 'completed', answer.workers, { dash: [2, 2] })] : []),
+        ...(ofFleet
+          ? [
+              line('workers', 'completed', answer.workers, { dash: [2, 2] }),
+              line('wanted', 'scheduled', answer.wanted, { dash: [6, 3] }),
+            ]
+          : []),
         ...alert(depth, answer.waiting),
       ],
       inWords: count,

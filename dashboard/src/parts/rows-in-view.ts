@@ -42,10 +42,11 @@ export function useRowsInView(count: number, body: RefObject<HTMLTableSectionEle
       heights.current.clear()
       look()
     }
-    window.addEventListener('scroll', look, { passive: true })
+    // Captured, because a list may stand in something that scrolls by itself, whose events do not rise.
+    window.addEventListener('scroll', look, { passive: true, capture: true })
     window.addEventListener('resize', forget)
     return () => {
-      window.removeEventListener('scroll', look)
+      window.removeEventListener('scroll', look, { capture: true })
       window.removeEventListener('resize', forget)
     }
   }, [look])

@@ -101,7 +101,8 @@ create or replace function holdfast.noted_builds(p_counts jsonb) returns table (
   join holdfast.builds as b on b.name = n.one ->> 'build' join holdfast.types as t on t.name = n.one ->> 'type'
 $$;
 
--- Forgets what is too old to be compared, and builds of which no worker is known any more. An order to drain stands until somebody takes it back,
+-- Forgets what is too old to be compared, and, when samples of their time are gone too, builds of which no worker is known any more: charts mark
+-- when each was new. An order to drain stands until somebody takes it back,
 -- for workers that start later too.
 create or replace function holdfast.sweep_builds() returns void language plpgsql as $$
 declare
@@ -110,7 +111,7 @@ begin
   delete from holdfast.build_counts as c where c.at < v_now - interval '6 hours';
   delete from holdfast.build_runs as r where r.at < v_now - interval '6 hours';
   delete from holdfast.builds as b
-  where b.first_seen < v_now - interval '1 day' and b.drain_asked_at is null and not exists (select from holdfast.workers as w where w.build_id = b.id);
+  where b.first_seen < v_now - interval '35 days' and b.drain_asked_at is null and not exists (select from holdfast.workers as w where w.build_id = b.id);
 end $$;
 
 -- How one build did since some time, and until another, by type, with the buckets of how long its attempts took.

@@ -2,6 +2,7 @@ import type { CountsAnswer } from '../../../../src/api/jobs.js'
 import { statuses } from '../../../../src/job/state.js'
 import { useAnswer } from '../../api/use.js'
 import { Link } from '../../parts/link.js'
+import { Spoken } from '../../parts/spoken.js'
 import { statusWords } from '../../parts/status.js'
 import type { JobFilter } from './query-text.js'
 
@@ -12,6 +13,7 @@ interface StatusTabsProps {
 }
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+const shown = ({ count, more }: CountsAnswer[keyof CountsAnswer]) => `${short.format(count).toLowerCase()}${more ? '+' : ''}`
 const names = Object.keys(statuses) as (keyof CountsAnswer)[]
 
 /** A link to each status with how many fit the rest of the filter. Counting stops early: 1k+ is at least so many. */
@@ -23,6 +25,16 @@ export function StatusTabs({ filter, asked }: StatusTabsProps) {
       {names.map((status) => (
         <Tab key={status} filter={filter} status={status} words={statusWords[status]} count={counts?.[status]} />
       ))}
+      <Spoken
+        words={
+          counts
+            ? names
+                .filter((name) => counts[name].count > 0)
+                .map((name) => `${shown(counts[name])} ${statusWords[name]}`)
+                .join(', ')
+            : ''
+        }
+      />
     </nav>
   )
 }
@@ -39,12 +51,7 @@ function Tab({ filter, status, words, count }: TabProps) {
   return (
     <Link to="/jobs" query={{ ...filter, status }} data-status={status} {...(here && { 'aria-current': 'page' })}>
       {words}
-      {count !== undefined && (
-        <span className={count.count === 0 ? 'zero' : undefined}>
-          {short.format(count.count).toLowerCase()}
-          {count.more && '+'}
-        </span>
-      )}
+      {count !== undefined && <span className={count.count === 0 ? 'zero' : undefined}>{shown(count)}</span>}
     </Link>
   )
 }

@@ -1,5 +1,7 @@
 import type { Fleet, Lane, Load } from '../../api/answers.js'
 import { pathOf } from '../../api/use.js'
+import { Drain } from '../../charts/drain.js'
+import { useSeries } from '../../charts/series.js'
 import { Count } from '../../parts/count.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Link } from '../../parts/link.js'
@@ -22,6 +24,9 @@ const typesAtMost = 5
 /** One lane: its slots, how it gets on, and what it is set to. */
 export function LaneCard({ lane, load, depths }: LaneCardProps) {
   const oldest = Math.max(0, ...depths.map(({ oldest_ms }) => oldest_ms ?? 0))
+  const series = useSeries('15m', { lane: lane.name }).data
+  /** More workers would find no slot. */
+  const full = lane.slots !== null && lane.in_use >= lane.slots
   const waiting = depths.reduce((sum, depth) => sum + depth.waiting, 0)
   return (
     <Card
@@ -44,7 +49,9 @@ export function LaneCard({ lane, load, depths }: LaneCardProps) {
           {waiting > 0 && `, the oldest for ${inWords(oldest)}`}
         </Fact>
         <Fact name="Ends per second">{(load?.ended_per_s ?? 0).toFixed(1)}</Fact>
-        <Fact name="Drains in">{drain(load)}</Fact>
+        <Fact name="Drains in">
+          {series ? <Drain of={series} workers={full ? 0 : (load?.live_workers ?? 0)} otherwise={drain(load)} /> : drain(load)}
+        </Fact>
         <Fact name="Workers">
           {load?.live_workers ?? 0} live, {load?.workers ?? 0} wanted
         </Fact>

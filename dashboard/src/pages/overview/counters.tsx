@@ -3,6 +3,7 @@ import { type ShownStatus, type StatusAnswer, shownStatuses } from '../../../../
 import { useSeries } from '../../charts/series.js'
 import { Count } from '../../parts/count.js'
 import { Link } from '../../parts/link.js'
+import { Spoken } from '../../parts/spoken.js'
 import { Status } from '../../parts/status.js'
 import { inWords } from '../../parts/time.js'
 import { Trend } from '../../parts/trend.js'
@@ -49,6 +50,9 @@ export function Counters({ status: { counts, completed_within_s } }: { status: S
           {series && <TrendOf name={name} series={series} />}
         </Link>
       ))}
+      <Spoken
+        words={shownStatuses.map((name) => `${counts[name].count}${counts[name].more ? ' or more' : ''} ${name}`).join(', ')}
+      />
     </section>
   )
 }
