@@ -4,7 +4,9 @@ import { listQuery } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
 const { limit: _limit, cursor: _cursor, payload: _payload, ...filterFields } = listQuery.properties
-const action = { enum: ['cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority'] } as const
+const action = {
+  enum: ['cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority', 'bury', 'resume'],
+} as const
 
 export const bulkBody = object(
   {

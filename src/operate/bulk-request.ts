@@ -12,6 +12,8 @@ import { type Confirm, readConfirm } from './confirm.js'
 import { type NewTime, readTime } from './moves.js'
 
 const live = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed'] as const
+/** A bulk action that buries refuses those that run. */
+const notRunning = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'failed'] as const
 /** What can be done to many jobs, and to jobs of which statuses. */
 export const bulkActions = {
   cancel: live,
@@ -21,6 +23,8 @@ export const bulkActions = {
   'run-now': live,
   reschedule: live,
   'set-priority': live,
+  bury: notRunning,
+  resume: ['cancelled'],
 } as const satisfies Record<string, readonly JobStatus[]>
 
 /**
@@ -44,7 +48,7 @@ export interface BulkRequest {
   delay?: NewTime['delay']
   /** How many jobs a second, at most; otherwise as fast as it goes. */
   pace?: number
-  /** The sensitive types that are meant, for `retry` and `replay`; their jobs are refused otherwise. */
+  /** The sensitive types that are meant, for `retry`, `replay` and `resume`; their jobs are refused otherwise. */
   confirm?: Confirm
 }
 
@@ -133,12 +137,12 @@ function settingsOf({ action, priority, runAt, delay, confirm }: BulkRequest): R
   if ((runAt !== undefined || delay !== undefined) && action !== 'reschedule') {
     throw refused(runAt === undefined ? 'delay' : 'runAt', 'is for reschedule alone')
   }
-  if (confirm !== undefined && action !== 'retry' && action !== 'replay')
-    throw refused('confirm', 'is for retry and replay alone')
+  const confirmable = action === 'retry' || action === 'replay' || action === 'resume'
+  if (confirm !== undefined && !confirmable) throw refused('confirm', 'is for retry, replay and resume alone')
   if (action === 'set-priority') return { priority: wholeNumber(priority, 'priority', 0, 9) }
   if (action === 'reschedule') {
     const time = readTime({ runAt, delay } as NewTime)
     return time.runAt === null ? { delay_ms: time.delayMs } : { run_at: time.runAt }
   }
-  return action === 'retry' || action === 'replay' ? { confirmed: readConfirm(confirm) } : {}
+  return confirmable ? { confirmed: readConfirm(confirm) } : {}
 }

@@ -95,6 +95,64 @@ test('retry makes failed jobs due and replays dead ones; a sensitive type has to
   expect(await ended(queue, discard.id)).toMatchObject({ done: 2 })
 })
 
+test('bury makes dead letters of what does not run, and resume takes up what was cancelled; a sensitive type has to be confirmed', async () => {
+  const queue = await makeQueue()
+  const { holdfast } = queue
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const long = defineType({ type: 'long', run: () => held })
+  const payment = defineType({ type: 'payment', sensitive: true })
+  await holdfast.registerTypes([payment])
+  await startHere(queue, [long])
+  const running = await holdfast.enqueue(long, {}, { tags: ['spring'] })
+  const waits = await enqueueMails(queue, 3, { tags: ['spring'], delay: '1h' })
+  await eventually(async () => (await holdfast.job(running.id))?.status === 'processing')
+  const bury = await holdfast.bulk({ action: 'bury', filter: { tags: ['spring'] } }, who)
+  expect(await ended(queue, bury.id)).toMatchObject({
+    ...{ estimate: 4, matched: 4, done: 3 },
+    refused: { 'it runs; cancel it, or bury it when its attempt has ended': 1 },
+  })
+  for (const id of waits) expect(await holdfast.job(id)).toMatchObject({ status: 'dead' })
+  release()
+
+  const cancelled = await enqueueMails(queue, 3, { tags: ['autumn'] })
+  const [paid] = await holdfast.enqueueMany([payment.job({}, { tags: ['autumn'] })])
+  for (const id of [...cancelled, paid?.id as string]) await holdfast.cancel(id, { by: 'grace' })
+  const resume = { action: 'resume', filter: { tags: ['autumn'] } } as const
+  expect(await holdfast.bulkActions.estimate(resume)).toEqual({ estimate: 4, more: false })
+  const first = await holdfast.bulk(resume, who)
+  expect(await ended(queue, first.id)).toMatchObject({ done: 3, refused: { 'its type is sensitive, and was not confirmed': 1 } })
+  for (const id of cancelled) expect(await holdfast.job(id)).toMatchObject({ status: 'pending' })
+  const [line] = await holdfast.audit({ action: 'resume_job', limit: 1 })
+  expect(line).toMatchObject({ actor: 'ada', why: 'the wrong text' })
+  const confirmed = await holdfast.bulk({ action: 'resume', ids: [...cancelled, paid?.id as string], confirm: 'payment' }, who)
+  expect(await ended(queue, confirmed.id)).toMatchObject({
+    done: 1,
+    refused: { 'it was already resumed by ada and is pending': 3 },
+  })
+  await expect(holdfast.bulk({ action: 'bury', filter: { status: 'processing' } }, who)).rejects.toMatchObject({
+    field: 'filter.status',
+  })
+})
+
+test('a bulk resume passes over a job on which somebody works, and comes back to it', async () => {
+  const queue = await makeQueue()
+  const { holdfast } = queue
+  const ids = await enqueueMails(queue, 3)
+  for (const id of ids) await holdfast.cancel(id, who)
+  const works = await queue.connect()
+  await works.query('begin')
+  await works.query('select from holdfast.bodies where id = $1 for update', [ids[1]])
+  const bulk = await holdfast.bulk({ action: 'resume', ids }, who)
+  await startHere(queue, [other])
+  await eventually(async () => (await holdfast.bulkActions.get(bulk.id))?.done === 2)
+  expect(await holdfast.job(ids[1] as string)).toMatchObject({ status: 'cancelled' })
+  await works.query('commit')
+  expect(await ended(queue, bulk.id)).toMatchObject({ done: 3, refused: {} })
+})
+
 test('where a worker dies in the middle of it, another goes on behind the last portion, and nothing is done twice', async () => {
   const queue = await makeQueue()
   const { holdfast, sql } = queue

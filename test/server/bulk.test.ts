@@ -31,7 +31,7 @@ test('a service acts on its own jobs only, with the permission of the action, an
     estimate: 1,
     more: false,
   })
-  for (const action of ['discard', 'replay', 'retry', 'set-priority']) {
+  for (const action of ['discard', 'replay', 'retry', 'set-priority', 'bury']) {
     expect(await bulk({ action, ...all }, billing)).toMatchObject({ status: 403, body: { code: 'forbidden', field: 'action' } })
   }
   expect((await bulk({ action: 'cancel', filter: { owner: 'shop' } }, billing)).status).toBe(403)

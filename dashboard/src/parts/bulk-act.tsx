@@ -22,6 +22,7 @@ export interface Offer {
   readonly grave?: boolean
 }
 
+const notRunning = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'failed']
 const live = ['awaiting_approval', 'scheduled', 'blocked', 'pending', 'processing', 'failed']
 export const offers: readonly Offer[] = [
   {
@@ -47,6 +48,20 @@ export const offers: readonly Offer[] = [
     needs: 'jobs:cancel',
     of: live,
     grave: true,
+  },
+  {
+    action: 'bury',
+    name: 'Bury',
+    says: 'They become dead letters, to be replayed or discarded later. Those that run are left alone.',
+    needs: 'dlq:manage',
+    of: notRunning,
+  },
+  {
+    action: 'resume',
+    name: 'Resume',
+    says: 'They go on from their last checkpoint or step.',
+    needs: 'jobs:cancel',
+    of: ['cancelled'],
   },
   { action: 'discard', name: 'Discard', says: 'Dead jobs end for good.', needs: 'dlq:manage', of: ['dead'], grave: true },
 ]

@@ -24,7 +24,7 @@ interface BulkOptions extends Omit<Listed, 'limit' | 'cursor'> {
   wait?: boolean
 }
 
-const actions = ['cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority'] as const
+const actions = ['cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority', 'bury', 'resume'] as const
 const ofOne = ['<id>', 'the id of the bulk action'] as const
 const lookEveryMs = 500
 const columns = [
@@ -54,7 +54,7 @@ export function addBulk(program: Command, cli: Cli): void {
     .option('--at <time>', 'the new time, for reschedule, such as 2026-03-01T00:00:00Z')
     .option('--delay <time>', 'or that much later than now, such as 1h')
     .addOption(new Option('--pace <n>', 'how many jobs a second at most').argParser(Number))
-    .option('--confirm <type...>', 'the sensitive types among them, for retry and replay')
+    .option('--confirm <type...>', 'the sensitive types among them, for retry, replay and resume')
     .option('--dry-run', 'only count them')
     .option('--wait', 'stay until it has ended, and show how far it has come')
     .addHelpText('after', examples('bulk start cancel --type send_email --tag spring --wait', 'bulk start retry --all --dry-run'))

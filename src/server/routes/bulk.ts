@@ -31,6 +31,8 @@ const needed: Readonly<Record<BulkActionName, Permission>> = {
   retry: 'dlq:manage',
   replay: 'dlq:manage',
   discard: 'dlq:manage',
+  bury: 'dlq:manage',
+  resume: 'jobs:cancel',
 }
 
 interface OneBulk {

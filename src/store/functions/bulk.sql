@@ -11,7 +11,8 @@ declare
 begin
   select l.* into v_page from holdfast.list_jobs(
     coalesce(p_owner, p_filter ->> 'owner'), p_filter ->> 'type',
-    coalesce(p_filter ->> 'status', case when p_action in ('replay', 'discard') then 'dead' when p_action = 'retry' then 'failed or dead' else 'live' end),
+    coalesce(p_filter ->> 'status', case when p_action in ('replay', 'discard') then 'dead' when p_action = 'retry' then 'failed or dead'
+                                            when p_action = 'resume' then 'cancelled' else 'live' end),
     (p_filter ->> 'created_after')::timestamptz, least(p_created_before, (p_filter ->> 'created_before')::timestamptz), p_filter -> 'payload',
     p_cursor, p_limit, 2000, 2097152,
     case when p_filter ? 'tags' then array(select jsonb_array_elements_text(p_filter -> 'tags')) end,
@@ -49,6 +50,8 @@ begin
     when 'set-priority' then return query select * from holdfast.set_priority(p_jobs, (p_settings ->> 'priority')::smallint, p_actor);
     when 'replay' then return query select * from holdfast.replay_dead(p_jobs, null, p_actor, v_confirmed);
     when 'discard' then return query select * from holdfast.discard_dead(p_jobs, p_actor);
+    when 'bury' then return query select * from holdfast.bury_jobs(p_jobs, p_actor);
+    when 'resume' then return query select * from holdfast.resume_jobs(p_jobs, p_actor, v_confirmed);
     when 'retry' then
       v_dead := array(select d.job_id from holdfast.dead_letters as d where d.job_id = any (p_jobs));
       v_live := array(select j from unnest(p_jobs) as j where j <> all (v_dead));
@@ -64,6 +67,30 @@ begin
         return query select * from holdfast.run_now(v_live, p_actor);
       end if;
   end case;
+end $$;
+
+-- Resumes cancelled jobs one after the other, because each takes locks of its execution and its keys. As in do_to_jobs, a list passes over those on
+-- which somebody works.
+create or replace function holdfast.resume_jobs(p_jobs uuid[], p_actor holdfast.actor, p_confirmed text[]) returns setof holdfast.moved
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+declare
+  v_job uuid;
+begin
+  for v_job in select j from unnest(p_jobs) as j order by j loop
+    if cardinality(p_jobs) > 1 then
+      perform from holdfast.bodies as b where b.id = v_job for update skip locked;
+      continue when not found;
+    end if;
+    if exists (select from holdfast.bodies as b join holdfast.types as t on t.id = b.type_id
+               where b.id = v_job and t.sensitive and t.name <> all (p_confirmed))
+       and (select s.status from holdfast.jobs as s where s.id = v_job) = 'cancelled' then
+      return query select v_job, false, 'cancelled', 'cancelled', 'its type is sensitive, and was not confirmed';
+    else
+      return query select * from holdfast.resume_job(v_job, p_actor, p_confirmed);
+    end if;
+  end loop;
 end $$;
 
 -- Stores a bulk action with the job that carries it out, and drops those that ended 90 days ago.

@@ -57,7 +57,7 @@ create index history_by_outcome on holdfast.history (outcome, job_id) where outc
 create table holdfast.bulk_actions (
   id          uuid primary key,
   action      text not null constraint action_is_known
-              check (action in ('cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority')),
+              check (action in ('cancel', 'retry', 'replay', 'discard', 'run-now', 'reschedule', 'set-priority', 'bury', 'resume')),
   -- Which jobs: those that fit, or, where it is null, these.
   filter      jsonb,
   jobs        uuid[],

@@ -31,7 +31,9 @@ export function BulkBar({ selection, filter, statuses }: BulkBarProps) {
         </button>
       </p>
       <div className="acts">
-        {possible.length === 0 && <span className="soft">of jobs that have ended, only dead ones can be changed</span>}
+        {possible.length === 0 && (
+          <span className="soft">of jobs that have ended, only dead and cancelled ones can be changed</span>
+        )}
         {possible.map((offer) => (
           <BulkAct key={offer.action} offer={offer} which={which} done={clear} />
         ))}
