@@ -15,6 +15,7 @@ const from = {
   '--at': 'JobOptions.runAt',
   '--priority': 'JobOptions.priority',
   '--max-attempts': 'JobOptions.maxAttempts',
+  '--expire-in': 'JobOptions.expireIn',
   '--at-most': 'ManyOptions.atMost',
   '--every': 'ScheduleDefinition.every',
   '--time-zone': 'ScheduleDefinition.timeZone',

@@ -269,6 +269,18 @@ export const explainAnswer = answer({
 /** Why a job is not running now. */
 export type ExplainAnswer = Of<typeof explainAnswer>
 
+export const logQuery = object({
+  after: { type: 'string', pattern: '^[0-9]{1,18}$', description: 'the id of a log line' },
+  limit: { type: 'integer', minimum: 1, maximum: 1_000, default: 1_000 },
+})
+/** Which lines of a job's log are asked for. */
+export type LogQuery = Of<typeof logQuery>
+export const logAnswer = answer({
+  lines: list(answer({ id: text, attempt: number, at: time, level: { enum: ['info', 'warn', 'error'] }, line: text })),
+})
+/** What a job's handler logged, first to last. */
+export type LogAnswer = Of<typeof logAnswer>
+
 export const waitQuery = object({
   timeout: { type: 'string', maxLength: 20, default: '30s', description: 'how long to wait, such as 30s; at most 60s' },
 })

@@ -18,6 +18,7 @@ const lines: Readonly<Record<string, readonly string[]>> = {
   'jobs reschedule': ['jobs reschedule <id> --delay 1h', 'jobs reschedule <id> --at 2026-03-01T00:00:00Z'],
   'jobs set-priority': ['jobs set-priority <id> 9', 'jobs nice <id> 0'],
   explain: ['explain <id>'],
+  log: ['log <id>', 'log <id> --watch', 'log <id> --json'],
   resume: ['resume <id>', 'resume all --yes'],
   'bulk ls': ['bulk ls', 'bulk ls --limit 100 --json'],
   'bulk show': ['bulk show <id> --watch'],

@@ -1,6 +1,16 @@
 import type { MovedAnswer } from '../api/common.js'
 import type { DoctorAnswer, DoctorQuery } from '../api/doctor.js'
-import type { CountsAnswer, CountsQuery, ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../api/jobs.js'
+import type {
+  CountsAnswer,
+  CountsQuery,
+  ExplainAnswer,
+  JobAnswer,
+  ListAnswer,
+  ListQuery,
+  LogAnswer,
+  LogQuery,
+  RescheduleBody,
+} from '../api/jobs.js'
 import type { SeriesAnswer, SeriesQuery, TypeSeriesAnswer, TypeSeriesQuery } from '../api/series.js'
 import type { ApproveBody, DecidedAnswer, RejectBody } from '../api/verdicts.js'
 import { Checker } from '../job/checker.js'
@@ -180,6 +190,11 @@ export class HoldfastClient {
   /** Why a job is not running now: the gates that are shut, and what would open them; undefined where there is no such job. */
   async explain(id: string): Promise<ExplainAnswer | undefined> {
     return orUndefined(this.#send<ExplainAnswer>('GET', `${pathOf(id)}/explain`))
+  }
+
+  /** What a job's handler logged, first to last: at most `limit` lines (1,000) after the one with the id `after`. */
+  async log(id: string, query: LogQuery = {}): Promise<LogAnswer['lines']> {
+    return (await this.#send<LogAnswer>('GET', `${pathOf(id)}/log${queryOf(query)}`)).answer.lines
   }
 
   /**

@@ -61,6 +61,8 @@ export type {
   JobSummaryAnswer,
   ListAnswer,
   ListQuery,
+  LogAnswer,
+  LogQuery,
   RescheduleBody,
 } from '../api/jobs.js'
 export type {

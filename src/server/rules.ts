@@ -40,6 +40,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'GET /jobs/:id': 'jobs:read',
   'GET /jobs/:id/explain': 'jobs:read',
   'GET /jobs/:id/wait': 'jobs:read',
+  'GET /jobs/:id/log': 'jobs:read',
   'GET /jobs/:id/stream': 'jobs:read',
   'DELETE /jobs/:id': 'jobs:cancel',
   'POST /jobs/:id/resume': 'jobs:cancel',

@@ -225,3 +225,40 @@ test('holdfast workflows resume and rerun, bulk abort, approvals approve, alerts
     expect(await type('alerts', 'targets', 'rotate', String(ops), '--grace', '1h')).not.toMatch(/^\d holdfast/)
   }
 })
+
+test('holdfast log shows what a handler logged, and enqueue takes approval, attempts, expiry and a unique key', async () => {
+  const { queue, holdfast, ways } = await setUp()
+  const talks = defineType({
+    type: 'talks',
+    run(_payload, { log }) {
+      log('page 1')
+      log.warn('page 2 is\nempty')
+    },
+  })
+  await startHere(queue, [talks])
+  const { id } = await holdfast.enqueue(talks, {})
+  await eventually(async () => (await holdfast.log(id)).length === 2)
+  for (const run of ways) {
+    const said = (await run('log', id)).split('\n')
+    expect(said[0]).toMatch(/attempt 1 {2}info {3}page 1$/)
+    expect(said[1]).toMatch(/attempt 1 {2}warn {3}page 2 is.*empty$/)
+    expect(JSON.parse(await run('log', id, '--json'))).toMatchObject([{ line: 'page 1' }, { level: 'warn', attempt: 1 }])
+    expect(await run('log', '0190b5c2-7d4e-7c3a-9f10-3a5b7c9d1e2f')).toMatch(/there is no job/)
+  }
+  const stored: string[] = []
+  for (const run of ways) {
+    const options = ['--approval', '--max-attempts', '2', '--expire-in', '1d', '--unique', 'mail-7', '--on-conflict', 'existing']
+    stored.push(JSON.parse(await run('enqueue', 'mail', '{}', ...options, '--json')).id)
+  }
+  // Over HTTP a unique key belongs to the service.
+  expect(stored[0]).not.toBe(stored[1])
+  for (const one of stored) {
+    const job = await holdfast.job(one)
+    expect(job).toMatchObject({ status: 'awaiting_approval', maxAttempts: 2 })
+    expect(job?.startBy).toBeInstanceOf(Date)
+  }
+  const again = JSON.parse(
+    await (ways[0] as (typeof ways)[0])('enqueue', 'mail', '{}', '--unique', 'mail-7', '--on-conflict', 'existing', '--json'),
+  )
+  expect(again).toMatchObject({ id: stored[0], status: 'existing' })
+})

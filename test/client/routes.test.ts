@@ -36,6 +36,7 @@ const methods: Record<string, () => Promise<unknown>> = {
   'GET /jobs': () => client.jobs(),
   'GET /jobs/:id': () => client.job(odd),
   'GET /jobs/:id/explain': () => client.explain(odd),
+  'GET /jobs/:id/log': () => client.log(odd),
   'GET /jobs/:id/wait': () => client.wait(odd),
   'DELETE /jobs/:id': () => client.cancel(odd, { why: 'no' }),
   'POST /jobs/:id/resume': () => client.resume(odd),

@@ -70,6 +70,7 @@ const routesBy: Readonly<Partial<Record<Rule, readonly string[]>>> = {
     'GET /jobs/:id',
     'GET /jobs/:id/explain',
     'GET /jobs/:id/wait',
+    'GET /jobs/:id/log',
     'GET /jobs/:id/stream',
   ],
   'jobs:cancel': [

@@ -76,6 +76,7 @@ export const attempts: Readonly<Record<string, (its: Things, own: string) => Req
   'GET /events': (its) => [{ path: '/events' }, { path: `/events?type=${its.type}&kind=completed` }],
   'GET /jobs/:id': job(''),
   'GET /jobs/:id/explain': job('/explain'),
+  'GET /jobs/:id/log': job('/log'),
   'GET /jobs/:id/wait': job('/wait?timeout=1s'),
   'GET /jobs/:id/stream': job('/stream'),
   'DELETE /jobs/:id': ({ job }) => [{ path: `/jobs/${job}` }, { path: `/jobs/${job}?forget=true` }],

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { JobOptions } from '../../job/job-options.js'
+import type { OnConflict } from '../../job/unique.js'
 import { type Cli, type Common, moment, parsed } from '../cli.js'
 import { defined } from '../defined.js'
 import { examples } from '../examples.js'
@@ -12,6 +13,11 @@ interface EnqueueOptions extends Common {
   key?: string
   idempotencyKey?: string
   tag?: string[]
+  approval?: true
+  maxAttempts?: number
+  expireIn?: string
+  unique?: string
+  onConflict?: OnConflict
 }
 
 /** `holdfast enqueue`. */
@@ -28,15 +34,29 @@ export function addEnqueue(program: Command, cli: Cli): void {
     .option('--key <key>', 'its concurrency key')
     .option('--idempotency-key <key>', 'a second job of its type with this key is not stored')
     .option('--tag <tag...>', 'words to find it by')
-    .addHelpText('after', examples('enqueue send_email \'{"to": "ada@example.com"}\' --delay 10m'))
+    .option('--approval', 'it waits until somebody approves it')
+    .addOption(new Option('--max-attempts <n>', 'how often it is tried at most (default: as its type says)').argParser(Number))
+    .option('--expire-in <time>', 'it ends expired where it has not started that much later, such as 1h')
+    .option('--unique <key>', 'of the jobs of its type with this unique key only one stands (default: as its type says)')
+    .addOption(
+      new Option('--on-conflict <what>', 'what happens to a second one').choices(['reject', 'existing', 'replace', 'one_more']),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'enqueue send_email \'{"to": "ada@example.com"}\' --delay 10m',
+        'enqueue refund \'{"amount": 30}\' --approval --max-attempts 1 --expire-in 1d --unique refund-42',
+      ),
+    )
     .action((type: string, payload: string | undefined, options: EnqueueOptions) => enqueue(cli, type, payload ?? '{}', options))
 }
 
 async function enqueue(cli: Cli, type: string, payload: string, options: EnqueueOptions): Promise<void> {
-  const { id, delay, at, priority, key, idempotencyKey, tag } = options
+  const { id, delay, at, priority, key, idempotencyKey, tag, approval, maxAttempts, expireIn, unique, onConflict } = options
   const value = parsed(payload, 'payload')
   const asked: JobOptions = defined({
-    ...{ id, delay, priority, idempotencyKey },
+    ...{ id, delay, priority, idempotencyKey, approval, maxAttempts, expireIn },
+    unique: unique === undefined ? undefined : defined({ key: unique, onConflict }),
     ...{ concurrencyKey: key, tags: tag, runAt: at === undefined ? undefined : new Date(moment(at, '--at')) },
   })
   const stored = await cli.using(options, (operator) => operator.enqueue(type, value, asked))

@@ -1,15 +1,22 @@
 import type { Command } from 'commander'
+import type { LogAnswer } from '../../api/jobs.js'
 import { HoldfastError } from '../../errors.js'
 import { isJobId } from '../../job/id.js'
 import { type Cli, type Common, parsed } from '../cli.js'
 import { defined } from '../defined.js'
 import { examples } from '../examples.js'
+import type { Operator } from '../operator/operator.js'
+import type { Screen } from '../screen.js'
 import { explanationLines } from '../show/jobs.js'
 import { reasonLines } from '../show/schedules.js'
+import { oneLine } from '../table.js'
 import { unknown, why } from './jobs.js'
 import { everyType } from './types.js'
 
-/** `holdfast explain`, `holdfast signal` and `holdfast resume`. */
+/** So many lines are answered at once. */
+const logPage = 1_000
+
+/** `holdfast explain`, `holdfast log`, `holdfast signal` and `holdfast resume`. */
 export function addOneJob(program: Command, cli: Cli): void {
   cli
     .watching(
@@ -21,6 +28,17 @@ export function addOneJob(program: Command, cli: Cli): void {
     .summary('say why a job is not running now, or a schedule makes none')
     .argument('<id>', 'the id of the job, or the name of the schedule')
     .action((id: string, options: Common) => (isJobId(id) ? explainJob(cli, id, options) : explainSchedule(cli, id, options)))
+  cli
+    .watching(program, 'log', 'Shows what the handler of a job logged, in every attempt, first to last.')
+    .summary('show what the handler of a job logged')
+    .argument('<id>', 'the id of the job')
+    .action((id: string, options: Common) =>
+      cli.show(
+        options,
+        (operator) => wholeLog(operator, id),
+        (lines) => logLines(cli.screen, lines),
+      ),
+    )
   cli
     .looking(
       program,
@@ -53,6 +71,24 @@ export function addOneJob(program: Command, cli: Cli): void {
       const moved = await cli.using(options, (operator) => operator.resume(id, asked))
       cli.answer(options, moved, () => `resumed ${id}; it is ${moved.status}`)
     })
+}
+
+/** Page by page; a job that is not there has no log, which is said of it alone. */
+async function wholeLog(operator: Operator, id: string): Promise<LogAnswer['lines']> {
+  if (!(await operator.job(id))) unknown(id)
+  const lines: LogAnswer['lines'] = []
+  for (;;) {
+    const page = await operator.log(id, defined({ after: lines.at(-1)?.id }))
+    lines.push(...page)
+    if (page.length < logPage) return lines
+  }
+}
+
+function logLines(screen: Screen, lines: LogAnswer['lines']): string {
+  if (lines.length === 0) return 'Its handler has logged nothing.'
+  return lines
+    .map(({ at, attempt, level, line }) => `${screen.dim(`${at}  attempt ${attempt}  ${level.padEnd(5)}`)}  ${oneLine(line)}`)
+    .join('\n')
 }
 
 async function explainJob(cli: Cli, id: string, options: Common): Promise<void> {

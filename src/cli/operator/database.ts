@@ -1,6 +1,6 @@
 import type { MovedAnswer } from '../../api/common.js'
 import type { DoctorAnswer, DoctorQuery } from '../../api/doctor.js'
-import type { ExplainAnswer, JobAnswer, ListAnswer, ListQuery, RescheduleBody } from '../../api/jobs.js'
+import type { ExplainAnswer, JobAnswer, ListAnswer, ListQuery, LogAnswer, LogQuery, RescheduleBody } from '../../api/jobs.js'
 import type { SeriesAnswer, SeriesQuery } from '../../api/series.js'
 import type { ApproveBody, DecidedAnswer, RejectBody } from '../../api/verdicts.js'
 import type { ClientEnqueued } from '../../client/stored.js'
@@ -10,7 +10,7 @@ import type { JobOptions } from '../../job/job-options.js'
 import type { JobType } from '../../job/type.js'
 import type { NewTime } from '../../operate/moves.js'
 import { libraryFilter } from '../../server/routes/filter.js'
-import { explanationAnswer, moment, storyAnswer, summaryAnswer } from '../../server/routes/job-answers.js'
+import { explanationAnswer, logAnswerOf, moment, storyAnswer, summaryAnswer } from '../../server/routes/job-answers.js'
 import { orConflict } from '../../server/routes/one-job.js'
 import { seriesAnswer, seriesQuestion } from '../../server/routes/series-answers.js'
 import { defined } from '../defined.js'
@@ -82,6 +82,10 @@ export class DatabaseOperator implements Operator {
   async explain(id: string): Promise<ExplainAnswer | undefined> {
     const explanation = await this.#holdfast.explain(id)
     return explanation && explanationAnswer(id, explanation)
+  }
+
+  async log(id: string, query: LogQuery = {}): Promise<LogAnswer['lines']> {
+    return logAnswerOf(await this.#holdfast.log(id, query)).lines
   }
 
   async signal(id: string, name: string, payload?: unknown): Promise<void> {

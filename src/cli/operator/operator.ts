@@ -21,6 +21,7 @@ export interface Operator
     | 'jobs'
     | 'job'
     | 'explain'
+    | 'log'
     | 'signal'
     | 'cancel'
     | 'resume'

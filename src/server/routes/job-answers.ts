@@ -1,6 +1,6 @@
-import type { JobAnswer, JobSummaryAnswer } from '../../api/jobs.js'
+import type { JobAnswer, JobSummaryAnswer, LogAnswer } from '../../api/jobs.js'
 import type { Explanation } from '../../flow/explain.js'
-import type { JobStory, JobSummary } from '../../history/story.js'
+import type { JobStory, JobSummary, LogLine } from '../../history/story.js'
 import type { JobStatus } from '../../job/state.js'
 
 /** What the library says about jobs, in the words of the API. */
@@ -89,4 +89,8 @@ export function explanationAnswer(id: string, { type, status, gates }: Explanati
 
 export function moment(time: Date | null): string | null {
   return time === null ? null : time.toISOString()
+}
+
+export function logAnswerOf(lines: readonly LogLine[]): LogAnswer {
+  return { lines: lines.map(({ at, ...line }) => ({ ...line, at: at.toISOString() })) }
 }

@@ -7,6 +7,9 @@ import {
   deleteQuery,
   explainAnswer,
   jobAnswer,
+  type LogQuery,
+  logAnswer,
+  logQuery,
   type SignalBody,
   signalAnswer,
   signalBody,
@@ -19,7 +22,7 @@ import type { Decided } from '../../operate/approval.js'
 import type { Moved } from '../../operate/moves.js'
 import { actor, callerOf } from '../auth.js'
 import type { Reading } from '../reading.js'
-import { explanationAnswer, storyAnswer } from './job-answers.js'
+import { explanationAnswer, logAnswerOf, storyAnswer } from './job-answers.js'
 
 export interface OneJob {
   Params: { id: string }
@@ -41,6 +44,22 @@ export function oneJobRoutes(app: FastifyInstance, holdfast: Holdfast, { reader 
       const explanation = await reader.explain(id)
       if (!explanation) throw notKept(id)
       return reply.header('cache-control', 'no-store').send(explanationAnswer(id, explanation))
+    },
+  )
+
+  app.get<OneJob & { Querystring: LogQuery }>(
+    '/jobs/:id/log',
+    {
+      schema: {
+        summary: 'What the handler of a job logged, first to last',
+        params: jobParams,
+        querystring: logQuery,
+        response: { 200: logAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { id } = await visibleJob(reader, request)
+      return reply.header('cache-control', 'no-store').send(logAnswerOf(await reader.log(id, request.query)))
     },
   )
 

@@ -75,6 +75,8 @@ export const clientNames = [
   'LimitsBody',
   'ListAnswer',
   'ListQuery',
+  'LogAnswer',
+  'LogQuery',
   'ManyAnswer',
   'ManyBody',
   'MovedAnswer',
