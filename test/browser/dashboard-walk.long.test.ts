@@ -122,6 +122,25 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
     expect((await serving.holdfast.job(id))?.payload).toEqual({ fine: true })
   })
 
+  test('says before and after the replay of one that an open breaker holds it back', async () => {
+    const waits = 'the breaker of picky is open'
+    const jobs = await serving.holdfast.enqueueMany([picky.job({}), picky.job({})])
+    for (const { id } of jobs) {
+      await vi.waitFor(async () => expect((await serving.holdfast.job(id))?.status).toBe('dead'), patient)
+    }
+    await serving.holdfast.flow.breaker('picky', 'open', { by: 'ada' })
+    for (const [at, button] of ['Replay', 'Edit and replay'].entries()) {
+      await page.goto(`${serving.address}/#/jobs/${jobs[at]?.id}`)
+      await press(button)
+      await shows('dialog', waits)
+      await page.getByLabel(/^Why/).fill('it may go now')
+      await inDialog(button)
+      await shows('.said', `It does not run yet: ${waits}`)
+      await shows('.facts', 'pending')
+    }
+    await serving.holdfast.flow.breaker('picky', 'close', { by: 'ada' })
+  })
+
   test('discards only after the word was typed', async () => {
     const { id } = await serving.holdfast.enqueue(picky, {})
     await vi.waitFor(async () => expect((await serving.holdfast.job(id))?.status).toBe('dead'), patient)

@@ -67,6 +67,26 @@ test('holdfast jobs lists jobs by every filter and shows, cancels, resumes and r
   ])
 })
 
+test('a replayed job that an open breaker holds back says so, one by one and all of a type', async () => {
+  const { queue, eachWay } = await reach()
+  const { holdfast } = queue
+  const jobs = await holdfast.enqueueMany([broken.job({}), broken.job({}), broken.job({}), broken.job({})])
+  const worker = await startHere(queue, [broken])
+  const ended = async (id: string) => (await holdfast.job(id))?.status === 'dead'
+  await eventually(async () => (await Promise.all(jobs.map(({ id }) => ended(id)))).every(Boolean))
+  await worker.stop()
+  await holdfast.flow.breaker('broken', 'open', { by: 'ada' })
+  const waits = 'the breaker of broken is open: these jobs wait until a probe succeeds, or until somebody closes it'
+  for (const [at, way] of [eachWay.database, eachWay.http].entries()) {
+    const id = jobs[at]?.id as string
+    expect(await way('jobs', 'replay', id)).toBe(`Job ${id} is pending; it was dead. It does not run yet: ${waits}.`)
+  }
+  expect(await eachWay.http('dlq', 'replay', '--type', 'broken', '--at-most', '1', '--yes')).toBe(
+    `1 of 1 dead letters were replayed.\n  They do not run yet: ${waits}.`,
+  )
+  expect(await eachWay.database('dlq', 'replay', '--type', 'broken', '--yes')).toMatch(`\n  They do not run yet: ${waits}.`)
+})
+
 test('where to connect is said by an option or the environment, and two that differ are not guessed about', async () => {
   const database = 'postgres://localhost:1/nothing'
   const said = async (env: Record<string, string>, ...args: string[]) => {

@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import type { ManyBody, manyAnswer } from '../../../../src/api/dlq.js'
 import { ask } from '../../api/ask.js'
 import type { Answered } from '../../api/use.js'
@@ -6,6 +5,7 @@ import { Act, type Values } from '../../parts/act.js'
 import { Field, given, givenNumber } from '../../parts/fields.js'
 import { Loaded } from '../../parts/page.js'
 import { exactTime } from '../../parts/time.js'
+import { useDryRun } from './replay-waits.js'
 
 type Moved = Answered<typeof manyAnswer>
 
@@ -60,13 +60,7 @@ export function MoveMany({ filter, sensitive }: MoveManyProps) {
 
 /** How many it would be. */
 function Preview({ verb, filter }: { verb: 'replay' | 'discard'; filter: ManyBody['filter'] }) {
-  const counted = useQuery({
-    queryKey: ['preview', verb, filter],
-    queryFn: () => ask<Moved>(`admin/dlq/${verb}`, { method: 'POST', body: { filter, dry_run: true } }),
-    refetchInterval: false,
-    staleTime: 0,
-    gcTime: 0,
-  })
+  const counted = useDryRun(verb, filter)
   const words = Object.entries(filter).map(([name, value]) => `${name.replaceAll('_', ' ')} ${value}`)
   return (
     <div className="says">

@@ -7,6 +7,7 @@ import { Act } from '../../parts/act.js'
 import { Field, given, JsonField } from '../../parts/fields.js'
 import { Link } from '../../parts/link.js'
 import { useMay } from '../../session/session.js'
+import { replayedWords, WillWait } from '../dead/replay-waits.js'
 import { Decide } from './decide.js'
 import { EditAndReplay } from './edit-and-replay.js'
 import { Bury, Priority, Reschedule, RunNow } from './waiting-acts.js'
@@ -100,8 +101,10 @@ function Replay({ job, confirm }: AboutJob) {
       shortcut="r"
       confirm={confirm}
       posts={`admin/dlq/${pathOf(job.id)}/replay`}
-      done="Replayed"
-    />
+      done={replayedWords('Replayed')}
+    >
+      <WillWait type={job.type} />
+    </Act>
   )
 }
 

@@ -5,6 +5,7 @@ import { pathOf } from '../../api/use.js'
 import { Act } from '../../parts/act.js'
 import { Diff } from '../../parts/diff.js'
 import { given, JsonField } from '../../parts/fields.js'
+import { replayedWords, WillWait } from '../dead/replay-waits.js'
 import type { AboutJob } from './acts.js'
 
 /** Replays a dead job with another payload, and shows what is different before anything is sent. */
@@ -25,8 +26,9 @@ export function EditAndReplay({ job, confirm }: AboutJob) {
           body: { payload: parseExactly(payload ?? 'null'), why: given(why), confirm },
         })
       }
-      done="Replayed with the new payload"
+      done={replayedWords('Replayed with the new payload')}
     >
+      <WillWait type={job.type} />
       <JsonField
         name="payload"
         label="Payload"
