@@ -29,6 +29,13 @@ const from = {
   '--poll': 'LaneFields.poll',
   '--lease': 'LaneFields.lease',
   '--ageing': 'LaneFields.ageing',
+  '--soft': 'DepthFields.soft',
+  '--hard': 'DepthFields.hard',
+  '--oldest': 'DepthFields.oldest',
+  '--scheduled': 'DepthFields.scheduled',
+  '--retrying': 'DepthFields.retrying',
+  '--unapproved': 'DepthFields.unapproved',
+  '--blocked': 'DepthFields.blocked',
   '--for': 'ForATime.for',
   '--max-running': 'Limits.maxRunning',
   '--max-running-per-key': 'Limits.maxRunningPerKey',
@@ -85,7 +92,7 @@ const making = [
   'keys trust',
 ]
 /** These change what is there, and leave as it is what is not named. */
-const changing = ['lanes set', 'schedules change', 'types limit', 'dependencies limit', 'alerts set']
+const changing = ['lanes set', 'schedules change', 'types limit', 'dependencies limit', 'alerts set', 'depths set']
 const defaults = {
   'keys rotate --grace': '1d',
   '--pace': 'none: as fast as it can',
@@ -119,7 +126,9 @@ export async function cliRanges() {
           .otherwise.replaceAll("'", '')
           .replace(/^null$/, 'none'),
       }
-    const asItIs = changing.includes(ofCommand) && long !== '--file'
+    const asItIs =
+      changing.includes(ofCommand) &&
+      !['--file', 'depths set --lane', 'depths set --type'].some((one) => [long, `${ofCommand} ${long}`].includes(one))
     return { range, otherwise: find(defaults) ?? (asItIs ? 'as it is' : 'none') }
   }
 }

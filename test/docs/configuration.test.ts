@@ -49,7 +49,7 @@ describe('no cell is left blank', () => {
   test('of an argument or option of a command: its default and what it does; of a number or a time its range', () => {
     const rows = cellsOf(docsPage('cli.md').split('\n## Commands\n')[1] as string)
     expect(rows.length).toBeGreaterThan(250)
-    const isNumber = (name = '') => /<(?:n|count|time|share|n\/time|priority)>/.test(name)
+    const isNumber = (name = '') => /<(?:n|count|time|share|n\/time|priority|jobs)>/.test(name)
     const needed = rows.map(([name = '', otherwise = '', range = '', what = '']) =>
       isNumber(name) ? [name, otherwise, range, what] : [name, otherwise, what],
     )
