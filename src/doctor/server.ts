@@ -1,6 +1,6 @@
 import { formatDuration } from '../job/duration.js'
 import type { ClockFacts, DoctorFacts, ServerFacts, WorkerFacts } from '../store/doctor-store.js'
-import { waysToHear } from '../store/listener.js'
+import { waysToBeNotified } from '../store/listener.js'
 import { type DoctorFinding, finding } from './finding.js'
 
 /** Producers send no notifications from here on, because a full queue would fail their commit. */
@@ -55,17 +55,17 @@ export function cleaningFindings({ settings, sees_all }: ServerFacts): DoctorFin
 
 /** Notifications that do not arrive. Jobs then wait for the next poll. */
 export function wakeUpFindings({ hears, workers, server }: Pick<DoctorFacts, 'hears' | 'workers' | 'server'>): DoctorFinding[] {
-  const deaf = workers.filter(({ swallowed }) => swallowed)
+  const unreachable = workers.filter(({ swallowed }) => swallowed)
   const found: DoctorFinding[] = []
-  if (deaf.length > 0) {
-    const evidence = deaf.map(({ id, name }) => `worker ${id} (${name})`)
+  if (unreachable.length > 0) {
+    const evidence = unreachable.map(({ id, name }) => `worker ${id} (${name})`)
     const message = 'wake-up calls do not reach workers, so they poll five times a second and jobs start later'
-    found.push(finding('warning', 'swallowed_wake_ups', message, evidence, waysToHear))
+    found.push(finding('warning', 'swallowed_wake_ups', message, evidence, waysToBeNotified))
   }
   if (typeof hears === 'string') {
     const message = `on this connection ${hears}: workers and waits with its addresses poll instead`
     const evidence = ['a notification was sent to itself, and did not arrive']
-    found.push(finding('warning', 'swallowed_wake_ups_here', message, evidence, waysToHear))
+    found.push(finding('warning', 'swallowed_wake_ups_here', message, evidence, waysToBeNotified))
   } else if (hears === undefined) {
     const message = 'whether notifications arrive was not found out in time'
     found.push(finding('note', 'wake_ups_unknown', message, [], 'run holdfast doctor again'))

@@ -113,7 +113,7 @@ export async function enqueue(
     return storeIn(tx, counter, types, jobs, { owner, pace, within })
   }
   const standing = await (telemetry()?.enqueue(jobs, store) ?? store())
-  // Of the end of a caller's transaction nobody here hears.
+  // Nothing here learns when a caller's transaction commits; workers that a Redis notifies find its jobs at their next poll.
   if (tx === undefined) counter.wakeUps?.newJobs(jobs.map(({ type }) => type))
   if (standing.size === 0) return jobs.map((job) => ({ id: job.id, status: 'created' }))
   return jobs.map((job, index) => {

@@ -20,7 +20,7 @@ export async function refuseUnfit(
   const result = await schema?.['~standard'].validate(value)
   if (!result?.issues) return
   const issues = issuesOf(result.issues, field)
-  throw new HoldfastError('payload_rejected', `${by} refuses its ${field}: ${placesOf(issues)}`, { issues })
+  throw new HoldfastError('payload_rejected', `${by} refuses its ${field}: ${issuesText(issues)}`, { issues })
 }
 
 /** What a schema found wrong with a value. */
@@ -31,7 +31,7 @@ export function issuesOf(found: readonly StandardSchemaV1.Issue[], field: string
   })
 }
 
-/** The same in words, each with its place. */
-export function placesOf(issues: readonly Issue[]): string {
+/** The same as one text, each behind the path of its field. */
+export function issuesText(issues: readonly Issue[]): string {
   return issues.map(({ path, problem }) => `${fieldOf(path)}: ${problem}`).join('; ')
 }

@@ -27,7 +27,7 @@ export function encodePayload(value: unknown, name = 'payload', maxBytes = maxPa
     text = writer.write(value)
   } catch (error) {
     if (error === writer.refusal) throw error
-    const issue = { path: writer.place(), problem: `could not be read: ${describeFailure(error).message}` }
+    const issue = { path: writer.path(), problem: `could not be read: ${describeFailure(error).message}` }
     throw new HoldfastError('invalid_payload', sentenceOf(issue), { issues: [issue], cause: error })
   }
   // A UTF-16 unit takes at most three bytes, so most payloads need not be measured.
@@ -81,7 +81,7 @@ class Writer {
     }
   }
 
-  place(depth = this.open.length): Path {
+  path(depth = this.open.length): Path {
     return [...pathOf(this.name), ...this.keys.slice(0, depth)]
   }
 
@@ -89,7 +89,7 @@ class Writer {
     if (!isPlainArray(array)) throw this.refuse(describeForeign(array))
     const length = array.length
     if (length > giveUp.values) throw this.tooMany()
-    // Other keys than its places, as on the result of a match, would be lost without a word.
+    // Keys that are no index, as the result of a match has them, would be lost without an error.
     if (Object.keys(array).length > length) throw this.refuse('is an array with named properties; use an object')
     const depth = this.enter(array)
     let text = '['
@@ -124,7 +124,7 @@ class Writer {
     const depth = this.open.length
     if (depth === maxDepth) throw this.refuse(`is nested more than ${maxDepth} levels deep`)
     const at = this.open.indexOf(container)
-    if (at >= 0) throw this.refuse(`is circular: it is ${fieldOf(this.place(at))} again`)
+    if (at >= 0) throw this.refuse(`is circular: it is ${fieldOf(this.path(at))} again`)
     this.open.push(container)
     return depth
   }
@@ -141,7 +141,7 @@ class Writer {
   }
 
   private refuse(problem: string): HoldfastError {
-    const issue = { path: this.place(), problem }
+    const issue = { path: this.path(), problem }
     return this.remember(new HoldfastError('invalid_payload', sentenceOf(issue), { issues: [issue] }))
   }
 

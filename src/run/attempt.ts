@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { monotonicMs } from '../clock.js'
 import { FatalError, JobCancelledError, LeaseLostError, RetryableError } from '../errors.js'
-import { issuesOf, placesOf } from '../job/check-payload.js'
+import { issuesOf, issuesText } from '../job/check-payload.js'
 import type { ClaimedJob } from '../job/claimed.js'
 import { toMilliseconds } from '../job/duration.js'
 import { describeFailure, type Failure } from '../job/failure.js'
@@ -197,7 +197,7 @@ export class Attempt implements RunningAttempt, Failable {
 
   #accepted(result: StandardSchemaV1.Result<unknown>): unknown {
     if (!result.issues) return result.value
-    const problems = placesOf(issuesOf(result.issues, 'payload'))
+    const problems = issuesText(issuesOf(result.issues, 'payload'))
     throw new FatalError(`the payload does not fit today's schema of ${this.job.type.type}: ${problems}`)
   }
 

@@ -147,7 +147,7 @@ export class DoctorStore {
     try {
       while (monotonicMs() - begun < hearWithinMs) {
         if (listener.listening) return true
-        if (listener.deaf !== undefined) return listener.deaf
+        if (listener.unreachable !== undefined) return listener.unreachable
         await sleep(lookAgainMs)
       }
       return undefined

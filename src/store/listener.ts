@@ -20,18 +20,18 @@ const afterSwallowedMs = 600_000
  */
 const unreadForMs = 30_000
 
-/** Why a listener hears nothing, each as the beginning of a sentence. */
-const deafness = {
+/** Why no notification reaches a listener, each as the beginning of a sentence. */
+const reasons = {
   pooler: 'a pooler in transaction mode swallows the notifications',
   elsewhere: 'the address of listenUrl does not hear what is sent in this database',
-  unreachable: (why: string) => `the address of listenUrl cannot be reached (${why})`,
+  noConnection: (why: string) => `the address of listenUrl cannot be reached (${why})`,
 }
 /** What helps against all of them. */
-export const waysToHear = 'give listenUrl an address that goes past the pooler, or wakeUrl a Redis, or listen: false'
+export const waysToBeNotified = 'give listenUrl an address that goes past the pooler, or wakeUrl a Redis, or listen: false'
 
-/** What a worker says that hears nothing. */
-export function deafWorker(why: string): string {
-  return `${why}, so this worker polls five times a second: ${waysToHear}`
+/** What a worker says that no notification reaches. */
+export function pollsInstead(why: string): string {
+  return `${why}, so this worker polls five times a second: ${waysToBeNotified}`
 }
 
 /** What notify_idle says to a worker of a large fleet: there is a job for one of the few that it notified. */
@@ -48,7 +48,7 @@ export interface ListenerEvents {
   /** The connection is lost; until the next one no notification arrives. */
   disconnected(): void
   /** Why no notification can arrive although the database answers; undefined: they arrive again. Comes once for each. */
-  deaf?(why: string | undefined): void
+  unreachable?(why: string | undefined): void
 }
 
 export interface ListenerOptions {
@@ -73,7 +73,7 @@ export class Listener implements Background {
   #running: Promise<void> | undefined
   #broken: (() => void) | undefined
   readonly #unreadForMs: number
-  #deaf: string | undefined
+  #unreachable: string | undefined
 
   /** `own`: the worker that is also notified alone, when one of its jobs is cancelled; `waiters`: those who wait for jobs to end. */
   constructor(
@@ -95,8 +95,8 @@ export class Listener implements Background {
   }
 
   /** Why no notification can arrive although the database answers. */
-  get deaf(): string | undefined {
-    return this.#deaf
+  get unreachable(): string | undefined {
+    return this.#unreachable
   }
 
   /** Listens to these lanes from now on, and at every new connection. A lane that is left out stays subscribed until then. */
@@ -124,9 +124,9 @@ export class Listener implements Background {
         })
       } catch (error) {
         // Where the database is away the claim loop reports it, and the listener only tries again. Of another address it knows nothing.
-        if (this.#database.listenConfig) this.#hear(deafness.unreachable((error as Error).message))
+        if (this.#database.listenConfig) this.#foundOut(reasons.noConnection((error as Error).message))
       }
-      const hopeless = this.#deaf === deafness.pooler || this.#deaf === deafness.elsewhere
+      const hopeless = this.#unreachable === reasons.pooler || this.#unreachable === reasons.elsewhere
       const restMs = hopeless ? afterSwallowedMs : pause * (0.5 + Math.random())
       await sleep(restMs, { signal: this.#stop.signal })
       pause = Math.min(pause * 2, reconnectMs.most)
@@ -178,17 +178,17 @@ export class Listener implements Background {
     await client.connect()
     const pooled = (await backendOf(client)) !== (client as unknown as { processID: number }).processID
     const hears = (!pooled && !this.#database.listenConfig) || (await this.#hearsItself(client))
-    this.#hear(hears ? undefined : pooled ? deafness.pooler : deafness.elsewhere)
+    this.#foundOut(hears ? undefined : pooled ? reasons.pooler : reasons.elsewhere)
     if (!hears) return false
     await client.query(`set tcp_user_timeout = ${this.#unreadForMs}`)
     await this.#listen(client)
     return true
   }
 
-  #hear(deaf: string | undefined): void {
-    const news = deaf !== this.#deaf
-    this.#deaf = deaf
-    if (news) this.#events.deaf?.(deaf)
+  #foundOut(why: string | undefined): void {
+    const news = why !== this.#unreachable
+    this.#unreachable = why
+    if (news) this.#events.unreachable?.(why)
   }
 
   /**

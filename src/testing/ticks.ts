@@ -2,7 +2,7 @@ import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
 import { Scheduler } from '../schedule/scheduler.js'
 
-const deaf = { asking() {}, answered() {}, failed() {}, gaveUp() {} }
+const ignored = { asking() {}, answered() {}, failed() {}, gaveUp() {} }
 
 /**
  * The schedules of a queue that is drained. The worker that drains looks at them too, but up to ten seconds after the clock was moved. This
@@ -16,7 +16,7 @@ export class Ticks {
   constructor(holdfast: Holdfast, worker: number, failed: (trouble: string) => void) {
     const { store, privacy } = insideOf(holdfast)
     this.#holdfast = holdfast
-    this.#scheduler = new Scheduler(store.schedules, privacy, worker, deaf, {
+    this.#scheduler = new Scheduler(store.schedules, privacy, worker, ignored, {
       tell(_, event) {
         if ('error' in event) failed(`schedule ${event.schedule}: ${event.error}`)
       },

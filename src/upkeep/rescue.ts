@@ -11,24 +11,24 @@ const longestGraceMs = 10_000
 /** Whether any lease had run out, as the database last said. It says so in its answer to every tick of an idle worker, which then need not ask. */
 export class LeaseNews {
   #expired = false
-  #heardAt = Number.NEGATIVE_INFINITY
+  #notedAt = Number.NEGATIVE_INFINITY
   #sharing = 1
 
   /** `sharing`: how many idle workers take turns in polling; each gets an answer that many times more rarely. */
-  heard(expired: boolean, sharing = 1): boolean {
+  note(expired: boolean, sharing = 1): boolean {
     this.#expired = expired
     this.#sharing = sharing
-    this.#heardAt = monotonicMs()
+    this.#notedAt = monotonicMs()
     return expired
   }
 
   /** The last answer; undefined where it is older than that time, or than that time for each worker that shares the polling. */
   within(ms: number): boolean | undefined {
-    return monotonicMs() - this.#heardAt < ms * this.#sharing ? this.#expired : undefined
+    return monotonicMs() - this.#notedAt < ms * this.#sharing ? this.#expired : undefined
   }
 
   forget(): void {
-    this.#heardAt = Number.NEGATIVE_INFINITY
+    this.#notedAt = Number.NEGATIVE_INFINITY
   }
 }
 
@@ -50,7 +50,7 @@ export function rescueChore(
     everyMs: settings.everyMs / 3,
     async runOnce() {
       try {
-        const expired = news.within(settings.everyMs * 0.75) ?? news.heard(await store.leases.anyExpired())
+        const expired = news.within(settings.everyMs * 0.75) ?? news.note(await store.leases.anyExpired())
         if (sawOutage) notBefore = monotonicMs() + Math.min(longestGraceMs, settings.leaseMs)
         sawOutage = false
         if (!expired || monotonicMs() < notBefore) return { more: false }

@@ -3,16 +3,16 @@ import type { Background } from '../background/background.js'
 import { closeRedis, openRedis, type RedisClient } from './redis.js'
 import type { Said } from './wake-ups.js'
 
-/** How long a listener waits for its own word before it says that it hears nothing and says it again: it is said on another connection. */
+/** A listener sends itself a message on another connection. If that has not arrived after so long, it reports that nothing arrives, and sends it again. */
 const hearWithinMs = 3_000
 
 export interface WakeUpListenerEvents {
-  /** There are new jobs, or there may have been while nothing could be heard. */
+  /** There are new jobs, or there may have been while the Redis could not be reached. */
   notified(): void
-  /** From now on nothing is heard. */
+  /** From now on no notification arrives. */
   disconnected(): void
-  /** Why nothing can be heard; undefined: it can again. Comes once for each. */
-  deaf?(why: string | undefined): void
+  /** Why no notification can arrive; undefined: they arrive again. Comes once for each. */
+  unreachable?(why: string | undefined): void
 }
 
 export interface WakeUpListenerSettings {
@@ -22,7 +22,7 @@ export interface WakeUpListenerSettings {
   publish(said: Said): void
 }
 
-/** Hears what producers say by way of the Redis. It says something itself whenever it has connected, and counts as listening once it has heard that. */
+/** Receives what producers publish over the Redis. Whenever it has connected it publishes a message of its own, and counts as listening once that has arrived. */
 export class WakeUpListener implements Background {
   readonly name = 'listener'
   readonly #settings: WakeUpListenerSettings
@@ -31,21 +31,21 @@ export class WakeUpListener implements Background {
   #client: RedisClient | undefined
   #check: NodeJS.Timeout | undefined
   #listening = false
-  #deaf: string | undefined
+  #unreachable: string | undefined
 
   constructor(settings: WakeUpListenerSettings, events: WakeUpListenerEvents) {
     this.#settings = settings
     this.#events = events
   }
 
-  /** Whether a producer's word can arrive right now. */
+  /** Whether a notification can arrive right now. */
   get listening(): boolean {
     return this.#listening
   }
 
-  /** Why none can. */
-  get deaf(): string | undefined {
-    return this.#deaf
+  /** Why none can; undefined: it can. */
+  get unreachable(): string | undefined {
+    return this.#unreachable
   }
 
   /** Types are heard wherever they run. */
@@ -89,11 +89,11 @@ export class WakeUpListener implements Background {
 
   #hears(): void {
     clearTimeout(this.#check)
-    const news = this.#deaf !== undefined
-    this.#deaf = undefined
+    const news = this.#unreachable !== undefined
+    this.#unreachable = undefined
     this.#listening = true
-    if (news) this.#events.deaf?.(undefined)
-    // What was said while nothing could be heard is lost.
+    if (news) this.#events.unreachable?.(undefined)
+    // What was published while nothing could arrive is lost.
     this.#events.notified()
   }
 
@@ -103,9 +103,9 @@ export class WakeUpListener implements Background {
       this.#listening = false
       this.#events.disconnected()
     }
-    if (this.#deaf === why) return
-    this.#deaf = why
-    this.#events.deaf?.(why)
+    if (this.#unreachable === why) return
+    this.#unreachable = why
+    this.#events.unreachable?.(why)
   }
 }
 

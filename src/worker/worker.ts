@@ -16,7 +16,7 @@ import { SlotPools } from '../run/slot-pools.js'
 import { Scheduler } from '../schedule/scheduler.js'
 import { LogWriter } from '../settle/log-writer.js'
 import { Settler } from '../settle/settler.js'
-import { deafWorker, Listener, type ListenerEvents, personalNotification } from '../store/listener.js'
+import { Listener, type ListenerEvents, personalNotification, pollsInstead } from '../store/listener.js'
 import type { TypeRow } from '../store/rows.js'
 import type { Store } from '../store/store.js'
 import { FleetTurn } from '../upkeep/fleet-turn.js'
@@ -76,7 +76,7 @@ export class Worker {
   readonly #pools: SlotPools
   readonly #intake: Intake
   readonly #settler: Settler
-  readonly #listener: Ears | undefined
+  readonly #listener: AnyListener | undefined
   readonly #drain: Drain
   readonly #background: BackgroundGroup
   #stopped: Promise<void> | undefined
@@ -100,17 +100,17 @@ export class Worker {
   private constructor(setup: WorkerSetup) {
     const { privacy, id, name, handlers, known, settings, log } = setup
     const { leaseMs, heartbeatMs, pollMs } = settings
-    const heard = {
+    const notifications = {
       notified: () => loop.notified(),
       ordered: (what: string) => (what === personalNotification ? loop.notifiedAlone() : leases.beatNow()),
       disconnected: () => loop.wake.signal(),
-      deaf: (why: string | undefined) => {
-        if (why) log.warn({ worker: id }, deafWorker(why))
+      unreachable: (why: string | undefined) => {
+        if (why) log.warn({ worker: id }, pollsInstead(why))
         // For the check-up alone; one that is not noted is in the log and in the health of this worker.
         setup.store.doctor.wakeUpsSwallowed(id, why !== undefined).catch(() => {})
       },
     }
-    const listener = settings.listen ? earsOf(setup, heard) : undefined
+    const listener = settings.listen ? listenerOf(setup, notifications) : undefined
     // A connection that goes elsewhere for LISTEN is for nothing else.
     const lends = listener instanceof Listener && setup.store.database.listenConfig === undefined
     const store = lends ? setup.store.over(listener.lent) : setup.store
@@ -169,7 +169,7 @@ export class Worker {
       listening: () => listener?.listening ?? false,
       claimed: (rows, lane) => intake.take(rows, lane),
       claimTook: (ms) => pools.claimTook(ms),
-      expiredLeases: (expired, sharing) => news.heard(expired, sharing),
+      expiredLeases: (expired, sharing) => news.note(expired, sharing),
       unacknowledged: () => store.releaseUnacknowledged(id, leases.known),
       looked: () => {
         leases.looked()
@@ -212,11 +212,11 @@ export class Worker {
   /** Whether this worker truly works. */
   health(): Health {
     const { running, troubles, overrunning } = this.#pools
-    const { deaf } = this.#listener ?? {}
+    const { unreachable } = this.#listener ?? {}
     const { failing, ...pulse } = this.#pulse.read()
     const { order } = this.#intake
     const drained = order ? [`it claims nothing: ${orderWords(order)}`] : []
-    const warnings = [...this.#setup.warnings, ...(deaf ? [deafWorker(deaf)] : []), ...drained, ...failing]
+    const warnings = [...this.#setup.warnings, ...(unreachable ? [pollsInstead(unreachable)] : []), ...drained, ...failing]
     const counts = {
       running,
       unwritten: this.#settler.unwritten,
@@ -258,11 +258,11 @@ export class Worker {
   }
 }
 
-/** What hears that there are new jobs. */
-type Ears = Listener | WakeUpListener
+/** What is notified of new jobs: over the database or over a Redis. */
+type AnyListener = Listener | WakeUpListener
 
-/** Over a Redis a worker hears of the jobs it can run. Otherwise it listens to its lanes, and to what is said to it alone. */
-function earsOf({ store, wakeUps, id, known }: WorkerSetup, events: ListenerEvents): Ears {
+/** Over a Redis a worker is notified of jobs it can run. Over the database it listens to its lanes, and to a channel of its own. */
+function listenerOf({ store, wakeUps, id, known }: WorkerSetup, events: ListenerEvents): AnyListener {
   if (!wakeUps) return new Listener(store.database, id, events)
   return wakeUps.listener(new Set(known.map(({ name }) => name)), events)
 }

@@ -66,6 +66,28 @@ test('a page says batch of a group of jobs alone', () => {
   expect(found).toEqual([])
 })
 
+/** Words that this code once had of its own, and what the glossary has for them. */
+const formerWords = 'doz(?:e|es|ed|ing)|scribes?|sayings|sleepers?|houses?|tally|tallies|happenings?'
+const asWord = new RegExp(`(?<![a-z])(?:${formerWords}|(?:a|an|the|its|each|every|no|one) saying)(?![a-z])`, 'gi')
+/** The same inside of a name: `dozeUntil`, `jobTallies`. */
+const inName = new RegExp(
+  `\\b(?:${formerWords})(?=[A-Z])|(?<=[a-z])(?:${formerWords.replace(/(^|\|)[a-z]/g, (first) => first.toUpperCase())})`,
+  'g',
+)
+
+test('words that only the authors would understand stand nowhere: idle, log line, supervisor, counts say the same', () => {
+  const seen = (text: string) => [asWord, inName].flatMap((words) => [...text.matchAll(words)].map(([word]) => word))
+  expect(seen('a worker dozes; dozeUntil, jobTallies, the saying; subscribe, describeJob, totally, saying so')).toEqual([
+    ...['dozes', 'the saying', 'doze', 'Tallies'],
+  ])
+  const sources = filesUnder(join(repository, 'src'), '.ts', '.sql', '.md').concat(filesUnder(join(repository, 'docs'), '.md'))
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'].map((name) => join(repository, name))
+  const found = [...sources, ...pages].flatMap((path) =>
+    seen(readFileSync(path, 'utf8')).map((word) => `${relative(repository, path)}: ${word}`),
+  )
+  expect(found).toEqual([])
+})
+
 /** Files that are about these groups among other things; those whose path has the word are about nothing else. */
 const aboutGroups = [
   ...[

@@ -4,5 +4,5 @@ import { Listener } from '../../dist/store/listener.js'
 const { url, unreadForMs } = JSON.parse(process.argv[2])
 const database = { clientConfig: { connectionString: url, connectionTimeoutMillis: 5_000 }, schema: 'holdfast' }
 const say = (event) => process.stdout.write(`${JSON.stringify({ event })}\n`)
-const listener = new Listener(database, 1, { notified: () => say('ready'), ordered() {}, deaf() {} }, { unreadForMs })
+const listener = new Listener(database, 1, { notified: () => say('ready'), ordered() {}, unreachable() {} }, { unreadForMs })
 listener.start()

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { Enqueued } from '../../enqueue/enqueue.js'
 import type { JobOptions } from '../../job/job-options.js'
 import type { OnConflict } from '../../job/unique.js'
 import { type Cli, type Common, moment, parsed } from '../cli.js'
@@ -60,6 +61,14 @@ async function enqueue(cli: Cli, type: string, payload: string, options: Enqueue
     ...{ concurrencyKey: key, tags: tag, runAt: at === undefined ? undefined : new Date(moment(at, '--at')) },
   })
   const stored = await cli.using(options, (operator) => operator.enqueue(type, value, asked))
-  const said = stored.status === 'created' ? 'was stored' : `stands in its place (${stored.status.replaceAll('_', ' ')})`
-  cli.answer(options, stored, () => `Job ${stored.id} ${said}.`)
+  cli.answer(options, stored, () => `Job ${stored.id} ${became[stored.status]}.`)
+}
+
+/** What became of the enqueue, behind the id of the job that it answered with. */
+const became: Record<Enqueued['status'], string> = {
+  created: 'was stored',
+  existing: 'has the same id or key, so nothing was stored',
+  replaced: 'has the same unique key and got the new payload',
+  debounced: 'has the same unique key, got the new payload and waits anew',
+  queued_behind: 'was stored and starts when the job with the same unique key has ended',
 }

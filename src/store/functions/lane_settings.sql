@@ -67,7 +67,7 @@ declare
 begin
   if p_for is not null and p_fields -> 'slots' = 'null' then
     -- Whoever ends it could not count what runs by then.
-    raise exception 'the limit of a lane cannot be taken away for a time' using errcode = 'HF002', hint = 'Name a high one.';
+    raise exception 'the limit of a lane cannot be taken away for a time' using errcode = 'HF002', hint = 'Set a high limit for that time instead.';
   end if;
   v_asked := holdfast.lane_to_change(p_lane, p_create);
   v_before := v_asked.lane;

@@ -212,7 +212,7 @@ declare
   v_old constant holdfast.schedules := holdfast.lock_schedule(p_name);
 begin
   if v_old.set_name is not null and v_old.gone_since is null then
-    raise exception 'the schedule "%" stands in the code of "%"', p_name, v_old.set_name using errcode = 'HF006',
+    raise exception 'the schedule "%" is defined in the code of "%"', p_name, v_old.set_name using errcode = 'HF006',
       hint = 'Pause it; or take it out of the code, and prune when a worker has started with that.';
   end if;
   delete from holdfast.schedules as s where s.id = v_old.id;
