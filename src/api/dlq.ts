@@ -15,6 +15,7 @@ const filterFields = {
   died_from: time,
   died_before: time,
   tags: tagsAsked,
+  batch: { type: 'string', format: 'uuid', description: 'the id of a batch or an execution that the job is part of' },
 } as const
 
 export const dlqQuery = object({
@@ -60,7 +61,7 @@ export const manyBody = object(
     filter: object(
       { ...filterFields, all: { enum: [true] } },
       [],
-      'an object with some of type, reason, error, died_from and died_before, or all',
+      'an object with some of type, reason, error, died_from, died_before, tags and batch, or all',
     ),
     dry_run: { type: 'boolean', default: true, description: 'false to really do it; otherwise it is only counted' },
     at_most: { type: 'integer', minimum: 1, maximum: 1_000_000_000, description: 'no more than so many, the newest first' },

@@ -20,11 +20,13 @@ export interface DeadLetterFilter {
   diedBefore?: Date
   /** The job has all of these tags, and may have more. */
   tags?: readonly string[]
+  /** Part of this batch or execution. */
+  batch?: string
   /** Every dead letter there is. Has to be said where something is done, because an empty filter is more often a mistake. */
   all?: true
 }
 
-const known = ['type', 'reason', 'error', 'diedFrom', 'diedBefore', 'tags', 'all']
+const known = ['type', 'reason', 'error', 'diedFrom', 'diedBefore', 'tags', 'batch', 'all']
 const reasons: readonly DeathReason[] = ['exhausted', 'fatal', 'poison', 'expired', 'buried']
 const longestText = 500
 
@@ -38,7 +40,7 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
   if (given.length === 0 && !mayBeEmpty) {
     throw refused('filter', 'is empty, which would mean every dead letter; say { all: true } if it is meant')
   }
-  const { type, reason, error, diedFrom, diedBefore, tags, all } = filter
+  const { type, reason, error, diedFrom, diedBefore, tags, batch, all } = filter
   if (all !== undefined && all !== true) throw refused('all', 'is true or left out')
   if (reason !== undefined && !reasons.includes(reason)) {
     throw refused('reason', `is ${String(reason)}${didYouMean(String(reason), reasons)}; it must be one of ${reasons.join(', ')}`)
@@ -50,6 +52,7 @@ export function encodeDeadFilter(filter: DeadLetterFilter, { mayBeEmpty }: { may
     diedFrom: time(diedFrom, 'diedFrom'),
     diedBefore: time(diedBefore, 'diedBefore'),
     tags: readTagsAsked(tags),
+    batch: group(batch),
   }
 }
 
@@ -71,6 +74,12 @@ export function decodeCursor(cursor: unknown): DeadPosition {
 function isDay(time: string): boolean {
   const read = new Date(`${time}Z`)
   return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(time)
+}
+
+function group(value: unknown): string | null {
+  if (value === undefined) return null
+  if (typeof value === 'string' && isJobId(value)) return value
+  throw refused('batch', 'must be the id of a batch or an execution')
 }
 
 function text(value: unknown, field: string): string | null {

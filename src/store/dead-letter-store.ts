@@ -11,6 +11,7 @@ export interface EncodedDeadFilter {
   diedFrom: string | null
   diedBefore: string | null
   tags: readonly string[] | null
+  batch: string | null
 }
 
 /** A cursor into the list of dead letters, to the microsecond. */
@@ -57,8 +58,8 @@ export class DeadLetterStore {
 
   /** The sensitive types of what fits. */
   async sensitive(filter: EncodedDeadFilter): Promise<string[]> {
-    const { type, reason, error, diedFrom, diedBefore, tags } = filter
-    const values = [type, reason, error, diedFrom, diedBefore, scanned, tags]
+    const { type, reason, error, diedFrom, diedBefore, tags, batch } = filter
+    const values = [type, reason, error, diedFrom, diedBefore, scanned, tags, batch]
     return (await this.#database.query<{ name: string }>(statement('sensitiveDead'), values)).map(({ name }) => name)
   }
 
@@ -68,7 +69,7 @@ export class DeadLetterStore {
 }
 
 function asked(filter: EncodedDeadFilter, after: DeadPosition | null, limit: number): unknown[] {
-  const { type, reason, error, diedFrom, diedBefore, tags } = filter
-  const scan = error === null && tags === null ? limit : Math.max(limit, scanned)
-  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan, tags]
+  const { type, reason, error, diedFrom, diedBefore, tags, batch } = filter
+  const scan = error === null && tags === null && batch === null ? limit : Math.max(limit, scanned)
+  return [type, reason, error, diedFrom, diedBefore, after?.at ?? null, after?.id ?? null, limit, scan, tags, batch]
 }

@@ -51,6 +51,9 @@ test('holdfast dlq lists, groups, shows, edits, replays and discards dead letter
   )
   expect(await both('dlq', 'groups')).toMatch(/^COUNT .*\n {4}3 {2}broken +\d+s {2}FatalError: no printer at \d$/)
   expect(await both('dlq', 'show', first)).toMatch(/broken {2}dead\n[\s\S]*payload \{"at":1\}/)
+  const nobody = '01900000-0000-7000-8000-00000000dead'
+  expect(await both('dlq', 'replay', '--batch', nobody, '--dry-run')).toBe('0 dead letters fit; nothing was done.')
+  expect(await both('dlq', 'ls', '--batch', nobody)).toBe('There are no such dead letters.')
   expect(await both('dlq', 'replay')).toMatch(/^2 holdfast: say which: the id of one, a filter/)
   expect(await both('dlq', 'replay', '--all', '--dry-run')).toBe('3 dead letters fit; nothing was done.')
   expect(await both('dlq', 'discard', second)).toMatch(/^2 holdfast: nothing was done: pass --yes to discard/)

@@ -30,6 +30,9 @@ const allowed = [
     'A batch or an execution',
     'a batch or an execution',
     'batch or error group',
+    '`batch`',
+    '{ batch: id }',
+    'those of a batch or',
     'batches and retries those',
     'execution and batch ends',
     'and a batch has one callback',
@@ -91,7 +94,9 @@ test('words that only the authors would understand stand nowhere: idle, log line
 /** Files that are about these groups among other things; those whose path has the word are about nothing else. */
 const aboutGroups = [
   ...[
+    'api/dlq.ts',
     'api/jobs.ts',
+    'cli/commands/dead-letters.ts',
     'cli/commands/jobs.ts',
     'cli/examples.ts',
     'cli/operator/database.ts',
@@ -107,9 +112,17 @@ const aboutGroups = [
     'history/story.ts',
     'holdfast.ts',
     'index.ts',
+    'operate/dead-letter-filter.ts',
     'server/app.ts',
   ],
-  ...['server/routes/job-answers.ts', 'server/rules.ts', 'store/inspect-store.ts', 'store/rows.ts', 'store/store.ts'],
+  ...[
+    'server/routes/job-answers.ts',
+    'server/rules.ts',
+    'store/dead-letter-store.ts',
+    'store/inspect-store.ts',
+    'store/rows.ts',
+    'store/store.ts',
+  ],
 ]
 
 test('a file of the code that is not about groups of jobs does not say batch', () => {

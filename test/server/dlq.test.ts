@@ -121,6 +121,21 @@ describe('POST /admin/dlq/replay and /admin/dlq/discard', () => {
     expect(line).toMatchObject({ actor: 'on-call', target: '2 jobs', why: 'a few first' })
   })
 
+  test('find those of one batch, as the list does', async () => {
+    const { holdfast } = serving
+    const { id: batch } = await holdfast.batch({ jobs: [1, 2].map((n) => ({ type: 'bill', payload: { n } })) })
+    const beside = await holdfast.enqueue('bill', {})
+    await holdfast.buryMany({ type: 'bill' }, { by: 'ada' })
+    const list = async () => (await call('GET', `/admin/dlq?batch=${batch}`, undefined, operator)).body.letters
+    expect((await list()).map(({ id }: { id: string }) => id)).not.toContain(beside.id)
+    expect(await list()).toHaveLength(2)
+    const discarded = await call('POST', '/admin/dlq/discard', { filter: { batch }, dry_run: false }, operator)
+    expect(discarded.body).toMatchObject({ matched: 2, done: 2 })
+    expect(await list()).toEqual([])
+    expect((await call('GET', `/jobs/${beside.id}`)).body.status).toBe('dead')
+    expect((await call('GET', '/admin/dlq?batch=nightly')).body).toMatchObject({ status: 400, field: 'batch' })
+  })
+
   test('refuse a filter that is empty, misspelt or missing', async () => {
     for (const [body, field] of [
       [{ filter: {}, dry_run: false }, 'filter'],

@@ -19,6 +19,7 @@ interface Filtered extends Common {
   diedFrom?: string
   diedBefore?: string
   tag?: string[]
+  batch?: string
   all?: boolean
   atMost?: number
   confirm?: string[]
@@ -88,6 +89,7 @@ function filtered(command: Command): Command {
     .option('--died-from <time>', 'only those that died then or later')
     .option('--died-before <time>', 'only those that died before')
     .option('--tag <tag...>', 'only those that have all of these tags')
+    .option('--batch <id>', 'only those that are part of this batch or execution')
 }
 
 function many(cli: Cli, dlq: Command, act: 'replay' | 'discard', description: string): Command {
@@ -174,9 +176,9 @@ async function newest({ deadLetters }: Operator, options: Filtered): Promise<{ l
   return { letters }
 }
 
-function filterOf({ type, reason, error, diedFrom, diedBefore, tag }: Filtered): ManyBody['filter'] {
+function filterOf({ type, reason, error, diedFrom, diedBefore, tag, batch }: Filtered): ManyBody['filter'] {
   return defined({
-    ...{ type, reason, error, tags: tag },
+    ...{ type, reason, error, tags: tag, batch },
     died_from: diedFrom === undefined ? undefined : moment(diedFrom, '--died-from'),
     died_before: diedBefore === undefined ? undefined : moment(diedBefore, '--died-before'),
   })

@@ -159,11 +159,12 @@ begin
 end $$;
 
 -- Dead letters that fit a filter, newest first, from a cursor on. Reads at most p_scan of them, so that a text that stands
--- in none of a million errors costs many short looks and never a long one; a row that does not fit says how far it read.
+-- in none of a million errors costs many short looks and never a long one; a row that does not fit says how far it read. Of a batch or an
+-- execution with up to a thousand jobs (p_batch) each is looked up; of a larger one every dead letter is asked whether it is part of it.
 -- Planned for what is asked: which index is best depends on it.
 create or replace function holdfast.find_dead(
   p_type text, p_reason text, p_error text, p_died_from timestamptz, p_died_before timestamptz,
-  p_before_at timestamptz, p_before_job uuid, p_limit integer, p_scan integer, p_tags text[] default null
+  p_before_at timestamptz, p_before_job uuid, p_limit integer, p_scan integer, p_tags text[] default null, p_batch uuid default null
 ) returns table (
   job_id uuid, died_at timestamptz, type_id integer, priority smallint, attempt smallint, reason text, error jsonb, fits boolean
 )
@@ -172,19 +173,26 @@ set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cach
 as $$
 declare
   v_type integer := case when p_type is not null then holdfast.type_named(p_type) end;
+  v_members uuid[] := case when p_batch is not null then array(select m.job_id from holdfast.members as m where m.group_id = p_batch limit 1001) end;
+  v_ask constant boolean := coalesce(cardinality(v_members) > 1000, false);
   v_seen integer := 0;
   v_found integer := 0;
 begin
+  if v_ask then
+    v_members := null;
+  end if;
   for job_id, died_at, type_id, priority, attempt, reason, error in
     select d.job_id, d.died_at, d.type_id, d.priority, d.attempt, d.reason, d.error from holdfast.dead_letters as d
     where (v_type is null or d.type_id = v_type) and (p_reason is null or d.reason = p_reason)
+      and (v_members is null or d.job_id = any (v_members))
       and (p_died_from is null or d.died_at >= p_died_from) and (p_died_before is null or d.died_at < p_died_before)
       and (p_before_at is null or (d.died_at <= p_before_at and (d.died_at, d.job_id) < (p_before_at, p_before_job)))
     order by d.died_at desc, d.job_id desc limit p_scan
   loop
     v_seen := v_seen + 1;
     fits := (p_error is null or strpos(lower(concat_ws(': ', error ->> 'name', error ->> 'message')), lower(p_error)) > 0)
-      and (p_tags is null or exists (select from holdfast.bodies as b where b.id = find_dead.job_id and b.tags @> p_tags));
+      and (p_tags is null or exists (select from holdfast.bodies as b where b.id = find_dead.job_id and b.tags @> p_tags))
+      and (not v_ask or exists (select from holdfast.members as m where m.job_id = find_dead.job_id and m.group_id = p_batch));
     if fits then
       v_found := v_found + 1;
       return next;

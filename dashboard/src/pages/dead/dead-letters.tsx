@@ -14,7 +14,7 @@ import { errorText } from './error-text.js'
 import { LetterGroups } from './letter-groups.js'
 import { MoveMany } from './move-many.js'
 
-const fields = ['type', 'reason', 'since', 'error', 'tags'] as const
+const fields = ['type', 'reason', 'since', 'error', 'tags', 'batch'] as const
 type Field = (typeof fields)[number]
 
 export const reasonWords = {
@@ -60,6 +60,7 @@ export function DeadLetters() {
         <Select label="Reason" value={filter.reason} onValue={change('reason')} options={reasons} />
         <Select label="Died" value={filter.since} onValue={change('since')} options={ageWords} />
         <Filter label="Tags" value={filter.tags} onValue={change('tags')} />
+        <Filter label="Batch or execution" value={filter.batch} onValue={change('batch')} />
         <Filter label="Error holds" value={filter.error} onValue={change('error')} placeholder="error holds" wide />
       </search>
       <div className="stack">
@@ -84,9 +85,9 @@ interface MoveFittingProps {
 
 /** All that fit the filter: by a bulk action, but for a reason or a text of an error, by which only dead letters are searched. */
 function MoveFitting({ filter, sensitive, everyone }: MoveFittingProps) {
-  const { type, tags, reason, error, died_from } = filter
+  const { type, tags, reason, error, batch, died_from } = filter
   if (reason !== undefined || error !== undefined) return <MoveMany filter={filter} sensitive={sensitive} />
-  const which = { filter: { status: 'dead' as const, ...defined({ type, tags, ended_after: died_from }) } }
+  const which = { filter: { status: 'dead' as const, ...defined({ type, tags, batch, ended_after: died_from }) } }
   const confirm = sensitive.find((name) => name === type)
   const of = everyone ? 'all dead letters' : 'the dead letters that fit the filter'
   const named = (offer: Offer): Offer => ({ ...offer, name: everyone ? `${offer.name} all` : offer.name })
@@ -101,7 +102,7 @@ function MoveFitting({ filter, sensitive, everyone }: MoveFittingProps) {
 const defined = (values: object) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 function askedBy(
-  { type, reason, error, tags }: Readonly<Record<Field, string>>,
+  { type, reason, error, tags, batch }: Readonly<Record<Field, string>>,
   diedFrom: string | undefined,
 ): ManyBody['filter'] {
   const listed = tags.split(/[\s,]+/).filter(Boolean)
@@ -110,6 +111,7 @@ function askedBy(
     ...(reason && { reason: reason as keyof typeof reasonWords }),
     ...(error && { error }),
     ...(listed.length > 0 && { tags: listed }),
+    ...(batch && { batch }),
     ...(diedFrom && { died_from: diedFrom }),
   }
 }

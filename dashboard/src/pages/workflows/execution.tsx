@@ -8,6 +8,7 @@ import { More } from '../../parts/more.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { Shares } from '../../parts/shares.js'
 import { inWords, Moment, useNow } from '../../parts/time.js'
+import { useMay } from '../../session/session.js'
 import { ExecutionActs } from './execution-acts.js'
 import { ExecutionStatus, stateOf } from './execution-status.js'
 import { TaskTable } from './task-table.js'
@@ -68,6 +69,7 @@ export function Execution({ id }: { id: string }) {
 
 function ExecutionFacts({ execution: data }: { execution: ExecutionAnswer }) {
   const now = useNow()
+  const seesDead = useMay('workers:view')
   const took = (data.ended_at === null ? now : Date.parse(data.ended_at)) - Date.parse(data.created_at)
   return (
     <Facts>
@@ -79,6 +81,13 @@ function ExecutionFacts({ execution: data }: { execution: ExecutionAnswer }) {
         <Moment at={data.created_at} /> {data.owner && `by ${data.owner}`}
       </Fact>
       <Fact name={data.ended_at === null ? 'Runs for' : 'Took'}>{inWords(took)}</Fact>
+      {seesDead && data.tasks.dead > 0 && (
+        <Fact name="Dead letters">
+          <Link to="/dead" query={{ batch: data.id }}>
+            those of its tasks
+          </Link>
+        </Fact>
+      )}
       {data.parent_id && (
         <Fact name="Part of">
           <Link to={`/workflows/${data.parent_id}`}>another execution</Link>
