@@ -12,10 +12,12 @@ interface DrainProps {
   readonly workers: number
   /** What stands there while nothing can be told. */
   readonly otherwise?: string
+  /** Under a heading that says already what it is. */
+  readonly brief?: boolean
 }
 
 /** When what waits will be done, or how fast it grows, and what two more workers would make of it. */
-export function Drain({ of, workers, otherwise }: DrainProps) {
+export function Drain({ of, workers, otherwise, brief = false }: DrainProps) {
   const found = forecast(of)
   if (found === undefined) return otherwise
   const sooner = <Sooner ms={drainsWith(of, workers, more)} grows={'growsPerMinute' in found} />
@@ -32,7 +34,8 @@ export function Drain({ of, workers, otherwise }: DrainProps) {
   const latest = found.latestMs === null ? 'never' : inWords(found.latestMs)
   return (
     <span title="from how much less waits than 1, 5 and 15 minutes ago">
-      drains in about {inWords(found.drainsInMs)} <span className="soft">({`${inWords(found.soonestMs)} to ${latest}`})</span>
+      {!brief && 'drains in '}about {inWords(found.drainsInMs)}{' '}
+      <span className="soft">({`${inWords(found.soonestMs)} to ${latest}`})</span>
       {found.drainsInMs > worthMoreMs && sooner}
     </span>
   )

@@ -50,7 +50,11 @@ export function LaneCard({ lane, load, depths }: LaneCardProps) {
         </Fact>
         <Fact name="Ends per second">{(load?.ended_per_s ?? 0).toFixed(1)}</Fact>
         <Fact name="Drains in">
-          {series ? <Drain of={series} workers={full ? 0 : (load?.live_workers ?? 0)} otherwise={drain(load)} /> : drain(load)}
+          {series ? (
+            <Drain of={series} workers={full ? 0 : (load?.live_workers ?? 0)} otherwise={drain(load)} brief />
+          ) : (
+            drain(load)
+          )}
         </Fact>
         <Fact name="Workers">
           {load?.live_workers ?? 0} live, {load?.workers ?? 0} wanted
