@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { defineType, defineWorkflow, FatalError } from 'holdfast'
+import { demoTypes, startDemo } from 'holdfast/dev'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -34,6 +35,8 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
   let serving: Serving
   let worker: Worker
   let page: Page
+  /** The one that was started here. */
+  let execution: string
 
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
@@ -172,7 +175,36 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
     await inDialog('Start a workflow')
     await shows('.facts', 'completed')
     await vi.waitFor(async () => expect(await page.locator('.graph .task').count()).toBe(2), patient)
+    execution = page.url().split('/').at(-1) as string
+    expect(await serving.holdfast.executions.get(execution)).toMatchObject({ workflow: 'order' })
+    await press('Rerun from a task')
+    await page.getByRole('dialog').getByLabel('From').selectOption('ship')
+    await page.getByLabel('Why').fill('the parcel was lost')
+    await inDialog('Rerun from a task')
+    await vi.waitFor(() => expect(page.url()).not.toContain(execution), patient)
+    await shows('.facts', 'completed')
   })
+
+  test('watches the jobs of the demo come and end, without a reload', async () => {
+    const demoWorker = await startWorker(serving.holdfast, [...demoTypes], { logger: quiet, drain: '1s' })
+    await at('/')
+    const completed = async () =>
+      Number((await page.locator('.counters a:has([data-status=completed]) b').innerText(patient)).replace(/\D/g, ''))
+    const before = await completed()
+    const loadedAt = await page.evaluate(() => performance.timeOrigin)
+    const troubles: unknown[] = []
+    const demo = startDemo(serving.holdfast, (error) => troubles.push(error))
+    try {
+      await vi.waitFor(async () => expect(await completed()).toBeGreaterThan(before + 2), patient)
+      await shows('table[aria-label="Newest jobs"]', /demo_/)
+      await shows('table[aria-label="Job types"]', /demo_/)
+    } finally {
+      await demo.stop()
+      await demoWorker.stop()
+    }
+    expect(troubles).toEqual([])
+    expect(await page.evaluate(() => performance.timeOrigin)).toBe(loadedAt)
+  }, 90_000)
 
   test('goes places by keys and by the palette', async () => {
     await at('/')
@@ -191,6 +223,7 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
 
   test('finds everything it did in the audit log', async () => {
     await at('/audit')
+    await shows('table[aria-label="Audit log"]', new RegExp(`rerun execution[\\s\\S]*${execution}[\\s\\S]*the parcel was lost`))
     for (const action of ['cancel jobs', 'pause type', 'resume type', 'cancel job', 'replay', 'discard', 'approve'])
       await shows('table[aria-label="Audit log"]', new RegExp(action))
   })

@@ -6,6 +6,7 @@ import { defineType, defineWorkflow, FatalError } from 'holdfast'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { pagePaths, unvisited } from '../support/dashboard-pages.js'
 import { describeWhenInstalled } from '../support/programs.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
@@ -14,6 +15,8 @@ const axe = readFileSync(
   createRequire(new URL('../../dashboard/package.json', import.meta.url)).resolve('axe-core/axe.min.js'),
   'utf8',
 )
+
+const longestFirstPaintMs = 1_000
 
 const works = defineType({ type: 'works', run: async () => ({ done: true }) })
 const dies = defineType({
@@ -60,13 +63,14 @@ describeWhenInstalled('chromium', 'every page of the dashboard', (executablePath
     worker = await startWorker(holdfast, [works, dies, order], { logger: quiet })
     await serving.comeBack({ worker })
     await holdfast.schedules.create({ name: 'nightly', type: 'works', cron: '30 2 * * *' }, { by: 'ada' })
+    await holdfast.flow.limitDependency('mail', { maxRunning: 2 }, { by: 'ada' }, { create: true })
     const [dead, batch, execution] = [
       await holdfast.enqueue(dies, {}),
       await holdfast.batch({ name: 'album', jobs: [works.job({})], onSuccess: works.job({}) }),
       await holdfast.start(order, {}),
     ]
     const refund = works.job({ amount: 5 }, { approval: true })
-    await holdfast.enqueueMany([refund, works.job({}, { delay: '1d', tags: ['spring'] })])
+    const [asked] = await holdfast.enqueueMany([refund, works.job({}, { delay: '1d', tags: ['spring'] })])
     await holdfast.bulk({ action: 'cancel', filter: { tags: ['spring'] } }, { by: 'ada', why: 'the wrong text' })
     const groups = await vi.waitFor(async () => {
       const found = await serving.ask('/errors').then((answer) => answer.json())
@@ -76,7 +80,7 @@ describeWhenInstalled('chromium', 'every page of the dashboard', (executablePath
     pages = [
       ...menu,
       ...['/types/works', '/schedules/nightly', `/jobs/${dead.id}`, `/errors/${groups[0]?.fingerprint}`],
-      ...[`/batches/${batch.id}`, `/workflows/${execution.id}`],
+      ...[`/batches/${batch.id}`, `/workflows/${execution.id}`, `/jobs/${asked?.id}`, '/dependencies/mail'],
     ]
     page = await (await browser.newContext()).newPage()
   }, 90_000)
@@ -99,6 +103,29 @@ describeWhenInstalled('chromium', 'every page of the dashboard', (executablePath
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
     expect(policy).not.toMatch(/unsafe|\*|data:/)
   })
+
+  test('those that are looked at here are all there are', () => {
+    expect(pagePaths().length).toBeGreaterThan(20)
+    expect(unvisited(pages)).toEqual([])
+  })
+
+  test('the first one is painted within a second', async () => {
+    const painted: number[] = []
+    // What else the machine does makes a page late, and never early.
+    for (let load = 0; load < 3; load++) {
+      const context = await browser.newContext()
+      const opened = await context.newPage()
+      await opened.goto(`${serving.address}/#key=${adminKey}`)
+      await vi.waitFor(async () => expect(await opened.locator('h1').count()).toBe(1), patient)
+      painted.push(
+        await opened.evaluate(
+          () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.POSITIVE_INFINITY,
+        ),
+      )
+      await context.close()
+    }
+    expect(Math.min(...painted)).toBeLessThan(longestFirstPaintMs)
+  }, 90_000)
 
   test.each([
     ['a phone in the sun', 'light', 375],

@@ -4,6 +4,7 @@ import { rules } from 'holdfast/server'
 import { startWorker, type Worker } from 'holdfast/worker'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { unvisited } from '../support/dashboard-pages.js'
 import { describeWhenInstalled } from '../support/programs.js'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
 
@@ -20,6 +21,8 @@ const places = [
     '/lanes',
     '/types',
     '/types/dies',
+    '/dependencies',
+    '/dependencies/mail',
     '/jobs',
     '/dead',
     '/errors',
@@ -107,6 +110,7 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
     const { id } = await holdfast.enqueue(dies, { a: hostile })
     const batch = await holdfast.batch({ name: hostile, jobs: [dies.job(hostile)] })
     const execution = await holdfast.start(order, hostile)
+    await holdfast.flow.limitDependency('mail', { maxRunning: 2 }, { by: hostile, why: hostile }, { create: true })
     await holdfast.schedules.create({ name: 'nightly', type: dies, cron: '0 3 * * *' }, { by: hostile, why: hostile })
     const [group] = await vi.waitFor(async () => {
       const groups = await holdfast.errorGroups.list()
@@ -124,7 +128,9 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
         await (json ? route.fulfill({ response, json: poisoned(await response.json()) }) : route.fulfill({ response }))
       },
     )
-    for (const place of [...places, ...ones, `/jobs/${id}`]) {
+    const all = [...places, ...ones, `/jobs/${id}`]
+    expect(unvisited(all)).toEqual([])
+    for (const place of all) {
       await page.evaluate((hash) => window.location.assign(hash), `#${place}`)
       await vi.waitFor(async () => expect(await page.locator('h1').count()).toBe(1), patient)
       await vi.waitFor(async () => expect(await page.getByText('Loading …').count()).toBe(0), patient)
