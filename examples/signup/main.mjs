@@ -8,6 +8,7 @@ export const stories = [
   'import-spiral',
   'emergency-pause',
   'bad-deploy',
+  'canary',
   'rate-limited-webhooks',
   'fan-out',
   'lossy-network',

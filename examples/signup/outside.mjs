@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const mood = { smtp: 'up', crmMs: 20 }
+const mood = { smtp: 'up', crmMs: 100 }
+let contacts = 0
 const seen = { mails: [], contacts: [], deliveries: [] }
 
 /** Enough of SMTP to take one mail: greeting, sender, recipient, text. */
@@ -25,6 +26,9 @@ const smtp = createServer((socket) => {
 
 const answers = {
   async '/contacts'(contact) {
+    contacts += 1
+    // One in twenty gets no answer, ever.
+    if (contacts % 20 === 10) await new Promise(() => {})
     await sleep(mood.crmMs)
     seen.contacts.push(contact.user)
   },

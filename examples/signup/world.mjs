@@ -8,7 +8,7 @@ import { until } from '../support/stage.mjs'
 
 const program = (name) => new URL(name, import.meta.url)
 
-export async function makeWorld(stage, { backoff = '500ms', probe = '1s', ratePer = '1s' } = {}) {
+export async function makeWorld(stage, { backoff = '500ms', probe = '1s', ratePer = process.env.RATE_PER ?? '1s' } = {}) {
   const pool = new pg.Pool({ connectionString: stage.connectionString })
   stage.onEnd(() => pool.end())
   await pool.query('create table account (id int generated always as identity primary key, email text not null)')
@@ -23,6 +23,8 @@ export async function makeWorld(stage, { backoff = '500ms', probe = '1s', ratePe
     BACKOFF: backoff,
     PROBE: probe,
     RATE_PER: ratePer,
+    CRM_TIMEOUT: '3s',
+    HOLDFAST_BUILD: '1.0',
   }
   const server = await stage.start(program('server.mjs'), env)
   const startWorker = (more = {}) => stage.start(program('worker.mjs'), { ...env, ...more })
@@ -42,11 +44,14 @@ export async function makeWorld(stage, { backoff = '500ms', probe = '1s', ratePe
     connectionString: stage.connectionString,
     mood: (change) => send(`${outsideUrl}/mood`, change),
     seen: async () => (await fetch(`${outsideUrl}/seen`)).json(),
-    /** Signs up that many people, one after the other; answers with the jobs of each. */
+    /** Signs up that many people, one after the other; answers with the jobs of each, and with how long that took. */
     async signUp(count, image = 'a portrait') {
       const answers = []
-      for (let n = 0; n < count; n++)
-        answers.push(await send(`${server.ready}/signup`, { email: `user-${n}@example.com`, image }))
+      for (let n = 0; n < count; n++) {
+        const began = performance.now()
+        const answer = await send(`${server.ready}/signup`, { email: `user-${n}@example.com`, image })
+        answers.push({ ...answer, ms: performance.now() - began })
+      }
       return answers
     },
     /** How many jobs of a type there are, by status. */
