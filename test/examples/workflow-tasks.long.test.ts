@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { whenInstalled } from '../support/programs.js'
 import { repository } from '../support/source.js'
 
 test('workflows end with each task run once, although half of eight workers are killed and one task has to be replayed', async () => {
@@ -7,9 +8,18 @@ test('workflows end with each task run once, although half of eight workers are 
   const { play } = await import(join(repository, 'examples/workflow-tasks/main.mjs'))
   const stage = await setStage({ databaseUrl: process.env.HOLDFAST_TEST_URL, say: () => {} })
   onTestFinished(stage.end)
-  const { latency, before, letters, after, ask } = await play(stage, { executions: 20, samples: 3, taskMs: 30 })
+  const sizes = { executions: 20, samples: 5, tasks: 200, taskMs: 30 }
+  const { latency, sizes: bySize, rescued, before, letters, after, ask } = await play(stage, sizes)
 
-  expect(latency).toEqual({ notify: expect.any(Number), poll: expect.any(Number) })
+  expect(latency.notify).toBeLessThan(latency.poll)
+  // Who takes more at once runs more, with fewer claims.
+  expect(bySize.map(({ size }: { size: number }) => size)).toEqual([1, 5, 20])
+  expect(bySize[2].perSecond).toBeGreaterThan(bySize[0].perSecond)
+  expect(bySize[2].claims).toBeLessThan(bySize[0].claims)
+  expect(rescued).toBeGreaterThan(0)
+  const overlaps = `select from holdfast.attempts as a join holdfast.attempts as b on b.job_id = a.job_id and b.attempt > a.attempt
+                    where b.started_at < a.ended_at`
+  expect(await ask(overlaps)).toEqual([])
   expect(before).toEqual([
     { status: 'completed', count: 19 },
     { status: 'failed', count: 1 },
@@ -26,3 +36,17 @@ test('workflows end with each task run once, although half of eight workers are 
     { task: 'translate', count: 8 },
   ])
 }, 300_000)
+
+whenInstalled(
+  'redis-server',
+  'an idle worker that a Redis wakes starts a task sooner than one that polls',
+  async () => {
+    const { setStage } = await import(join(repository, 'examples/support/stage.mjs'))
+    const { measureLatency } = await import(join(repository, 'examples/workflow-tasks/main.mjs'))
+    const stage = await setStage({ databaseUrl: process.env.HOLDFAST_TEST_URL, say: () => {} })
+    onTestFinished(stage.end)
+    const latency = await measureLatency(stage, 5)
+    expect(latency.redis).toBeLessThan(latency.poll)
+  },
+  120_000,
+)
