@@ -14,8 +14,9 @@ if (!names.includes(name) || flags.some((flag) => flag !== '--stay')) {
   process.exit(name ? 2 : 0)
 }
 
-const stage = await setStage({ dashboard: true })
+// Before there is anything to undo, so that whoever interrupts leaves nothing behind.
 const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+const stage = await setStage({ dashboard: true })
 try {
   const { play } = await import(new URL(`${name}/main.mjs`, here))
   await Promise.race([play(stage), stopped])

@@ -6,7 +6,15 @@ import { tables } from './extraction.mjs'
 
 const program = (name) => new URL(name, import.meta.url)
 
-export async function play(stage, { documents = 40, speed = 60, lease = '1s', extractionMs = 2_000 } = {}) {
+export async function play(
+  stage,
+  {
+    documents = Number(process.env.DOCUMENTS ?? 40),
+    speed = Number(process.env.SPEED ?? 60),
+    lease = '1s',
+    extractionMs = Number(process.env.EXTRACTION_MS ?? 2_000),
+  } = {},
+) {
   const { say } = stage
   const pool = new pg.Pool({ connectionString: stage.connectionString })
   stage.onEnd(() => pool.end())

@@ -6,7 +6,7 @@ import { firstProgress } from './progress.mjs'
 
 const program = (name) => new URL(name, import.meta.url)
 
-export async function play(stage, { chunkMs = 200, lease = '2s' } = {}) {
+export async function play(stage, { chunkMs = Number(process.env.CHUNK_MS ?? 200), lease = '2s' } = {}) {
   const { say } = stage
   const adminKey = `hf_${randomBytes(18).toString('base64url')}`
   const server = await stage.start(program('server.mjs'), { ADMIN_KEY: adminKey })

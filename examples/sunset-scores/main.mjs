@@ -5,7 +5,7 @@ import { tables } from './tables.mjs'
 
 const program = (name) => new URL(name, import.meta.url)
 
-export async function play(stage, { every = '2s', backoff = '500ms' } = {}) {
+export async function play(stage, { every = process.env.EVERY ?? '2s', backoff = process.env.BACKOFF ?? '500ms' } = {}) {
   const { say } = stage
   const pool = new pg.Pool({ connectionString: stage.connectionString })
   stage.onEnd(() => pool.end())

@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Holdfast } from 'holdfast'
@@ -15,13 +18,14 @@ import { makeScratchDatabase } from 'holdfast/testing'
  */
 export async function setStage({ databaseUrl = process.env.DATABASE_URL, say = console.log, dashboard = false } = {}) {
   const ends = []
+  let ended = false
+  // What is begun while it ends, by a story that does not know yet, is undone as well.
   const end = async () => {
-    for (const undo of ends.splice(0).reverse()) await undo()
+    ended = true
+    for (let undo = ends.pop(); undo; undo = ends.pop()) await undo()
   }
   try {
-    const postgres = databaseUrl ? undefined : await startPostgres({ dataDir: '.holdfast/examples' })
-    if (postgres) ends.push(() => postgres.stop())
-    const database = await makeScratchDatabase(databaseUrl ?? postgres.connectionString)
+    const database = await makeScratchDatabase(databaseUrl ?? (await embedded((undo) => ends.push(undo))))
     ends.push(() => database.drop())
     const holdfast = new Holdfast({ connectionString: database.connectionString })
     ends.push(() => holdfast.close())
@@ -30,6 +34,7 @@ export async function setStage({ databaseUrl = process.env.DATABASE_URL, say = c
 
     /** Starts a program of the example in a process of its own; resolves when it has printed its first line. */
     const start = async (program, env = {}) => {
+      if (ended) throw new Error('the example has ended')
       const child = spawn(process.execPath, [fileURLToPath(program)], {
         env: { ...process.env, DATABASE_URL: database.connectionString, HOLDFAST_LOG_LEVEL: 'error', ...env },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -41,9 +46,9 @@ export async function setStage({ databaseUrl = process.env.DATABASE_URL, say = c
       }
       ends.push(stop)
       const lines = createInterface({ input: child.stdout })
-      const ended = exited.then(([code]) => Promise.reject(new Error(`${program} ended with ${code} before it was ready`)))
-      const [ready] = await Promise.race([once(lines, 'line'), ended])
-      ended.catch(() => {})
+      const failed = exited.then(([code]) => Promise.reject(new Error(`${program} ended with ${code} before it was ready`)))
+      const [ready] = await Promise.race([once(lines, 'line'), failed])
+      failed.catch(() => {})
       lines.on('line', say)
       return { ready, pid: child.pid, stop }
     }
@@ -52,6 +57,15 @@ export async function setStage({ databaseUrl = process.env.DATABASE_URL, say = c
     await end()
     throw error
   }
+}
+
+/** A PostgreSQL in a directory of its own, which goes with it. Answers with its address. */
+async function embedded(onEnd) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-example-'))
+  onEnd(() => rm(dataDir, { recursive: true, force: true }))
+  const postgres = await startPostgres({ dataDir })
+  onEnd(() => postgres.stop())
+  return postgres.connectionString
 }
 
 /** The dashboard of the example, and what ends it. */
