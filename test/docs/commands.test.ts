@@ -18,6 +18,8 @@ const pages = [
   'UPGRADING.md',
   ...['docs', 'examples']
     .flatMap((folder) => filesUnder(join(repository, folder), '.md'))
+    // A project of its own has scripts and programs of its own.
+    .filter((path) => !existsSync(join(dirname(path), 'package.json')))
     .map((path) => relative(repository, path)),
 ]
 
