@@ -15,6 +15,7 @@ const debianPackage = {
   promtool: 'prometheus',
   prometheus: 'prometheus',
   openssl: 'openssl',
+  script: 'bsdutils',
   zsh: 'zsh',
   fish: 'fish',
   spin: 'spin',

