@@ -12,7 +12,7 @@ test('a database for a test costs one connection at most, two questions and one 
   // A connection that was kept is asked first whether it is still there.
   const sent = () =>
     queries.mock.calls.map(([query]) => String(query).replace(/\d{8}_\w+/g, '…')).filter((query) => query !== 'select')
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const made = await makeScratchDatabase(server)
   // That of the database before is kept for a moment.
   expect(connects.mock.calls.length).toBeLessThanOrEqual(1)
