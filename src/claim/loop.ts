@@ -34,12 +34,10 @@ interface Promoted {
   readonly more: boolean
 }
 
-const promoteAtOnce = 1_000
+/** Many where more are due than were promoted at once: a statement costs a round trip and a commit. */
+const promoteAtOnce = { first: 1_000, more: 4_000 }
 const distantPast = '1970-01-01T00:00:00Z'
-/**
- * A worker looks for jobs that become due in at most this share of its time, and so often, too, reads the waiting jobs from the start instead of
- * from where it last ended.
- */
+/** In at most this share of its time a worker looks for due jobs, and as often reads all that wait instead of going on where it last ended. */
 const dueShare = 1 / 20
 const soonestMs = 10
 /**
@@ -170,7 +168,7 @@ export class ClaimLoop implements Background {
   async #round(): Promise<number> {
     await this.#releaseUnacknowledged()
     // Almost every notification is about a job that can start now, so the claim goes first, unless due jobs are waiting to be promoted.
-    const claimFirst = this.#notified && monotonicMs() < this.#nextDueAt
+    const claimFirst = this.#notified && (monotonicMs() < this.#nextDueAt || this.#promotingAhead !== undefined)
     // A notification may also be about a job that is due in a moment. And a worker that has just subscribed looks for due jobs too,
     // because their producer may not have seen the subscription.
     if (this.#notified || (this.#subscription.active && monotonicMs() >= this.#lookAt)) this.#nextDueAt = 0
@@ -221,12 +219,12 @@ export class ClaimLoop implements Background {
   }
 
   #promoteAhead(): void {
-    this.#promotingAhead = this.#promoteWhatIsDue()
+    this.#promotingAhead ??= this.#promoteWhatIsDue(promoteAtOnce.more)
     // The round that awaits it handles its failure.
     this.#promotingAhead.catch(() => {})
   }
 
-  async #promoteWhatIsDue(): Promise<Promoted> {
+  async #promoteWhatIsDue(most = promoteAtOnce.first): Promise<Promoted> {
     const now = monotonicMs()
     if (now < this.#nextDueAt || now < this.#dutiesNotBefore) return nothingAsked
     // dueIn() may set it while the statement runs, for a job that the statement may not have seen.
@@ -238,7 +236,7 @@ export class ClaimLoop implements Background {
     this.#monitor.asking('duties')
     let answer: TickRow
     try {
-      answer = await this.#store.tick(promoteAtOnce, this.#promotedTo, this.#lanes.types, thorough)
+      answer = await this.#store.tick(most, this.#promotedTo, this.#lanes.types, thorough)
     } catch (error) {
       if (isConnectionTrouble(error)) throw error
       this.#monitor.failed('duties', error)
@@ -260,7 +258,7 @@ export class ClaimLoop implements Background {
       nextInMs ?? Number.POSITIVE_INFINITY,
       inNoHurry ? lookForDueMs.idle * this.#subscription.sharing : busyLookMs(answeredAt - now),
     )
-    const more = promoted === promoteAtOnce
+    const more = promoted === most
     const dueAt = answeredAt + (more ? 0 : Math.max(soonestMs, inMs))
     this.#nextDueAt = Math.min(this.#nextDueAt, dueAt, fromStart ? dueAt : this.#rereadAt)
     const found = promoted > 0 || gateOpen
