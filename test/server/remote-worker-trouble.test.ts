@@ -125,11 +125,20 @@ describe('stopping', () => {
   })
 
   test('an operator can order it: the worker finishes and ends', patient, async () => {
-    const idle = defineType({ type: 'idle', run: () => {} }) as AnyJobType
-    const worker = await working(serving, [idle], { lease: '4s', unsafe: true })
+    const [began, goOn] = [gate(), gate()]
+    const last = defineType({
+      type: 'last',
+      async run() {
+        began.open()
+        await goOn.opened
+      },
+    }) as AnyJobType
+    const worker = await working(serving, [last], { lease: '4s', unsafe: true })
+    const { id } = await serving.holdfast.enqueue(last, {})
+    await began.opened
     await serving.call('POST', `/admin/workers/processes/${worker.id}/drain`, { why: 'a new version' })
-    const { id } = await serving.holdfast.enqueue(idle, {})
-    await ended(serving, id)
+    goOn.open()
+    expect(await ended(serving, id)).toMatchObject({ status: 'completed' })
     await worker.stopped
     expect(worker.health().status).toBe('stopping')
   })
