@@ -5,10 +5,13 @@ import { HoldfastError } from '../../errors.js'
 import { refuseUnknown } from '../../job/refused.js'
 import { findBinaries, program, runnableBy } from './binaries.js'
 import { initialise, isInitialised, placeData, readPassword, superuser } from './data-directory.js'
-import { adoptOrLaunch, type Server } from './launch.js'
+import { adoptOrLaunch, type Cluster, type Server } from './launch.js'
 import { host } from './port.js'
-import { stopPostmaster } from './postmaster.js'
+import { isPostmasterOf, stopPostmaster } from './postmaster.js'
 import { chooseIdentity } from './unprivileged.js'
+import { waitFor } from './wait.js'
+
+const goneWithinSeconds = 2
 
 /** Which PostgreSQL is started, and where its data is. */
 export interface PostgresOptions {
@@ -64,17 +67,30 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
   const password = await readPassword(directory)
   const log = `${directory}.log`
-  const server = await adoptOrLaunch({ directory, log, binaries, identity, settings: options.settings ?? {} })
-  const connectionString = `postgres://${superuser}:${password}@${host}:${server.port}/postgres`
+  const cluster = { directory, log, binaries, identity, settings: options.settings ?? {} }
+  const addressOf = ({ port }: Server) => `postgres://${superuser}:${password}@${host}:${port}/postgres`
+  const { server, version } = await answering(cluster, addressOf)
   return {
-    connectionString,
+    connectionString: addressOf(server),
     host,
     port: server.port,
     dataDir: directory,
-    version: await proveItIsOurs(connectionString, directory, server),
+    version,
     pid: server.pid,
     adopted: server.adopted,
     stop: (mode = 'fast') => stopPostmaster(directory, server.pid, mode, program(binaries, 'pg_ctl')),
+  }
+}
+
+/** A server that was adopted may have been killed a moment before and not be gone yet: then another one takes its place. */
+async function answering(cluster: Cluster, addressOf: (server: Server) => string): Promise<{ server: Server; version: string }> {
+  const server = await adoptOrLaunch(cluster)
+  try {
+    return { server, version: await proveItIsOurs(addressOf(server), cluster.directory, server) }
+  } catch (error) {
+    const isGone = () => !isPostmasterOf(cluster.directory, server.pid) || undefined
+    if (server.adopted && (await waitFor(goneWithinSeconds, isGone))) return answering(cluster, addressOf)
+    throw error
   }
 }
 

@@ -53,7 +53,11 @@ declare
   v_low text := quote_literal(case v_column when 'id' then holdfast.first_id_at(v_from)::text else v_from::text end);
   v_many boolean;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.partitions', 0)) or to_regclass('holdfast.' || v_name) is not null then
+  if not pg_try_advisory_xact_lock(hashtextextended('holdfast.partitions', 0)) then
+    return false;
+  end if;
+  -- Read from the catalog itself: what a session remembers of a name (to_regclass) may be older than the end of whoever had the lock.
+  if exists (select from pg_class as c where c.relname = v_name and c.relnamespace = 'holdfast'::regnamespace) then
     return false;
   end if;
   if v_from <= holdfast.now() then
