@@ -80,7 +80,7 @@ const defectsInCode = [
     name: 'listener-never-made-again',
     caughtBy: 'I14',
     story: lostListener,
-    put: inModule('store/listener.js', 'await broken;', "await broken; await this.line.close(); if (!this.#stop.signal.aborted) await new Promise((over) => this.#stop.signal.addEventListener('abort', over));"), // biome-ignore format: what becomes what
+    put: inModule('store/listener.js', 'await broken;', "await broken; await this.lent.close(); if (!this.#stop.signal.aborted) await new Promise((over) => this.#stop.signal.addEventListener('abort', over));"), // biome-ignore format: what becomes what
   },
   {
     name: 'heartbeat-that-renews-nothing',
