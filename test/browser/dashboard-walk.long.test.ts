@@ -90,6 +90,31 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
     expect(found.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id)).toEqual([])
   }, 60_000)
 
+  test('forgets what was chosen of the list before, once the rows of another filter are there', async () => {
+    let answer = () => {}
+    const asked = new Promise<void>((resolve) => {
+      page.route(/\/jobs\?.*tags=autumn/, async (route) => {
+        resolve()
+        await new Promise<void>((go) => {
+          answer = go
+        })
+        await route.continue()
+      })
+    })
+    const autumn = await serving.holdfast.enqueue(works, {}, { delay: '1d', tags: ['autumn'] })
+    const winter = await serving.holdfast.enqueue(works, {}, { delay: '1d', tags: ['winter'] })
+    await at('/jobs?tags=winter')
+    await shows('table', winter.id.slice(-8))
+    await at('/jobs?tags=autumn')
+    await asked
+    await page.getByLabel(/^Select works/).click()
+    await shows('.bulk', '1 selected')
+    answer()
+    await shows('table', autumn.id.slice(-8))
+    await vi.waitFor(async () => expect(await page.locator('.bulk').count()).toBe(0), patient)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  }, 60_000)
+
   test('pauses a type, finds out why its job waits, cancels it, and finds both in the audit log', async () => {
     await at('/types/works')
     await press('Pause')

@@ -30,7 +30,8 @@ export function Jobs() {
   const { list, rows, settled } = usePages<JobSummaryAnswer, 'jobs'>('jobs', 'jobs', { ...rest, status, limit: 50 })
   const selection = useSelection(
     rows.map(({ id }) => id),
-    JSON.stringify(filter),
+    // Until the rows of a new filter are there, those of the one before are shown: what is chosen of them is not meant for the new.
+    JSON.stringify([filter, list.isPlaceholderData]),
   )
   const chosen = rows.filter(({ id }) => selection.ids.has(id))
   // Of one that the list does not show any more nobody here knows the status.

@@ -12,8 +12,8 @@ export interface Selection {
   readonly clear: () => void
 }
 
-/** Which rows of a list somebody has chosen. Another filter is another list, in which nothing is chosen. */
-export function useSelection(shown: readonly string[], filter: string): Selection {
+/** Which rows of a list somebody has chosen. In another list, of which `list` tells, nothing is chosen. */
+export function useSelection(shown: readonly string[], list: string): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const [all, setAll] = useState(false)
   const [last, setLast] = useState<string>()
@@ -21,7 +21,7 @@ export function useSelection(shown: readonly string[], filter: string): Selectio
     setIds(new Set(next))
     setAll(every)
   }
-  useEffect(() => choose([]), [filter])
+  useEffect(() => choose([]), [list])
   return {
     ids,
     all,
