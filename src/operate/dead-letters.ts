@@ -221,7 +221,7 @@ export class DeadLetters {
     let left = options.atMost === undefined ? Number.POSITIVE_INFINITY : wholeNumber(options.atMost, 'atMost', 1, 1e9)
     try {
       // Without an end, jobs that die again at once would be replayed without end.
-      const diedBefore = filter.diedBefore ?? (await this.#store.inspect.now())
+      const diedBefore = filter.diedBefore ?? (await this.#store.inspect.endOfNow())
       const bounded = { ...encoded, diedBefore: diedBefore.toISOString() }
       const answer: MovedDeadLetters = { matched: 0, done: 0, refused: {}, diedBefore }
       for (let after: DeadPosition | null = null; left > 0; ) {

@@ -139,7 +139,7 @@ export class Moves {
     const answer: MovedMany = { matched: 0, done: 0, refused: {} }
     try {
       // Without an end a producer could add jobs as fast as they are taken.
-      const before = encoded.createdBefore ?? (await this.#store.inspect.now()).toISOString()
+      const before = encoded.createdBefore ?? (await this.#store.inspect.endOfNow()).toISOString()
       for (let after = lowestId; ; ) {
         const ids = await this.#store.move.matchingJobs({ ...encoded, createdBefore: before }, after, movedAtOnce)
         answer.matched += ids.length

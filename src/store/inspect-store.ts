@@ -99,8 +99,19 @@ export class InspectStore {
 
   /** What time it is for everything that is decided by time. */
   async now(): Promise<Date> {
-    const rows = await this.#database.query<{ now: number }>(statement('readClock'), [])
-    return new Date((rows[0] as { now: number }).now)
+    return new Date(await this.#clock())
+  }
+
+  /**
+   * The end of the millisecond that it is now. The database counts microseconds and a Date does not: what happened a moment ago is
+   * before this time, and may be after `now`.
+   */
+  async endOfNow(): Promise<Date> {
+    return new Date(Math.floor(await this.#clock()) + 1)
+  }
+
+  async #clock(): Promise<number> {
+    return (await this.#database.query<{ now: number }>(statement('readClock'), []))[0]?.now as number
   }
 
   async progressOf(id: string): Promise<ProgressRow | undefined> {

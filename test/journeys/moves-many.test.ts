@@ -30,6 +30,14 @@ afterEach(async () => {
 })
 
 describe('a move by filter', () => {
+  it('takes what was enqueued, and what has died, in the same millisecond', async () => {
+    await sql.query(`create or replace function holdfast.now() returns timestamptz language sql volatile as
+                     'select timestamptz ''2026-11-19 12:00:00.000700+00'''`)
+    await holdfast.enqueue(job, {})
+    expect(await holdfast.buryMany({ type: 'moved' }, by)).toMatchObject({ matched: 1, done: 1 })
+    expect(await holdfast.deadLetters.discardMany({ type: 'moved' }, by)).toMatchObject({ matched: 1, done: 1 })
+  })
+
   it('takes thousands, tells how many, and leaves the others alone', async () => {
     const tenant = (n: number) => Array.from({ length: n }, () => job.job({ name: 'x', tenant: n }, { concurrencyKey: `t${n}` }))
     await holdfast.enqueueMany([...tenant(2_500), ...tenant(700)])
