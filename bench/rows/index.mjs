@@ -7,6 +7,7 @@ import bursts from './bursts.mjs'
 import cold from './cold.mjs'
 import coldKey from './cold-key.mjs'
 import disk from './disk.mjs'
+import documents from './documents.mjs'
 import drain from './drain.mjs'
 import explain from './explain.mjs'
 import fleets from './fleets.mjs'
@@ -57,4 +58,5 @@ export const groups = [
   remote,
   install,
   cold,
+  documents,
 ]

@@ -49,6 +49,29 @@ describe('the rows of the bench', () => {
     }
   })
 
+  test('have the number of each document as the bar of what it is about', () => {
+    const { rows } = groups.find(({ name }: { name: string }) => name === 'documents')
+    const asked = (rows as (Row & { bars: { text: string }[] })[]).flatMap(({ name, bars }) =>
+      bars.map(({ text, atLeast, below }) => [name.replace('documents-', ''), atLeast ?? below, /\*(.*)\*/.exec(text)?.[1]]),
+    )
+    const [kafka, chapter] = ['Postgres Job Queue Over Kafka', 'Background Job Queue']
+    expect(asked).toEqual([
+      ['enqueue', 10, kafka],
+      ['enqueue', 5, chapter],
+      ['enqueue', 50, chapter],
+      ['signup', 100, chapter],
+      ['hundred', 50, chapter],
+      ['claim', 50, kafka],
+      ['poll', 10, kafka],
+      ['poll', 100, chapter],
+      ['settle', 10, kafka],
+      ['start', 500, chapter],
+      ['start', 100, chapter],
+      ['start-polled', 2_000, 'Database-Driven Job Dispatch'],
+      ['tasks', 5_000, 'PostgreSQL SKIP LOCKED as Task Queue'],
+    ])
+  })
+
   test('have sizes for a short, a full and a quick run', () => {
     for (const group of groups) {
       for (const size of ['quick', 'short', 'full']) expect(group.sizes[size].rounds, group.name).toBeGreaterThan(0)
