@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fileBesideCode } from '../code-files.js'
+import { HoldfastError } from '../errors.js'
 import { checkVariableNames } from '../job/variable-names.js'
 
 /** A PostgreSQL that databases can be made on, until it is released. */
@@ -80,7 +81,13 @@ async function startEmbedded(): Promise<Embedded> {
 
 /** A process that ends the server when we end, however that happens: by itself, by Ctrl-C or by kill -9. */
 function startGuard(): ChildProcess {
-  const guard = spawn(process.execPath, [fileURLToPath(fileBesideCode('testing/server-guard.js') as URL)], {
+  const file = fileBesideCode('testing/server-guard.js')
+  if (!file) {
+    const message =
+      'tests that were bundled cannot start a PostgreSQL of their own: name one in HOLDFAST_TEST_URL or DATABASE_URL, or leave holdfast out of the bundle'
+    throw new HoldfastError('postgres_missing', message)
+  }
+  const guard = spawn(process.execPath, [fileURLToPath(file)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     windowsHide: true,

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await mkdir(installed())
   for (const name of ['dist', 'package.json']) await cp(join(repository, name), join(installed(), name), { recursive: true })
   await bundle(join(installed(), 'dist'))
-  for (const name of ['croner', 'pg']) {
+  for (const name of ['croner', 'fastify', 'pg']) {
     await symlink(await realpath(join(repository, 'node_modules', name)), join(project, 'node_modules', name))
   }
 })
@@ -42,6 +42,19 @@ async function withoutThePackage(test: () => Promise<void>): Promise<void> {
 }
 
 afterAll(() => rm(project, { recursive: true, force: true }))
+
+const made = new Map<string, Promise<string>>()
+
+/** What a bundler makes of the programs, in a place of its own; each bundler works once. Returns the extension of the files. */
+async function bundleBy(name: string, out: string): Promise<string> {
+  const bundles = join(project, 'bundles', name.replaceAll(/\W+/g, '-'))
+  const making = made.get(name) ?? bundlers[name]?.(project, bundles)
+  if (!making) throw new Error(`there is no bundler ${name}`)
+  made.set(name, making)
+  const extension = await making
+  await cp(bundles, out, { recursive: true })
+  return extension
+}
 
 beforeEach(async () => {
   scratch = await makeScratchDatabase(process.env.HOLDFAST_TEST_URL as string)
@@ -107,7 +120,7 @@ async function workOff(ids: readonly string[], out: string, extension: string): 
 describe('a producer and a worker with threads and processes', { timeout: 600_000 }, () => {
   it.each(tried)('run where nothing is installed, bundled by %s', async (name) => {
     const out = await emptyPlace()
-    const extension = (await bundlers[name]?.(project, out)) as string
+    const extension = await bundleBy(name, out)
     await withoutThePackage(async () => {
       const ids = await produce(out, extension)
       expect(ids).toHaveLength(3)
@@ -116,12 +129,35 @@ describe('a producer and a worker with threads and processes', { timeout: 600_00
   })
 })
 
+describe('a server with a client and a remote worker, and a test with the test kit', { timeout: 600_000 }, () => {
+  it.each(tried)('run where nothing is installed, bundled by %s', async (name) => {
+    const out = await emptyPlace()
+    const extension = await bundleBy(name, out)
+    const said = async (program: string, surroundings: object = {}) => {
+      const env = { ...environment(join(out, `handlers.${extension}`)), ...surroundings }
+      return (await run(process.execPath, [join(out, `${program}.${extension}`)], { cwd: out, env })).stdout.trim()
+    }
+    await withoutThePackage(async () => {
+      expect(JSON.parse(await said('server'))).toEqual({
+        ended: ['completed', 'completed'],
+        page: expect.stringContaining('put node_modules/holdfast/dist/dashboard beside what was bundled'),
+      })
+      expect(await said('kit')).toBe('["completed"]')
+      expect(await said('kit', { DATABASE_URL: '' })).toMatch(
+        /^postgres_missing: .* name one in HOLDFAST_TEST_URL or DATABASE_URL/,
+      )
+    })
+    await cp(join(installed(), 'dist', 'dashboard'), join(out, 'dashboard'), { recursive: true })
+    expect(JSON.parse(await said('server'))).toMatchObject({ page: true })
+  })
+})
+
 describe('a worker that was bundled alone', { timeout: 180_000 }, () => {
   const alone = async (out: string) => {
     const whole = await emptyPlace()
-    const extension = await bundlers['esbuild, CommonJS']?.(project, whole)
+    const extension = await bundleBy('esbuild, CommonJS', whole)
     for (const name of readdirSync(whole)) if (!name.startsWith('holdfast-threads')) await cp(join(whole, name), join(out, name))
-    return extension as string
+    return extension
   }
 
   it('says what is missing and what to do, and registers nothing', async () => {

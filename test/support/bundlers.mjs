@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 // Each bundles the programs of `project` (test/support/bundled) into `out` and returns the extension that their files have there.
 // Loaded when they are used: each takes longer than what it bundles.
-const names = ['producer', 'worker', 'handlers', 'holdfast-threads']
+const names = ['producer', 'worker', 'server', 'kit', 'handlers', 'holdfast-threads']
 const entries = (project) => Object.fromEntries(names.map((name) => [name, join(project, `${name}.mjs`)]))
 
 /** What docs/install.md says about ES modules: `pg` is CommonJS, and asks for `require`. */
@@ -67,7 +67,7 @@ const nextLike = async (project, out) => {
   })
 }
 
-/** The lines of docs/install.md as they stand, but that npx need not look for esbuild, and with the handlers as one more entry, as the page says. */
+/** The lines of docs/install.md as they stand, but that npx need not look for esbuild, and with the handlers as one more entry, as the page says, and the others. */
 const asDocumented = async (project, out) => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const page = readFileSync(join(root, 'docs', 'install.md'), 'utf8')
@@ -77,7 +77,10 @@ const asDocumented = async (project, out) => {
   if (lines.length !== 2) throw new Error(`docs/install.md has ${lines.length} blocks with esbuild`)
   for (const name of ['producer', 'worker']) writeFileSync(join(project, `${name}.js`), `import './${name}.mjs'\n`)
   const esbuild = `"${process.execPath}" "${join(root, 'node_modules', 'esbuild', 'bin', 'esbuild')}"`
-  const script = lines.join('').replaceAll('npx esbuild', esbuild).replace('worker.js ', 'worker.js handlers.mjs ')
+  const script = lines
+    .join('')
+    .replaceAll('npx esbuild', esbuild)
+    .replace('worker.js ', 'worker.js server.mjs kit.mjs handlers.mjs ')
   execFileSync('sh', ['-e', '-c', script], { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] })
   cpSync(join(project, 'out'), out, { recursive: true })
   return 'cjs'

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { codeFiles } from '../../code-files.js'
 import { HoldfastError } from '../../errors.js'
 import { makeLibraryLinks } from './library-links.js'
 import { type Identity, runProgram } from './programs.js'
@@ -83,7 +84,7 @@ async function npmBinaries(): Promise<Binaries | string> {
  * that does not share its packages with others (pnpm). Node's own way of finding packages remembers what was not there before.
  */
 function installedAt(name: string): string | undefined {
-  const folders = [dirname(fileURLToPath(import.meta.url)), process.cwd()]
+  const folders = [...codeFiles.map((file) => dirname(fileURLToPath(file))), process.cwd()]
     .flatMap(upward)
     .map((folder) => join(folder, 'node_modules'))
   const besideEmbedded = folders

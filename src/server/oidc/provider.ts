@@ -27,16 +27,8 @@ export class Provider {
 
   /** Called when the server starts, so that a missing package is found then. */
   async load(): Promise<Library> {
-    this.#library ??= import('openid-client')
-    try {
-      return await this.#library
-    } catch (cause) {
-      throw new HoldfastError(
-        'package_missing',
-        'sign-in through a provider needs the npm package openid-client: npm install openid-client@6',
-        { cause },
-      )
-    }
+    this.#library ??= loadLibrary()
+    return this.#library
   }
 
   /** Where the browser goes, and what is to be kept of it until it comes back. */
@@ -87,5 +79,15 @@ export class Provider {
       this.#discovered = undefined
     })
     return this.#discovered
+  }
+}
+
+/** An optional peer. Imported inside of a `try`, so that bundlers leave it alone where it is not installed. */
+async function loadLibrary(): Promise<Library> {
+  try {
+    return await import('openid-client')
+  } catch (cause) {
+    const message = 'sign-in through a provider needs the npm package openid-client: npm install openid-client@6'
+    throw new HoldfastError('package_missing', message, { cause })
   }
 }

@@ -62,7 +62,12 @@ function fileOf(folder: URL, path: string, cache: string): [string, PageFile] {
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, file: PageFile | undefined): FastifyReply {
-  if (!file) throw new HoldfastError('not_found', 'this build of Holdfast has no such file of the dashboard')
+  if (!file) {
+    const none = files?.size
+      ? 'the dashboard has no such file'
+      : 'the files of the dashboard are not here: put node_modules/holdfast/dist/dashboard beside what was bundled, or leave holdfast out of the bundle'
+    throw new HoldfastError('not_found', none)
+  }
   reply.headers({ etag: file.etag, 'cache-control': file.cache, vary: 'accept-encoding' })
   if (request.headers['if-none-match'] === file.etag) return reply.status(304).send()
   reply.type(file.type)
