@@ -60,11 +60,14 @@ function secretsOf({ url, secret, old }: TargetSecretsRow, privacy: Privacy, log
   return [...current, ...before]
 }
 
-/** An address that was allowed when the target was added may not be allowed in this worker. A retry would not change that. */
+/**
+ * An address that was allowed where it was stored may not be allowed in this worker. The attempt fails rather than the job: workers may be
+ * configured differently, and the next one may send it.
+ */
 export function checkedUrl(url: string, hosts: readonly string[]): TargetUrl {
   try {
     return readTargetUrl(url, hosts)
   } catch (error) {
-    throw new FatalError((error as Error).message)
+    throw new Error(`${(error as Error).message}, and this worker names others`)
   }
 }

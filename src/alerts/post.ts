@@ -29,7 +29,10 @@ async function checkedAddress({ url, allowed }: TargetUrl): Promise<{ address: s
   const addresses = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }]
   const closed = addresses.find(({ address }) => !isPublic(address))
   if (closed && !allowed) {
-    throw new FatalError(`${host} is at ${closed.address}, a private address; only hosts named in alertHosts may have one`)
+    // Another worker may be configured otherwise, so this ends the attempt and not the job.
+    throw new Error(
+      `${host} is at ${closed.address}, a private address; only hosts named in alertHosts of the worker may have one`,
+    )
   }
   return addresses[0] as { address: string; family: number }
 }

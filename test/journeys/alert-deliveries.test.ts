@@ -38,7 +38,7 @@ describe('a call', () => {
     const { alerts, holdfast, callThatIs } = await setUp(['somebody.else'])
     const { id } = await alerts.addTarget({ url: `https://localhost:${receiver.port}/hook` }, who)
     const { job } = await alerts.testTarget(id, who)
-    await callThatIs('dead')
+    await callThatIs('failed')
     expect(await errorOf(holdfast, job)).toMatch(/^localhost is at (127\.0\.0\.1|::1), a private address/)
     expect(receiver.connections()).toBe(0)
   })

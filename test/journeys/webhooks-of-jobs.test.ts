@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { defineType, FatalError, Holdfast, type HoldfastOptions, type JobRequest } from 'holdfast'
 import { HoldfastClient } from 'holdfast/client'
 import { createServer } from 'holdfast/server'
-import { startWorker } from 'holdfast/worker'
+import { startWorker, type Worker } from 'holdfast/worker'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { eachTestHas, type FreshInstallation } from '../support/fresh-installation.js'
@@ -39,9 +39,10 @@ function holdfastWith(options: HoldfastOptions = {}): Holdfast {
   return holdfast
 }
 
-async function work(holdfast: Holdfast): Promise<void> {
+async function work(holdfast: Holdfast): Promise<Worker> {
   const worker = await startWorker(holdfast, [mail], { logger: quiet })
   opened.push(() => worker.stop())
+  return worker
 }
 
 const told = () => receiver.received.map(({ path, message: { type, data } }) => [path, type, data.job]).sort()
@@ -49,6 +50,21 @@ const stored = async () =>
   (await made.sql.query('select job_id, url, kinds, secrets from holdfast.job_webhooks order by job_id')).rows
 
 describe('a webhook of a job', () => {
+  test('to a host of the own network is left to another worker by one that does not name the host', async () => {
+    const producer = holdfastWith()
+    const one = await producer.enqueue(mail, {}, { webhook: { url: receiver.url, secret } })
+    const other = await work(holdfastWith({ alertHosts: [] }))
+    const delivery = await eventually(async () => (await producer.jobs({ type: 'holdfast:webhook', status: 'failed' })).jobs[0])
+    expect((await producer.job(delivery.id))?.attempts.at(-1)?.error).toMatchObject({
+      message: expect.stringMatching(/only hosts named in alertHosts .*, and this worker names others$/),
+    })
+    await other.stop()
+    await work(producer)
+    await producer.runNow(delivery.id, { by: 'grace' })
+    await eventually(() => receiver.received.length === 1)
+    expect(told()).toEqual([['/hook', 'job.completed', one.id]])
+  })
+
   test('is a signed request for its own events alone, whether the job came alone, with many, in a transaction, in a batch or over HTTP', async () => {
     const holdfast = holdfastWith()
     const server = createServer(holdfast, { adminKey, logger: quiet })
