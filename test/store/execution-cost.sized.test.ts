@@ -87,6 +87,43 @@ describe('a task', () => {
     expect(Math.min(...costs)).toBeLessThan(1_300)
   })
 
+  test('that starts with its execution, or is an item, is stored as started: nothing of it is written again before it ends', async () => {
+    const queue = await freshQueue()
+    await queue.holdfast.registerTypes([bare])
+    const client = await queue.connect()
+    const beginnings = defineWorkflow({
+      name: 'beginnings',
+      tasks(task) {
+        const both = [task('a', { type: bare }), task('b', { type: bare })]
+        task('each', { type: bare, each: '$.input[*]' })
+        task('later', { type: bare, after: both })
+      },
+    })
+    await queue.holdfast.executions.register(beginnings)
+    const [hash] = (await client.query('select hash from holdfast.workflows')).rows
+    await client.query('begin')
+    const before = await written(client)
+    await client.query(`select holdfast.start_execution(holdfast.new_job_id(), 'beginnings', $1, '[1, 2, 3]')`, [hash.hash])
+    const after = await written(client)
+    await client.query('commit')
+    const writes = Object.entries(after).map(([what, count]) => [what, count - (before[what] ?? 0)] as const)
+    expect(Object.fromEntries(writes.filter(([, count]) => count !== 0))).toEqual({
+      'executions inserted': 1,
+      'open_groups inserted': 1,
+      'tasks inserted': 7,
+      'members inserted': 6,
+      // The task that stands for its items, and that the execution has it.
+      'tasks updated': 1,
+      'executions updated': 1,
+    })
+    const started = `select name, item from holdfast.tasks where status = 'started' and started_at is not null order by name, item`
+    expect((await client.query(started)).rows.map(({ name, item }) => `${name} ${item}`)).toEqual(
+      ['a -1', 'b -1', 'each -1', 'each 0', 'each 1', 'each 2'], // biome-ignore format: one list
+    )
+    expect((await client.query('select started from holdfast.executions')).rows).toEqual([{ started: 3 }])
+    expect((await client.query('select from holdfast.bodies')).rowCount).toBe(5)
+  })
+
   test('of a chain is written three times from its start to its end, names its job once, and is news once; its execution is written by none of that', async () => {
     const queue = await freshQueue()
     await queue.holdfast.registerTypes([bare])

@@ -41,7 +41,13 @@ begin
   select w.version into version from holdfast.workflows as w where w.name = p_name and w.hash = p_hash;
 end $$;
 
--- Starts an execution: its tasks are stored, and those that wait for nobody start. p_options: {"priority", "concurrency_key", "tags", "traceparent",
+-- Whether a task of a graph starts with its execution, whatever its input is.
+create or replace function holdfast.is_first(p_task jsonb) returns boolean language sql immutable as $$
+  select p_task -> 'after' = '[]' and p_task ->> 'when' <> 'failed' and coalesce(p_task -> 'if', p_task -> 'each', p_task -> 'workflow') is null
+$$;
+
+-- Starts an execution: its tasks are stored, and those that wait for nobody start. Most of these are stored as started, so that their row and that of the
+-- execution are written once; after a rerun nobody knows yet what is done again. p_options: {"priority", "concurrency_key", "tags", "traceparent",
 -- "owner", "wake_always", and who asked for a rerun: "by", "why", "from"}. p_own: by task, the id and the payload of what has to be encrypted outside. p_parent: the execution that this one is a task of.
 -- p_rerun_of, p_from: what that execution did before this task is taken over; what depends on it, or did not complete, is done again.
 -- Returns false where an execution has that id already; one of another workflow is refused, and so is the id of a job.
@@ -56,6 +62,7 @@ as $$
 declare
   v_workflow holdfast.workflows;
   v_execution holdfast.executions;
+  v_wake_always boolean := coalesce((p_options ->> 'wake_always')::boolean, false);
   v_ready text[];
 begin
   select * into v_workflow from holdfast.workflows as w where w.name = p_workflow and w.hash = p_hash;
@@ -66,9 +73,11 @@ begin
   if p_parent is null and (exists (select from holdfast.bodies as b where b.id = p_id) or exists (select from holdfast.members as m where m.job_id = p_id)) then
     raise exception 'id % belongs to a job', p_id using errcode = 'HF410';
   end if;
-  insert into holdfast.executions (id, workflow, version, stops, owner, created_at, parent_id, rerun_of, rerun_from, priority, concurrency_key, tags,
+  insert into holdfast.executions (id, workflow, version, started, stops, owner, created_at, parent_id, rerun_of, rerun_from, priority, concurrency_key, tags,
                                    traceparent, input)
-  values (p_id, p_workflow, v_workflow.version, v_workflow.graph ->> 'onFailure' = 'stop', p_options ->> 'owner', holdfast.now(), p_parent, p_rerun_of,
+  values (p_id, p_workflow, v_workflow.version,
+          case when p_rerun_of is null then (select count(*) from jsonb_array_elements(v_workflow.graph -> 'tasks') as t where holdfast.is_first(t)) else 0 end,
+          v_workflow.graph ->> 'onFailure' = 'stop', p_options ->> 'owner', holdfast.now(), p_parent, p_rerun_of,
           p_from, (p_options ->> 'priority')::smallint, p_options ->> 'concurrency_key',
           case when p_options -> 'tags' is not null then array(select jsonb_array_elements_text(p_options -> 'tags')) end,
           p_options ->> 'traceparent', p_input::json)
@@ -81,13 +90,14 @@ begin
     return false;
   end if;
   with task as materialized (
-    select t ->> 'name' as name, array(select jsonb_array_elements_text(t -> 'after')) as parents, t from jsonb_array_elements(v_workflow.graph -> 'tasks') as t
+    select t ->> 'name' as name, array(select jsonb_array_elements_text(t -> 'after')) as parents, p_rerun_of is null and holdfast.is_first(t) as begins, t
+    from jsonb_array_elements(v_workflow.graph -> 'tasks') as t
   ), below as (
     select p.name as parent, array_agg(task.name) as children from task cross join lateral unnest(task.parents) as p (name) group by p.name
   )
-  insert into holdfast.tasks (execution_id, name, waits, job_id, parents, children, starts_when, condition, each_of, type, sub_workflow, sub_hash, options,
-                              payload)
-  select p_id, task.name, cardinality(task.parents),
+  insert into holdfast.tasks (execution_id, name, status, started_at, waits, job_id, parents, children, starts_when, condition, each_of, type, sub_workflow,
+                              sub_hash, options, payload)
+  select p_id, task.name, case when task.begins then 'started' else 'blocked' end, case when task.begins then holdfast.now() end, cardinality(task.parents),
          case when t ->> 'each' is null then coalesce((p_own -> task.name ->> 'id')::uuid, holdfast.new_job_id()) end,
          task.parents, coalesce(b.children, '{}'), t ->> 'when', t ->> 'if', t ->> 'each', t ->> 'type',
          t -> 'workflow' ->> 'name', t -> 'workflow' ->> 'hash', nullif(t -> 'options', '{}'),
@@ -106,8 +116,11 @@ begin
   insert into holdfast.members (job_id, group_id, kind, task)
   select t.job_id, p_id, 'execution', t.name from holdfast.tasks as t where t.execution_id = p_id and t.job_id is not null and not t.reused;
   insert into holdfast.open_groups (group_id, kind) values (p_id, 'execution');
+  v_execution.started := holdfast.enqueue_first(v_execution, v_wake_always);
   v_ready := array(select t.name from holdfast.tasks as t where t.execution_id = p_id and t.item = -1 and t.status = 'blocked' and t.waits = 0);
-  perform holdfast.carry_on(v_execution, 0, '{}', v_ready, coalesce((p_options ->> 'wake_always')::boolean, false));
+  if v_ready <> '{}' or v_execution.started = 0 then
+    perform holdfast.carry_on(v_execution, 0, '{}', v_ready, v_wake_always);
+  end if;
   -- A sub-workflow without anything to run has ended already.
   if exists (select from holdfast.group_changes as c where c.group_id = p_id) then
     perform holdfast.fold_execution(p_id);

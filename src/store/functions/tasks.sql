@@ -72,6 +72,27 @@ create or replace function holdfast.fail_task(p_execution uuid, p_name text, p_e
   where t.execution_id = p_execution and t.name = p_name and t.item = -1
 $$;
 
+-- Enqueues the jobs of tasks that were stored as started, with their execution. Where that fails they are blocked after all, and begin_tasks finds out
+-- which of them cannot be enqueued. Returns how many started.
+create or replace function holdfast.enqueue_first(p_execution holdfast.executions, p_wake_always boolean) returns integer
+language plpgsql
+set enable_seqscan = off set jit = off
+as $$
+begin
+  if p_execution.started > 0 then
+    perform holdfast.enqueue_tasks(
+      p_execution, array(select t.name from holdfast.tasks as t where t.execution_id = p_execution.id and t.status = 'started'), false, p_wake_always, true);
+  end if;
+  return p_execution.started;
+exception when others then
+  if holdfast.is_of_no_row(sqlstate) then
+    raise;
+  end if;
+  update holdfast.tasks as t set status = 'blocked', started_at = null where t.execution_id = p_execution.id and t.status = 'started';
+  update holdfast.executions as e set started = 0 where e.id = p_execution.id;
+  return 0;
+end $$;
+
 -- Enqueues the jobs of tasks in one go; where that fails, one by one, so that one that cannot be enqueued keeps no other from it. Returns those that
 -- could not.
 create or replace function holdfast.enqueue_plain(p_execution holdfast.executions, p_names text[], p_wake_always boolean) returns text[]
@@ -102,19 +123,27 @@ begin
   return v_dead;
 end $$;
 
--- Enqueues the jobs of tasks, or of the items of one, and marks them as started. Without a unique key, whatever their type says: a task's job is its
--- own, and one must not stand for another.
-create or replace function holdfast.enqueue_tasks(p_execution holdfast.executions, p_names text[], p_items boolean, p_wake_always boolean) returns void
+-- Enqueues the jobs of tasks, or of the items of one, and marks them as started; p_begun: they were stored as that. Without a unique key, whatever their
+-- type says: a task's job is its own, and one must not stand for another.
+create or replace function holdfast.enqueue_tasks(
+  p_execution holdfast.executions, p_names text[], p_items boolean, p_wake_always boolean, p_begun boolean default false
+) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
   v_jobs record;
 begin
-  with begun as (
+  with marked as (
     update holdfast.tasks as t set status = 'started', started_at = holdfast.now()
-    where t.execution_id = p_execution.id and t.name = any (p_names) and (t.item >= 0) = p_items and t.status = 'blocked'
-    returning t.job_id, t.type, coalesce(t.payload, p_execution.input)::text as payload, t.options
+    where not p_begun and t.execution_id = p_execution.id and t.name = any (p_names) and (t.item >= 0) = p_items and t.status = 'blocked'
+    returning t.job_id, t.type, t.payload, t.options
+  ), begun as (
+    select t.job_id, t.type, coalesce(t.payload, p_execution.input)::text as payload, t.options from (
+      table marked
+      union all
+      select o.job_id, o.type, o.payload, o.options from holdfast.tasks as o
+      where p_begun and o.execution_id = p_execution.id and o.name = any (p_names) and (o.item >= 0) = p_items and o.status = 'started') as t
   )
   select array_agg(b.job_id order by b.job_id) as ids, array_agg(b.type order by b.job_id) as types, array_agg(b.payload order by b.job_id) as payloads,
          array_agg(coalesce((b.options ->> 'priority')::smallint, p_execution.priority) order by b.job_id) as priorities,
@@ -190,19 +219,18 @@ begin
     return 'ended';
   end if;
   with item as (
-    insert into holdfast.tasks (execution_id, name, item, job_id, type, sub_workflow, sub_hash, options, payload)
-    select p_execution.id, p_name, (i.nth - 1)::integer, holdfast.new_job_id(), v_task.type, v_task.sub_workflow, v_task.sub_hash, v_task.options, i.value::json
+    insert into holdfast.tasks (execution_id, name, item, status, started_at, job_id, type, sub_workflow, sub_hash, options, payload)
+    select p_execution.id, p_name, (i.nth - 1)::integer, 'started', holdfast.now(), holdfast.new_job_id(), v_task.type, v_task.sub_workflow,
+           v_task.sub_hash, v_task.options, i.value::json
     from jsonb_array_elements(v_items) with ordinality as i (value, nth)
     returning name, item, job_id
   )
   insert into holdfast.members (job_id, group_id, kind, task, item) select i.job_id, p_execution.id, 'execution', i.name, i.item from item as i;
   if v_task.sub_workflow is null then
-    perform holdfast.enqueue_tasks(p_execution, array[p_name], true, p_wake_always);
+    perform holdfast.enqueue_tasks(p_execution, array[p_name], true, p_wake_always, true);
   else
     perform holdfast.begin_sub_workflow(p_execution, t, t.payload::text, p_wake_always)
     from holdfast.tasks as t where t.execution_id = p_execution.id and t.name = p_name and t.item >= 0 order by t.item;
-    update holdfast.tasks as t set status = 'started', started_at = holdfast.now()
-    where t.execution_id = p_execution.id and t.name = p_name and t.item >= 0;
   end if;
   return 'started';
 end $$;
