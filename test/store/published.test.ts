@@ -39,6 +39,23 @@ describe('what docs/schema.md lists', () => {
     expect(byName(listed)).toEqual(byName(commented.map(({ name, text }) => [name, text])))
   })
 
+  test('has a comment on every column of a view, and of each table on those that stay', async () => {
+    const columns = await rows<{ relation: string; kind: string; name: string; text: string | null }>(
+      `select c.relname as relation, c.relkind as kind, a.attname as name, col_description(c.oid, a.attnum) as text
+       from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'v') and c.relname = any ($1)`,
+      [[...listed.keys()]],
+    )
+    const silent = columns.filter(({ text }) => text === null)
+    expect(silent.filter(({ kind }) => kind === 'v').map(({ relation, name }) => `${relation}.${name}`)).toEqual([])
+    const said = new Set(columns.filter(({ text }) => text !== null).map(({ relation }) => relation))
+    expect([...said].sort()).toEqual([...new Set(columns.map(({ relation }) => relation))].sort())
+    // What users join by and look for stays; how a gate remembers its turns does not.
+    const stays = (relation: string, name: string) =>
+      columns.some((one) => one.relation === relation && one.name === name && one.text !== null)
+    expect([stays('types', 'name'), stays('workers', 'seen_at'), stays('gates', 'turn_key')]).toEqual([true, true, false])
+  })
+
   test('has everything that a reader may read', () => {
     const [, names = ''] = /relname = any \(array\[([^\]]+)\]/.exec(statement('grantRoles').text) ?? []
     const readable = [...names.matchAll(/'(\w+)'/g)].map(([, name]) => name)
@@ -72,14 +89,26 @@ describe('every other function names the schema of whatever is ours', () => {
 
   test('in PL/pgSQL, of which the text is searched', async () => {
     expect(await unqualified()).toEqual([])
-    await sql.query(`create function holdfast.careless() returns void language plpgsql as
-      $$ begin perform wake_lanes(array(select lane_id from queue), true); insert into gate_leases default values; end $$`)
-    expect(await unqualified()).toEqual(['careless: gate_leases', 'careless: queue', 'careless: wake_lanes('])
+    await sql.query(`set search_path = holdfast; create function holdfast.careless() returns void language plpgsql as
+      $$ declare
+           v_ready holdfast.ready[];
+           v_actor actor;
+         begin
+           perform wake_lanes(array(select lane_id from queue), true); insert into gate_leases default values;
+           v_ready := '{}'::ready[]; v_ready := '{}'::holdfast.ready[];
+         end $$; reset search_path`)
+    expect(await unqualified()).toEqual([
+      'careless: actor (a type)',
+      'careless: gate_leases',
+      'careless: queue',
+      'careless: ready (a type)',
+      'careless: wake_lanes(',
+    ])
     await sql.query('drop function holdfast.careless')
   })
 })
 
-/** Names of our tables and functions that stand in a PL/pgSQL function without the schema, and are not of its own making. */
+/** Names of our tables, types and functions that stand in a PL/pgSQL function without the schema, and are not of its own making. */
 async function unqualified(): Promise<string[]> {
   const names = async (text: string) => new Set((await rows<{ name: string }>(text)).map(({ name }) => name))
   const tables = await names(
@@ -87,6 +116,7 @@ async function unqualified(): Promise<string[]> {
   )
   const functions = await names(`select proname as name from pg_proc where pronamespace = 'holdfast'::regnamespace
     except select proname from pg_proc where pronamespace = 'pg_catalog'::regnamespace`)
+  const types = await names(`select typname as name from pg_type where typnamespace = 'holdfast'::regnamespace`)
   const sources = await rows<{ name: string; text: string }>(`
     select p.proname as name, p.prosrc as text from pg_proc as p join pg_language as l on l.oid = p.prolang
     where p.pronamespace = 'holdfast'::regnamespace and l.lanname = 'plpgsql' and not p.prosecdef`)
@@ -97,7 +127,11 @@ async function unqualified(): Promise<string[]> {
       ([, table]) => table,
     )
     const called = [...code.matchAll(/(?<![\w.$])(\w+)\(/g)].map(([, called]) => called)
+    const typed = [...code.matchAll(/::\s*(\w+)\b(?!\.)|^\s*(?:declare\s+)?v_\w+\s+(?:constant\s+)?(\w+)\b(?!\.)/gm)].map(
+      ([, cast, declared]) => cast ?? declared,
+    )
     return [
+      ...typed.filter((type) => type && types.has(type)).map((type) => `${name}: ${type} (a type)`),
       ...read.filter((table) => table && tables.has(table) && !own.has(table)).map((table) => `${name}: ${table}`),
       ...called.filter((called) => called && functions.has(called)).map((called) => `${name}: ${called}(`),
     ]

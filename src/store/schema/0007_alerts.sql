@@ -106,3 +106,107 @@ comment on table holdfast.depths is 'How many jobs of each type and priority wai
 comment on table holdfast.samples is 'How the counters of each type stood, up to 35 days ago.';
 comment on table holdfast.alert_rules is 'The rules that say what trouble is.';
 comment on table holdfast.alerts is 'The trouble there is now.';
+
+-- And those of their columns that keep their names and meaning within a major version. The others are the inside.
+comment on column holdfast.lanes.id is 'Its id, by which other tables name it.';
+comment on column holdfast.lanes.name is 'Its name.';
+comment on column holdfast.lanes.slots is 'How many of its jobs may run at once, in all workers together. Null: any number.';
+comment on column holdfast.lanes.worker_slots is 'How many of its jobs one worker may run at once. Null: as many as the worker has slots.';
+comment on column holdfast.lanes.poll_ms is 'How often an idle worker looks for jobs without a notification, in milliseconds.';
+comment on column holdfast.lanes.lease_ms is 'How long its jobs are leased, in milliseconds.';
+comment on column holdfast.lanes.enabled is 'False: no job of it is claimed.';
+comment on column holdfast.lanes.ageing is 'A job that has waited this long counts as one priority higher.';
+comment on column holdfast.lanes.changed_by is 'Who changed it last.';
+comment on column holdfast.lanes.changed_why is 'Why they did.';
+comment on column holdfast.lanes.changed_at is 'When it was changed last.';
+
+comment on column holdfast.types.id is 'Its id, by which other tables name it.';
+comment on column holdfast.types.name is 'Its name.';
+comment on column holdfast.types.lane_id is 'The lane of its jobs.';
+comment on column holdfast.types.priority is 'The priority of its jobs where an enqueue names none.';
+comment on column holdfast.types.max_attempts is 'After how many failed attempts its jobs are dead, where an enqueue does not say.';
+comment on column holdfast.types.timeout_ms is 'How long an attempt may run, in milliseconds.';
+comment on column holdfast.types.registered_at is 'When it was first registered.';
+comment on column holdfast.types.gated is 'True: its jobs pass a gate before they run: a limit, a pause, a breaker.';
+comment on column holdfast.types.sensitive is 'True: replaying and resuming its jobs has to be confirmed.';
+comment on column holdfast.types.encrypted is 'True: its payloads and results are encrypted.';
+comment on column holdfast.types.version is 'The newest version of its payloads that any worker has known.';
+
+comment on column holdfast.workers.id is 'Its id, which is never used again.';
+comment on column holdfast.workers.name is 'Its name.';
+comment on column holdfast.workers.host is 'The host that it runs on.';
+comment on column holdfast.workers.pid is 'The id of its process.';
+comment on column holdfast.workers.version is 'Its version of Holdfast.';
+comment on column holdfast.workers.types is 'The types it has handlers for: ids of the table types.';
+comment on column holdfast.workers.started_at is 'When it started.';
+comment on column holdfast.workers.seen_at is 'When it sent its last heartbeat.';
+comment on column holdfast.workers.looked_at is 'When it last looked for jobs.';
+comment on column holdfast.workers.stopped_at is 'When it stopped. Null: it runs, or has gone without stopping.';
+comment on column holdfast.workers.lag_ms is 'How late its event loop was at most before its last heartbeat, in milliseconds.';
+comment on column holdfast.workers.memory_bytes is 'How much memory its process used at its last heartbeat.';
+comment on column holdfast.workers.open_connections is 'How many connections to the database it had open at its last heartbeat.';
+comment on column holdfast.workers.drain_asked_at is 'When somebody asked it to claim no more jobs.';
+comment on column holdfast.workers.drain_asked_by is 'Who asked.';
+comment on column holdfast.workers.drain_asked_why is 'Why they did.';
+
+comment on column holdfast.gates.type_id is 'The type, or the dependency, that the gate belongs to.';
+comment on column holdfast.gates.max_running is 'How many jobs may run at once.';
+comment on column holdfast.gates.key_max_running is 'How many jobs of one concurrency key may run at once.';
+comment on column holdfast.gates.rate_count is 'How many jobs may start in rate_per.';
+comment on column holdfast.gates.rate_per is 'In what time rate_count jobs may start.';
+comment on column holdfast.gates.key_rate_count is 'How many jobs of one concurrency key may start in key_rate_per.';
+comment on column holdfast.gates.key_rate_per is 'In what time key_rate_count jobs of one concurrency key may start.';
+comment on column holdfast.gates.fair is 'True: concurrency keys take turns.';
+comment on column holdfast.gates.ordered is 'True: jobs of one concurrency key run one after the other, in the order of their enqueue.';
+comment on column holdfast.gates.paused_at is 'Since when it is paused.';
+comment on column holdfast.gates.paused_by is 'Who paused it.';
+comment on column holdfast.gates.paused_why is 'Why they did.';
+comment on column holdfast.gates.paused_until is 'Until when it is paused. Null: until somebody resumes it.';
+comment on column holdfast.gates.stopped_until is 'Until when a handler has stopped it.';
+comment on column holdfast.gates.breaker_opened_at is 'Since when the breaker is open. Null: it is closed.';
+comment on column holdfast.gates.breaker_reason is 'Why it opened.';
+comment on column holdfast.gates.breaker_probe_at is 'When the next probe may start.';
+
+comment on column holdfast.depths.type_id is 'The type: an id of the table types.';
+comment on column holdfast.depths.priority is 'The priority.';
+comment on column holdfast.depths.waiting is 'How many jobs are due and wait for a worker.';
+comment on column holdfast.depths.scheduled is 'How many jobs wait for a time or for people.';
+comment on column holdfast.depths.retrying is 'How many of these wait for their next attempt.';
+comment on column holdfast.depths.unapproved is 'How many of these wait for an approval.';
+comment on column holdfast.depths.blocked is 'How many jobs wait for a signal, another job or a newer worker.';
+comment on column holdfast.depths.oldest_at is 'Since when the job is due that has waited longest.';
+
+comment on column holdfast.samples.type_id is 'The type: an id of the table types. 0: the whole fleet.';
+comment on column holdfast.samples.at is 'When the numbers were read.';
+comment on column holdfast.samples.since is 'Since when they had been the same.';
+comment on column holdfast.samples.lane_id is 'The lane of the type at that time: an id of the table lanes.';
+comment on column holdfast.samples.enqueued is 'Jobs enqueued until then.';
+comment on column holdfast.samples.completed is 'Attempts that had completed.';
+comment on column holdfast.samples.failed is 'Attempts that had failed.';
+comment on column holdfast.samples.lost is 'Attempts whose lease had run out.';
+comment on column holdfast.samples.dead is 'Jobs that had died.';
+comment on column holdfast.samples.expired is 'Jobs that had expired.';
+comment on column holdfast.samples.cancelled is 'Jobs that had been cancelled.';
+comment on column holdfast.samples.running is 'Jobs that ran then.';
+comment on column holdfast.samples.workers is 'How many workers there were, in the rows of the fleet.';
+comment on column holdfast.samples.wanted is 'How many workers were wanted, in the rows of the fleet.';
+
+comment on column holdfast.alert_rules.name is 'The name of the rule.';
+comment on column holdfast.alert_rules.kind is 'What it looks at: one of the kinds in docs/alerts.md.';
+comment on column holdfast.alert_rules.threshold is 'Above which value there is trouble.';
+comment on column holdfast.alert_rules.type is 'The only type that it looks at. Null: all.';
+comment on column holdfast.alert_rules.min_priority is 'It looks at jobs of this priority and those above.';
+comment on column holdfast.alert_rules.lasts is 'How long there must have been trouble before the alert fires.';
+comment on column holdfast.alert_rules.hold is 'How long it must have been quiet before the alert is over.';
+comment on column holdfast.alert_rules.severity is 'info, warning or critical.';
+comment on column holdfast.alert_rules.silenced_until is 'Until then nobody is notified.';
+comment on column holdfast.alert_rules.enabled is 'False: the rule is off.';
+
+comment on column holdfast.alerts.rule is 'The name of the rule.';
+comment on column holdfast.alerts.subject is 'The type or the priority that it is about. Empty: the whole queue.';
+comment on column holdfast.alerts.since is 'Since when there is trouble.';
+comment on column holdfast.alerts.seen_at is 'When it was seen last.';
+comment on column holdfast.alerts.value is 'The value then.';
+comment on column holdfast.alerts.fired_at is 'When the alert fired. Null: the trouble does not last long enough yet.';
+comment on column holdfast.alerts.told_at is 'When somebody was notified last. Null: nobody was.';
+comment on column holdfast.alerts.told is 'The value that they were told.';

@@ -97,3 +97,21 @@ create table holdfast.tasks (
 
 -- Only forget_job looks for these.
 create index tasks_reused on holdfast.tasks (job_id) where reused;
+
+-- For users of the database, as in 0007_alerts.sql.
+comment on column holdfast.executions.id is 'The id of the execution.';
+comment on column holdfast.executions.workflow is 'The name of its workflow.';
+comment on column holdfast.executions.version is 'Which version of the graph of the workflow it follows.';
+comment on column holdfast.executions.status is 'running, completed, failed or cancelled.';
+comment on column holdfast.executions.owner is 'The service whose key started it over HTTP. Null: the application itself did.';
+comment on column holdfast.executions.created_at is 'When it was started.';
+comment on column holdfast.executions.ended_at is 'When it ended.';
+comment on column holdfast.executions.cancelled_by is 'Who cancelled it.';
+comment on column holdfast.executions.cancelled_why is 'Why they did.';
+comment on column holdfast.executions.parent_id is 'The execution of which it is a task.';
+comment on column holdfast.executions.rerun_of is 'The execution that it repeats.';
+comment on column holdfast.executions.rerun_from is 'The task from which on it does.';
+comment on column holdfast.executions.priority is 'The priority of its jobs where a task names none.';
+comment on column holdfast.executions.concurrency_key is 'The concurrency key of its jobs where a task names none.';
+comment on column holdfast.executions.tags is 'The tags of its jobs.';
+comment on column holdfast.executions.input is 'What it was started with.';
