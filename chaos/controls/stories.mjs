@@ -186,9 +186,9 @@ export async function lostListener(stage) {
   await stage.worker(stage.url, { ...patient, poll: '8s' })
   const listening = () =>
     stage.sql(`select pid from pg_stat_activity where datname = current_database() and application_name = 'holdfast listener'`)
-  // A connection that is there may not have listened yet. A worker lies down only where it hears.
+  // A connection that is there may not have listened yet. A worker becomes idle only where it hears.
   if (!(await stage.until(async () => (await stage.sql('select from holdfast.idle_workers')).length > 0)))
-    throw new Error('no worker lay down')
+    throw new Error('no worker became idle')
   const [{ pid }] = await listening()
   await stage.sql('select pg_terminate_backend($1)', [pid])
   await stage.until(async () => (await listening()).some((session) => session.pid !== pid), 6_000)

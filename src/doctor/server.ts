@@ -59,7 +59,7 @@ export function wakeUpFindings({ hears, workers, server }: Pick<DoctorFacts, 'he
   const found: DoctorFinding[] = []
   if (unreachable.length > 0) {
     const evidence = unreachable.map(({ id, name }) => `worker ${id} (${name})`)
-    const message = 'wake-up calls do not reach workers, so they poll five times a second and jobs start later'
+    const message = 'notifications do not reach workers, so workers poll five times a second and jobs start later'
     found.push(finding('warning', 'swallowed_wake_ups', message, evidence, waysToBeNotified))
   }
   if (typeof hears === 'string') {

@@ -3,14 +3,14 @@ import { HoldfastError } from '../errors.js'
 import { fieldOf, type Issue } from '../issue.js'
 import type { AnyJobType } from './type.js'
 
-/** Refuses a payload that does not fit the schema of its definition, naming every place. */
+/** Refuses a payload that does not fit the schema of its definition, naming the path of everything that is wrong. */
 export async function checkAgainstSchema(definition: AnyJobType, payload: unknown, version = definition.version): Promise<void> {
   // The schema is that of today's payloads.
   if (version !== definition.version) return
   await refuseUnfit(definition.schema, payload, 'payload', definition.type)
 }
 
-/** Refuses a value that does not fit its schema, naming every place. `field`: what the value is called, `by`: whose schema it is. */
+/** Refuses a value that does not fit its schema, naming the path of everything that is wrong. `field`: what the value is called, `by`: whose schema it is. */
 export async function refuseUnfit(
   schema: StandardSchemaV1 | undefined,
   value: unknown,

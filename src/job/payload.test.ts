@@ -183,7 +183,7 @@ describe('a payload that cannot be stored exactly', () => {
     ['half of a pair', { t: 'a\ud800' }, 'payload.t', 'surrogate'],
     ['half of a pair in a key', { '\udc00': 1 }, 'payload["\\udc00"]', 'surrogate'],
     ['101 levels', nested(101), `payload${'[0].a'.repeat(50)}`, 'more than 100 levels'],
-  ])('is refused for %s, naming the place', (_what, value, field, sentence) => {
+  ])('is refused for %s, naming the path', (_what, value, field, sentence) => {
     const error = refusal(value)
     expect(error.code).toBe('invalid_payload')
     expect(error.message).toContain(sentence)

@@ -13,7 +13,7 @@ const giveUp = { values: 262_144, bytes: 16_777_216 }
 const simple = /^[ !#-[\]-~]*$/
 
 /**
- * The exact JSON text to store, or an error that names the place. What is accepted comes back deep-equal: nothing is
+ * The exact JSON text to store, or an error that names the path of what is wrong. What is accepted comes back deep-equal: nothing is
  * changed or dropped, except what JSON.stringify leaves out too and nobody misses, properties that are undefined,
  * non-enumerable or keyed by a symbol.
  *

@@ -102,7 +102,7 @@ test('a worker that does not listen asks for no calls', async () => {
     await holdfast.enqueue('work', {})
     await eventually(async () => (await database.counts()).completed === n)
   }
-  // One that listens would lie down a second after its last work.
+  // One that listens would become idle a second after its last work.
   await pause(2_000)
   await holdfast.enqueue('work', {})
   expect(await idleWorkers(database)).toBe(0)

@@ -15,41 +15,41 @@ const pollMs = 40
 const lanes = [1, 2]
 const me = 1
 
-async function lieDown() {
+async function makeIdleWorkers() {
   const database = await makeObservedDatabase()
   const holdfast = new Holdfast({ connectionString: database.url })
   onTestFinished(() => holdfast.close())
   const others = (lane: number, count: number) =>
     database.sql('insert into holdfast.idle_workers select $1, 100 + n from generate_series(1, $2::integer) as n', [lane, count])
-  /** How long a worker rests that has been lying for so long that only the poll can wake it. */
-  const restOf = async () => {
+  /** How long a worker waits until it polls, when it has been idle for so long that only the poll can make it look. */
+  const pollOf = async () => {
     const subscription = new IdleSubscription(insideOf(holdfast).store, me, () => lanes)
     expect(await subscription.nextPollMs(pollMs)).toBe(0)
     await pause(4 * pollMs + 1)
     return subscription.nextPollMs(pollMs)
   }
-  return { database, holdfast, others, restOf }
+  return { database, holdfast, others, pollOf }
 }
 
 test('a worker that sleeps alone in one of its lanes looks at every poll', async () => {
-  const { others, restOf } = await lieDown()
+  const { others, pollOf } = await makeIdleWorkers()
   await others(1, 9)
-  expect(await restOf()).toBe(pollMs)
+  expect(await pollOf()).toBe(pollMs)
 })
 
 test.each([
   { idle: 'three', beside: 2, polls: 3 },
   { idle: 'a hundred', beside: 99, polls: 4 },
 ])('of $idle idle in the same lanes each looks once in $polls polls, or a little sooner', async ({ beside, polls }) => {
-  const { others, restOf } = await lieDown()
+  const { others, pollOf } = await makeIdleWorkers()
   for (const lane of lanes) await others(lane, beside)
-  const restMs = await restOf()
+  const restMs = await pollOf()
   expect(restMs).toBeGreaterThanOrEqual(polls * pollMs * 0.75)
   expect(restMs).toBeLessThanOrEqual(polls * pollMs)
 })
 
 test('idle workers are notified of a job that is due before the next look of any of them, and not for a later one', async () => {
-  const { database, holdfast } = await lieDown()
+  const { database, holdfast } = await makeIdleWorkers()
   await holdfast.registerTypes([work()])
   const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
   await database.sql('insert into holdfast.idle_workers values ($1, $2)', [lane.id, me])
@@ -65,7 +65,7 @@ test('idle workers are notified of a job that is due before the next look of any
 })
 
 test('one worker of a fleet runs the shared chores; the others ask rarely and write nothing, and one takes over when it is gone or the clock was set back', async () => {
-  const { database, holdfast } = await lieDown()
+  const { database, holdfast } = await makeIdleWorkers()
   const clock = await database.connect()
   const turnOf = (worker: number) => new FleetTurn((heldMs) => insideOf(holdfast).store.operate.takeFleetTurn(worker, heldMs))
   const did: string[] = []
@@ -113,7 +113,7 @@ test('one worker of a fleet runs the shared chores; the others ask rarely and wr
 describe('of a large idle fleet', () => {
   /** Workers that are no more than rows, and who hears what is said to them. */
   async function large(fleet: { runs: string; count: number }[]) {
-    const { database, holdfast } = await lieDown()
+    const { database, holdfast } = await makeIdleWorkers()
     await holdfast.registerTypes([work(), { ...work(), type: 'other' }])
     const [lane] = (await database.sql("select lane_id as id from holdfast.types where name = 'work'")) as [{ id: number }]
     const workers: Record<string, number[]> = {}

@@ -18,7 +18,7 @@ test('ten idle workers use less than one transaction id a second, few statements
       from pg_stat_database where datname = current_database()`)
     return { ids: row?.ids as number, statements: row?.statements as number, cpuMs: await fleet.cpuMs(), at: performance.now() }
   }
-  // They look again a few times after they lay down.
+  // They look again a few times after they became idle.
   await pause(3_000)
   const before = await look()
   // Long enough to hold two heartbeats of each worker, and never three.

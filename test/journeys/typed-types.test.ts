@@ -52,7 +52,7 @@ describe.each(libraries)('a type with a schema of $name', ({ made }) => {
     expect(seen).toEqual([{ to: 'ada@example.com', count: 1 }])
   })
 
-  test('refuses what does not fit, naming the place, and stores nothing', async () => {
+  test('refuses what does not fit, naming the path, and stores nothing', async () => {
     const refused = queue.holdfast.enqueue(made, { to: 'nowhere', count: 1 })
     await expect(refused).rejects.toMatchObject({
       code: 'payload_rejected',

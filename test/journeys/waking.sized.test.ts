@@ -87,7 +87,7 @@ test('a producer that looked for idle workers before this one subscribed, and co
   await eventually(async () => (await database.counts()).processing === 1 && (await idleWorkers(database)) === 0)
   const enqueuing = holdfast.enqueue('work', {}, { priority: 7 })
   await eventually(async () => (await database.sql("select from pg_stat_activity where wait_event = 'PgSleep'")).length > 0)
-  // The worker lies down a second after its last work.
+  // The worker becomes idle a second after its last work.
   finish()
   await becomesIdle(database)
   expect((await database.counts()).completed).toBe(1)
@@ -95,7 +95,7 @@ test('a producer that looked for idle workers before this one subscribed, and co
   await completed(database, 2)
 }, 60_000)
 
-test('whenever a producer comes while workers lie down, its job does not wait for the poll', async () => {
+test('a job that is enqueued while workers become idle does not wait for the poll', async () => {
   const database = await makeObservedDatabase()
   await slowDownCommits(database, '0.15 * random()')
   const lanes = Array.from({ length: sized({ sample: 2, whole: 4 }) }, (_, n) => `lane-${n}`)
@@ -103,13 +103,13 @@ test('whenever a producer comes while workers lie down, its job does not wait fo
   await Promise.all(
     lanes.map(async (lane) => {
       const { holdfast, worker } = await makeWorker(database, [work(undefined, { type: lane, lane })], { concurrency: 100 })
-      const lies = async () =>
+      const isIdle = async () =>
         (await database.sql('select from holdfast.idle_workers where worker_id = $1', [worker.id])).length > 0
       for (let round = 0; round < sized({ sample: 3, whole: 8 }); round++) {
-        // Called more than fifty times a second it gets up, and lies down again a second after its last work. Jobs with a key
-        // go one by one; others would go together and call a few times only.
+        // Notified more than fifty times a second it unsubscribes, and becomes idle again a second after its last work. Jobs with a key
+        // are stored one by one; others would share a transaction, and a few notifications.
         do await Promise.all(Array.from({ length: 100 }, () => holdfast.enqueue(lane, {}, { idempotencyKey: randomUUID() })))
-        while (await lies())
+        while (await isIdle())
         await pause(850 + Math.random() * 300)
         const { id } = await holdfast.enqueue(lane, {}, { priority: 7 })
         await eventually(async () => (await holdfast.job(id))?.status === 'completed', soon)

@@ -100,7 +100,7 @@ describe('POST /jobs/bulk', () => {
     expect((await call('GET', `/jobs/${body.jobs[41].id}`, undefined, billing)).body.payload).toEqual({ n: 41 })
   })
 
-  test('stores all or none, and names the place of what is wrong', async () => {
+  test('stores all or none, and names the path of what is wrong', async () => {
     const before = (await call('GET', '/jobs', undefined, shipping)).body.jobs.length
     const good = { type: 'greet', payload: {} }
     for (const [bad, code, field] of [

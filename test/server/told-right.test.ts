@@ -27,7 +27,7 @@ const idAt = (time: number, n = 1) => {
 }
 const day = 86_400_000
 
-describe('the place of what is wrong', () => {
+describe('the path of what is wrong', () => {
   test.each([
     ['an option', { ...good, delay: 'soon' }, 'jobs[1].delay'],
     ['an option of another name', { ...good, max_attempts: 5, idempotency_key: 'a\0' }, 'jobs[1].idempotency_key'],

@@ -46,20 +46,20 @@ export function addDepths(program: Command, cli: Cli): void {
   set.option('--unapproved <jobs>', 'most jobs that wait for an approval')
   set.option('--blocked <jobs>', 'most jobs that wait for a signal, another job or a newer worker')
   set.action(async (options: Given) => {
-    const [place, changes] = [placeOf(options), changesOf(options)]
+    const [scope, changes] = [scopeOf(options), changesOf(options)]
     if (Object.keys(changes).length === 0) throw new UsageError('no limit was given: pass --soft 50000 or another one', 'depths')
     const limits = await cli.using(options, async ({ flow }) => {
-      // The API takes all limits of a place at once: those that are not named stay.
-      const found = (await flow.depthLimits()).find((one) => one.scope === place.scope && one.name === (place.name ?? null))
-      return flow.limitDepth({ ...place, ...(found && standing(found)), ...changes, ...why(options) })
+      // The API takes all limits of a scope at once: those that are not named stay.
+      const found = (await flow.depthLimits()).find((one) => one.scope === scope.scope && one.name === (scope.name ?? null))
+      return flow.limitDepth({ ...scope, ...(found && standing(found)), ...changes, ...why(options) })
     })
     cli.answer(options, { limits }, () => table(cli, limits))
   })
 }
 
-function placeOf({ lane, type }: Given): Pick<DepthBody, 'scope' | 'name'> {
+function scopeOf({ lane, type }: Given): Pick<DepthBody, 'scope' | 'name'> {
   if (lane !== undefined && type !== undefined)
-    throw new UsageError('--lane and --type are two places: pass one of them', '--lane')
+    throw new UsageError('--lane and --type exclude each other: pass one of them', '--lane')
   if (lane !== undefined) return { scope: 'lane', name: lane }
   return type === undefined ? { scope: 'queue' } : { scope: 'type', name: type }
 }
