@@ -58,6 +58,30 @@ test('what is encrypted stays so in the rows', async () => {
   expect([row?.input, row?.result]).toEqual([expect.stringContaining('$enc'), expect.stringContaining('$enc')])
 })
 
+test('a first task whose job is refused keeps no other first task from its start', async () => {
+  const picky = defineType({ type: 'picky', run: () => 'taken' })
+  const workflow = defineWorkflow({
+    name: 'beginnings',
+    onFailure: 'continue',
+    tasks: (task) => ({
+      good: task('good', { run: () => 'done' }),
+      refused: task('refused', { type: picky, payload: 'refused' }),
+    }),
+  })
+  const queue = await freshQueue([...workflow.types, picky])
+  await queue.sql(`create function no_room() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`)
+  await queue.sql(`create trigger no_room before insert on holdfast.bodies for each row
+                   when (new.payload::text = '"refused"') execute function no_room()`)
+  const started = await queue.holdfast.start(workflow, null)
+  await expect(queue.holdfast.executions.wait(started)).rejects.toThrow(
+    'refused is dead: TaskError: the task could not be started: no room',
+  )
+  await queue.sql('drop trigger no_room on holdfast.bodies')
+  expect(await taskOf(queue, started.id, 'good')).toMatchObject({ status: 'completed' })
+  expect(await queue.holdfast.executions.resume(started.id, ada)).toMatchObject({ done: true })
+  expect(await queue.holdfast.executions.wait(started)).toEqual({ good: 'done', refused: 'taken' })
+})
+
 describe('a task', () => {
   test('runs in its lane: a drained one holds it back, and no other', async () => {
     const workflow = defineWorkflow({

@@ -277,31 +277,6 @@ describe('a failure', () => {
       message: expect.stringContaining('each is dead: TaskError: the task could not be started'),
     })
   })
-
-  const beginnings = known(
-    defineWorkflow({
-      name: 'beginnings',
-      onFailure: 'continue',
-      tasks: (task) => ({
-        good: task('good', { run: () => 'done' }),
-        refused: task('refused', { type: picky, payload: 'refused' }),
-      }),
-    }),
-  )
-
-  test('of a first task whose job is refused keeps no other first task from its start', async () => {
-    await queue.sql(`create function no_room() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`)
-    await queue.sql(`create trigger no_room before insert on holdfast.bodies for each row
-                     when (new.payload::text = '"refused"') execute function no_room()`)
-    const started = await queue.holdfast.start(beginnings, null)
-    await expect(queue.holdfast.executions.wait(started)).rejects.toThrow(
-      'refused is dead: TaskError: the task could not be started: no room',
-    )
-    await queue.sql('drop trigger no_room on holdfast.bodies')
-    expect(await statuses(started.id)).toEqual({ good: 'completed', refused: 'dead' })
-    expect(await queue.holdfast.executions.resume(started.id, { by: 'ada' })).toMatchObject({ done: true })
-    expect(await queue.holdfast.executions.wait(started)).toEqual({ good: 'done', refused: 1 })
-  })
 })
 
 const lonely = defineType({
