@@ -46,7 +46,7 @@ export async function resultOf(
   if (ms > longestMs) throw notA('timeout', timeout, 'at most 24 days')
   const row = await waiters.ended(id.toLowerCase(), ms, signal)
   if (row.status === null) {
-    throw new HoldfastError('not_found', `there is no job ${id}; it may never have been, or its time of keeping is over`)
+    throw new HoldfastError('not_found', `there is no job ${id}; it never existed, or is no longer kept`)
   }
   if (type && row.type !== null && ![type.type, ...type.aliases].includes(row.type)) {
     throw refused('type', `is ${type.type}, but job ${id} is of the type ${row.type}`)

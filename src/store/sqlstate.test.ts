@@ -46,3 +46,11 @@ test.each(['HF001', 'HF005'])('%s names what was asked for as the server says it
     issues: [{ value: asked }],
   })
 })
+
+test('a value that a constraint refuses is told by what the constraint holds to', () => {
+  const error = Object.assign(withCode('23514'), { constraint: 'soft_is_below_hard' })
+  expect(explained(error)).toMatchObject({
+    code: 'invalid_option',
+    message: 'a value breaks the rule "soft is below hard" of the database',
+  })
+})

@@ -104,6 +104,9 @@ const poolerInBetween =
   'A pooler in transaction mode is between here and the server, and does not keep prepared statements apart ' +
   '(PgBouncer before 1.21): give new Holdfast({ preparedStatements: false })'
 
+/** The constraints of our tables are called by the sentences that they hold to: soft_is_below_hard. */
+const wordsOf = (constraint: string) => constraint.split('_').join(' ')
+
 /** What the store answers, or the error its caller is to see. */
 export async function told<Result>(answer: Promise<Result>): Promise<Result> {
   try {
@@ -189,7 +192,9 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
       return new HoldfastError('permission_denied', `${text}. ${rightsNeeded}`, { cause: error })
     case '23514':
       if (constraint === undefined) break
-      return new HoldfastError('invalid_option', `refused by ${constraint.replaceAll('_', ' ')}`, { cause: error })
+      return new HoldfastError('invalid_option', `a value breaks the rule "${wordsOf(constraint)}" of the database`, {
+        cause: error,
+      })
   }
   if (isConnectionTrouble(error)) {
     return new HoldfastError('database_unavailable', `the database did not answer: ${reasonOf(error)}`, { cause: error })
