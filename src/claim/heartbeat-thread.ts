@@ -1,8 +1,9 @@
 /**
- * Sees to it that the worker's leases are renewed, from a thread of its own, so that a handler that blocks the event loop for minutes does
- * not lose its job. Each time it asks the worker first, which has a connection already; where the worker does not answer in time or its
- * database does not, the thread opens a connection of its own, and keeps it until the worker answers again. A worker whose event loop is blocked for longer than the longest timeout of its types gets no more
- * renewals: its timeouts cannot fire, and its jobs would be kept from all other workers for ever.
+ * Makes sure that the worker's leases are renewed, from a thread of its own, so that a handler that blocks the event loop for minutes does
+ * not lose its job. For each heartbeat the thread first asks the worker, which has a connection already. Where the worker or its
+ * database does not answer in time, the thread opens a connection of its own, and keeps it until the worker answers again. The thread stops renewing
+ * when the event loop of the worker is blocked for longer than the longest timeout of its types: the timeouts cannot fire then, and no other worker
+ * would ever get the jobs.
  * The price is about 10 MB of memory per worker, and one connection while its event loop is blocked. The driver and the statements are
  * loaded for the first of those connections: most threads never make one, and loading them is most of what a thread costs at its start.
  */

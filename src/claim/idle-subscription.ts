@@ -31,10 +31,10 @@ const sharedPollMs = 8_000
  * - where all four that were notified of a large fleet have died or are frozen since their last heartbeat, or block their event loop: until the
  *   next poll of any of the fleet.
  * It waits less than that, but longer than for a notification,
- * - when it was committed out of order while reading from the head is expensive (LaneReader): 20 × that cost,
- * - when it was due later than twelve seconds after it was enqueued, and is committed after that: two seconds,
- * - when it is to be retried within two seconds and everybody else looked just before its worker died: two seconds.
- * Those two seconds are shared by idle workers in the same way.
+ * - when it was committed after jobs that stand behind it, while reading from the head is expensive (LaneReader): 20 times as long as that takes,
+ * - when it was enqueued to be due in more than twelve seconds, and its transaction stayed open until it was due: two seconds,
+ * - when it is to be retried within two seconds, and its worker dies just after all others have looked for due jobs: two seconds.
+ * Idle workers share these looks every two seconds, as they share the polls.
  */
 export class IdleSubscription {
   readonly #store: Store

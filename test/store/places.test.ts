@@ -2,6 +2,7 @@ import { type ScratchQueue, scratchQueue } from 'holdfast/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allStatements } from '../../src/store/queries.js'
+import { sqlFiles } from '../../src/store/sql-files.js'
 
 /**
  * A live job stands in one of three tables, and one file knows all of them: functions/places.sql. Everything else asks the view `live`
@@ -50,4 +51,15 @@ test('only the functions that places.sql lists know three or more of the places'
       .map(({ name }) => name)
       .sort(),
   ).toEqual(allowed)
+})
+
+test('put_ready puts jobs into the queue, and beside it only the hottest paths that places.sql names', async () => {
+  const { rows } = await sql.query<{ name: string; text: string }>(`
+    select p.proname as name, p.prosrc as text from pg_proc as p where p.pronamespace = 'holdfast'::regnamespace`)
+  const inserting = [...rows, ...allStatements()]
+    .filter(({ text }) => /\binsert into holdfast\.queue\b/.test(text.replaceAll(/--.*$/gm, '')))
+    .map(({ name }) => name)
+  expect(inserting.sort()).toEqual(['enqueue_all_plain', 'enqueue_job', 'promote_free', 'put_ready'])
+  const [about = ''] = /^(?:--.*\n)+/.exec(sqlFiles('functions').get('places.sql') ?? '') ?? []
+  expect(inserting.filter((name) => !about.includes(name))).toEqual([])
 })

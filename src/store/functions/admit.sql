@@ -1,12 +1,12 @@
--- Who may run now. Claims through gates.
+-- Claims jobs through gates: counts how many may start now, and takes as many.
 
--- How long a start counts against a rate: a twentieth longer than the rate says, 100 ms at most. Between the claim, which is
--- when a start is counted, and the handler lies a moment that is not always the same; whoever is called sees only the latter.
+-- How long a start counts against a rate: a twentieth longer than the rate says, 100 ms longer at most. A start is counted at the claim, and the
+-- handler begins a moment later that is not always equally long; the system that the handler calls sees only when the handler begins.
 create or replace function holdfast.rate_window(p_per interval) returns interval language sql immutable parallel safe
 as $$ select p_per + least(p_per / 20, interval '100 milliseconds') $$;
 
--- A start in the future says that the clock was set back since, by that much at least. What waits for starts to grow old goes back with
--- it: it would wait for as long as the clock went back otherwise. No start is forgotten before its time. Runs under the gate's lock.
+-- A start in the future shows that the clock was set back since then, by that much at least. This function sets the starts back as well, because
+-- jobs would otherwise wait for them as much longer. No start is forgotten before its time. Runs under the gate's lock.
 create or replace function holdfast.follow_clock_back(p_type integer, p_now timestamptz) returns void language plpgsql as $$
 declare
   v_back interval := (select s.at from holdfast.starts as s where s.type_id = p_type order by s.at desc limit 1) - p_now;
@@ -17,8 +17,10 @@ begin
   end if;
 end $$;
 
--- Takes up to p_limit jobs of a type for a lease, as far as its gate and those of what it uses are open: locks their rows and notes that the
--- lease runs jobs of the type. The claim counts their starts, by key where the rate is per key, and for each dependency with a rate, when its lease is written: a rate counts from then on. Runs under the locks of these gates, so that what is counted cannot be exceeded by two claims at once.
+-- Takes up to p_limit jobs of a type for a lease, as many as its gate and those of the dependencies it uses allow: locks their rows, and records
+-- in gate_leases that the lease runs jobs of the type. Runs under the locks of these gates, so that two claims can never exceed a limit together.
+-- The claim itself counts the starts when it writes its lease, because a rate counts from then on: by key where the rate is per key, and for
+-- each dependency with a rate.
 -- p_in_a_row: how many jobs of one key, for each that may run at once, the worker runs one after the other within a moment.
 -- p_outdated: the worker that claims, where jobs of the type may be too new for it.
 -- rated: starts are counted, and have to come soon. key_max: the worker must see to it that no more of one key run at once.

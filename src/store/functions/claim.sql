@@ -1,4 +1,4 @@
--- Stops 2 and 3: a worker takes jobs under a lease and keeps it while it works.
+-- A worker claims jobs under a lease: step 3 of a job's way (src/README.md).
 
 -- A worker claims at most p_limit free jobs of one lane under one new lease. Rows that another claim has locked are skipped.
 -- Order: higher priorities first, but a job that has waited for one ageing step of its lane counts as one priority higher, so that low

@@ -1,4 +1,4 @@
--- Stop 1 of a job's way. The SDK, the HTTP server and plain SQL all enqueue through enqueue_jobs.
+-- Step 1 of a job's way (src/README.md). The SDK, the HTTP server and plain SQL all enqueue through enqueue_jobs.
 
 -- Stores jobs, all or none. The arrays stand side by side, one element a job; a null element means the type's default. One
 -- type alone is that of all jobs. p_fresh: the ids were made for this call, so none can exist yet. Otherwise an id that exists

@@ -1,12 +1,12 @@
 -- Fronts: up to where the claims of a whole fleet have read the queue. Those of the lanes come first here, those of gates after them.
 --
--- A worker remembers how far it has read itself. What other workers have taken since then stands between that position and the first free
--- job, so that each of four workers would read over the jobs of the other three. Therefore a claim says where it stopped as soon
--- as it has locked its jobs, and the next one begins there, whoever sends it. It is said in a sequence: all see it at once, before the
--- claim is committed, and nobody waits for anybody.
--- A front is a hint and no promise. A claim that is rolled back, a job that is handed back and one that was committed late stand behind it;
--- what finds them are the claims from the head, which never look at a front and which every worker makes in a twentieth of its time. Such a
--- claim also moves the front back to where it stopped, because there may be more where it found something.
+-- Each worker remembers how far its own claims have read. Jobs that other workers have claimed since then stand between that position and the
+-- first free job, so each of four workers would read over the jobs of the other three. Therefore a claim writes down where it stopped as soon
+-- as it has locked its jobs, and the next claim of any worker begins there. It writes the position into a sequence, because all sessions see
+-- that at once, before the claim is committed, and nobody waits for a lock.
+-- A front is only a hint. The jobs of a claim that was rolled back, a job that was handed back and one that was committed late stand behind it.
+-- Claims from the head find these: they ignore the front, and every worker spends a twentieth of its time on them. A claim from the head that
+-- finds jobs also moves the front back to where it stopped, because more of them may stand there.
 -- Eight sequences, so that lanes and groups of types seldom overwrite one another. A value says whose front it is: 19 bits of a hash
 -- of lane and types, 4 of the priority, 40 of the position.
 
@@ -14,8 +14,8 @@
 create or replace function holdfast.front_of(p_lane smallint, p_types integer[]) returns bigint language sql immutable parallel safe
 as $$ select hash_array_extended(p_lane::integer || p_types, 0) & 4194303 $$;
 
--- The positions to read on from: those of the worker, and the front instead in the priority it is of. Where the worker reads from the head,
--- or has not read yet, it does not count.
+-- The positions from which a claim reads on: those that its worker remembers, but in the priority that the front belongs to, the front. Where the
+-- worker reads from the head, or has not read yet, the front does not count.
 create or replace function holdfast.from_front(p_after bigint[], p_front bigint) returns bigint[] language plpgsql as $$
 declare
   v_said bigint := pg_sequence_last_value(('holdfast.front_' || (p_front & 7))::regclass);
@@ -27,8 +27,8 @@ begin
   return p_after;
 end $$;
 
--- A claim that read from p_from on has stopped at p_to. Small steps are not said, because each costs a record in the WAL: who claims job by
--- job says every 64th.
+-- Records that a claim which read from p_from on has stopped at p_to. Small steps are not recorded, because each costs a record in the WAL: a
+-- worker that claims one job at a time records every 64th.
 create or replace function holdfast.move_front(p_front bigint, p_priority integer, p_from bigint, p_to bigint) returns void language plpgsql as $$
 declare
   v_sequence regclass := 'holdfast.front_' || (p_front & 7);
@@ -45,9 +45,9 @@ begin
   end if;
 end $$;
 
--- The front of a gate, in its own row: claims through it come one after the other. It says where the last large claim stopped; a claim begins
--- there and not at the head, where it would read over everything that runs. Jobs that come in before it, of a higher priority for
--- example, wait until it is looked for them: 200 ms at most, and not at all where fewer are left behind it than the claim may take.
+-- The front of a gate is in the row of the gate, because claims through a gate come one after the other. It says where the last large claim stopped. The
+-- next claim begins there, because from the head it would read over every job that runs. Jobs that are stored before the front, such as those of a
+-- higher priority, wait until a claim looks for them: 200 ms at most, and not at all where fewer jobs stand after the front than the claim may take.
 
 -- Takes the first jobs before a gate whose keys are not told apart.
 -- Runs under the plan settings of take_through_gate.
@@ -90,7 +90,7 @@ end $$;
 create or replace function holdfast.is_fresh(p_gate holdfast.gates, p_now timestamptz) returns boolean language sql stable parallel safe
 as $$ select coalesce(p_gate.front_at <= p_now and p_gate.front_at > p_now - interval '200 milliseconds', false) $$;
 
--- Where keys take turns a claim leaves jobs of all ages behind: the front is the first that is free.
+-- Where keys take turns, a claim leaves jobs of all ages unclaimed, so the front is the first job that is free.
 create or replace function holdfast.note_front(p_gate holdfast.gates, p_now timestamptz) returns void language sql volatile as $$
   update holdfast.gates as g
   set front_seq = f.seq, front_job = f.job_id, front_at = case when holdfast.is_fresh(p_gate, p_now) then g.front_at else p_now end

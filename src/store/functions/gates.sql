@@ -159,7 +159,8 @@ as $$ select f.seq from holdfast.first_free(p_type) as f $$;
 
 -- Looks at every gate, as the clock asks for: says whether one of these types has jobs before it and may be open, when the next will be,
 -- at the latest in half a second while jobs wait for anything but people, and what claims have set aside since the last look.
--- A type whose flag was taken away while a job of it was on its way to the gate gets it back; one that nothing holds back loses it.
+-- Corrects the flag "gated" of types: one that lost it while a job of it was being put before the gate gets it back, and one that nothing holds
+-- back any more loses it.
 create or replace function holdfast.look_at_gates(p_types integer[], out open boolean, out next_at timestamptz, out said jsonb)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -236,7 +237,7 @@ begin
   end if;
 end $$;
 
--- Held shared by every claim while it runs, and alone by whoever makes a rule that claims under way do not know of. Gates are locked
--- under it.
+-- A lock that every claim holds in share mode while it runs, and that whoever makes a rule takes alone, so that no claim is under way that does not know
+-- of the rule. Gates are locked after it.
 create or replace function holdfast.claims_lock() returns bigint language sql immutable parallel safe
 as $$ select hashtextextended('holdfast.claims', 0) $$;

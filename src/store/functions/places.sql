@@ -1,8 +1,8 @@
--- Where a live job can stand, and what moves it from one place to another. A live job has one row, in queue, waiting or
--- following. What has to know all of these tables stands in this file and nowhere else, so that another place means another line
--- here. The hottest paths write to one or two of the tables themselves, because they would pay for a list of rows that is made and read
--- again: enqueue_job and enqueue_all_plain, which store jobs that nothing holds back; claim_jobs and end_completed; and
--- move_aside, which puts jobs of the queue before their gate.
+-- Where a live job can stand, and what moves it from one place to another. A live job has one row, in queue, waiting or following. Only this file
+-- knows all three tables, so that another place means another line here and nowhere else, and put_ready is what puts a job into the queue. The hottest paths
+-- write to one or two of the tables themselves, because a list of rows that is made and read again would cost them more than the work itself:
+-- enqueue_job and enqueue_all_plain (new jobs that nothing holds back), promote_free (due ones that nothing holds back), claim_jobs,
+-- end_completed, and move_aside, which puts jobs of the queue before their gate.
 
 -- Every live job, with its place and status. due_at: since when it is ready, or when it will be. follows: the job it waits for.
 create or replace view holdfast.live as
@@ -204,8 +204,8 @@ begin
 end $$;
 
 -- Gives jobs that do not run, and are locked by the caller, another priority, wherever they stand. In the queue they keep their
--- position; before a gate their position follows, unless it is that of an ordered key. A row of following is always written, by put_off too: whoever ended its leader while
--- the caller had it locked passed over it, and check_leader, which fires for it at the commit, starts it.
+-- position; before a gate they get a new one, unless their key is ordered. A row of following is always written, by put_off too: if its leader ended
+-- while the caller had it locked, the end of the leader passed over it. The write makes check_leader look at the commit, and that starts it.
 create or replace function holdfast.change_priority(p_jobs uuid[], p_priority smallint) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -220,7 +220,7 @@ begin
   update holdfast.following as f set priority = p_priority where f.job_id = any (p_jobs);
 end $$;
 
--- Puts a job whose key or position in it has just been written into its body where that says, wherever it stands.
+-- Moves a job to the position that its key and position in its body ask for, after these were changed, wherever it stands.
 create or replace function holdfast.follow_key(p_job uuid) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -268,10 +268,10 @@ as $$
   left join holdfast.live as l on l.job_id = h.job_id where h.job_id is not null
 $$;
 
--- Puts all jobs of a type before its gate, in the order that its gate asks for now. Runs where that has just changed, under be_alone. A job
--- that does not run and stays locked fails the call: an order that does not hold is none. One that runs and is locked is ending. It looks
--- twice before it writes: a job that somebody was just moving to another place stood in neither for who looked there first and waited here.
--- Where the order ends, positions do: jobs that get none meanwhile would come before those that have one, should it begin again.
+-- Puts all jobs of a type before its gate, in the order that its gate asks for now. Runs after that order has changed, under be_alone. If a job
+-- that does not run stays locked, the call fails, because an order that leaves out one job does not hold; a job that runs and is locked is ending. It
+-- reads the tables twice, because a job that moves to another table during the first reading may be seen in neither. Where the type is no longer
+-- ordered, it clears the positions: jobs enqueued meanwhile have none, and would come before those that kept theirs if the type became ordered again.
 create or replace function holdfast.reorder_keys(p_type integer) returns void
 language plpgsql
 set jit = off set lock_timeout = '5s'

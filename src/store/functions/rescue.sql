@@ -1,6 +1,6 @@
--- An attempt whose worker went silent ends by its lease, so that no job stays with the dead.
+-- Rescues jobs: when a worker stops renewing a lease, the attempts under that lease end when it runs out, and other workers get the jobs.
 
--- Every time the job's host died under it before, in a line each: its worker, or the thread or process of its own.
+-- One line for each earlier attempt of the job during which its host died: the worker, or the thread or process that ran it.
 create or replace function holdfast.crashes_before(p_job uuid) returns text[] language sql stable
 as $$
   select coalesce(array_agg(format('attempt %s, %s: %s', h.attempt,

@@ -1,4 +1,4 @@
--- Stop 4: an attempt ends, because its worker says so.
+-- A worker ends attempts: step 5 of a job's way (src/README.md).
 
 -- Both run under the plan settings of settle_jobs, which says what they have in common.
 

@@ -21,10 +21,10 @@ begin
 end $$;
 
 -- Takes jobs key by key, in turns: each key has as many of a round as its weight says, and the next claim goes on where this one ends, so
--- that no key waits for more than one round of the others and none has to be written. Keys that are paused, rest, have halted, are at their
--- rate, have as many running as they may, or are held by a job that waits elsewhere are passed over. No more than 2,000 keys are looked at: where all of those are shut, the next
--- claim goes on behind them. A key none of whose jobs run may have several at once, which its worker runs one after the other:
--- they take one slot. p_known: the newest payload that the worker reads, null where it reads all.
+-- that no key waits for more than one round of the others and no row of a key has to be written. The claim passes over keys that are paused,
+-- stopped for a time or halted, have reached their rate or their limit, or wait for a job of theirs outside of the queue. It looks at 2,000 keys at
+-- most; where it may take a job of none of these, the next claim goes on after them. Of a key with a limit none of whose jobs runs it may take several, which its worker runs one
+-- after the other: they take one slot. p_known: the newest version of payloads that the worker reads, null where it reads all.
 create or replace function holdfast.take_by_turn(
   p_gate holdfast.gates, p_limit integer, p_slots integer, p_in_a_row integer, p_now timestamptz, p_known smallint,
   out rows tid[], out jobs uuid[], out keys text[]

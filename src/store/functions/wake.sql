@@ -1,17 +1,18 @@
 -- Notifications: NOTIFY to workers that are idle. A hint, never more: underneath workers poll.
 
--- Whether a NOTIFY may be sent. It is a hint to those who would look by themselves a little later, and must never cost a commit; but
--- where the server's queue of them is full, because a session that listens sits in a transaction, every commit that sends one fails, and
--- that cannot be caught. So from half of it on none is sent. Asking also lets go of what everybody has heard, which nobody else
--- does once the queue is full. A transaction that is to be prepared, in which NOTIFY is refused, turns notifications off by itself: with a setting
--- and not an argument on purpose, because whoever prepares it is often not whoever enqueues in it.
+-- Whether a NOTIFY may be sent. A notification is only a hint to workers that would poll a little later, so it must never make a commit fail. But
+-- when the server's queue of notifications is full, because a session that listens stays in a transaction, every commit that sends one fails, and
+-- no handler can catch that error. So none is sent while the queue is half full or more. Asking how full it is also makes the server remove the
+-- notifications that every session has received, which nothing else does once the queue is full.
+-- PostgreSQL refuses NOTIFY in a transaction that is to be prepared. Such a transaction turns notifications off with a setting, and not with an
+-- argument, because the code that prepares the transaction is often not the code that enqueues in it.
 create or replace function holdfast.may_notify() returns boolean language sql volatile as $$
   select current_setting('holdfast.notify', true) is distinct from 'off' and pg_notification_queue_usage() < 0.5
 $$;
 
--- Wakes workers of a lane, once per transaction however often it is called. Never carries data.
--- NOTIFY serialises commits across the whole database, so it is sent only where a worker may be idle; 'always' is for
--- transactions that commit later, when that may have changed.
+-- Notifies idle workers of a lane, once per transaction however often this is called. The notification has no data.
+-- NOTIFY serialises commits across the whole database, so it is sent only while a worker of the lane is idle; 'always' is for
+-- transactions that commit later, when a worker may have become idle.
 create or replace function holdfast.wake_lanes(p_lanes smallint[], p_always boolean) returns void language plpgsql as $$
 begin
   perform pg_notify('holdfast.lane_' || lane.id, '')
@@ -21,12 +22,12 @@ begin
 end $$;
 
 -- Notifies idle workers of these lanes that a job has become free. Up to ten idle workers of a lane are all notified, on the channel of the
--- lane. Of more, four are, each on its own channel, because a hundred workers that claim one job cost more than the job.
--- p_types: the four run all of these types. Null: all types of the worker p_but, which had been notified, has no free slot, and is not
--- notified again (unsubscribeIdle); it does not know for which of its types it was notified.
--- Where no worker of a large fleet can be notified on its own channel, all are on the channel of the lane.
--- The workers of one host have ids close to each other. So the four are taken a quarter of the ids apart, from a random one on: a host that
--- has just died does not have all four. If all four are dead, the job waits until any other worker of the fleet polls.
+-- lane. Of more than ten, only four are notified, each on its own channel, because a hundred workers that claim one job cost more than the job.
+-- p_types: each of the four has handlers for all of these types. Null: for all types of the worker p_but. That worker was notified but has no free slot,
+-- so others are notified in its stead (unsubscribeIdle); it does not know for which of its types it was notified.
+-- Where no worker of a large fleet has a channel of its own, all are notified on the channel of the lane.
+-- The workers of one host have ids close to each other. So the four are chosen a quarter of all idle workers apart, beginning with a random one, and
+-- a host that has just died does not have all four. If all four are dead, the job waits until any other worker of the fleet polls.
 create or replace function holdfast.notify_idle(p_lanes smallint[], p_types integer[], p_but integer) returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
